@@ -124,7 +124,7 @@ export class Client implements AsyncDisposable {
     const client = open()
     const { connection } = client.#session
     connection.retain()
-    connection.request({ type: 'answerWanted' })
+    connection.request({ type: 'answerRequested' })
     try {
       await firstAnswer(connection, connection.settings.timeoutMs)
       return client

@@ -80,7 +80,7 @@ export class ClientConnection {
   readonly feeders: Feeders = new Feeders()
   readonly cancelReasons: CancelReasons = new CancelReasons()
   readonly explanations: Explanations = new Explanations((taskId) =>
-    this.request({ type: 'explanationWanted', taskId }),
+    this.request({ type: 'explanationRequested', taskId }),
   )
   readonly #logger: Logger
   readonly #isNested: boolean
@@ -240,7 +240,7 @@ export class ClientConnection {
   /** Fetches an offered result; `owner` is notified. */
   want(owner: TaskOwner): void {
     this.#storedResults.take(owner)
-    this.request({ type: 'resultWanted', taskId: owner.taskId, owner })
+    this.request({ type: 'resultRequested', taskId: owner.taskId, owner })
   }
 
   /** Leaves an offered result where it is, as long as `owner` is in memory. */
@@ -334,7 +334,7 @@ export class ClientConnection {
     const { settings, objectIds, serializer } = this
     return new ClientMachine({
       identity: this.identity,
-      tellsTasks: logsTasks(settings.logger),
+      logsTasks: logsTasks(settings.logger),
       serializer: {
         id: objectIds.serializer,
         name: serializerName(),
@@ -356,9 +356,9 @@ export class ClientConnection {
         return action.owner.end(action.reason, action.detail, action.failedTaskId)
       case 'offerResult':
         return action.owner.offer(action.metadata, action.worker)
-      case 'askAttempts':
+      case 'requestAttempts':
         return this.explanations.expect(action.owner, action.taskId)
-      case 'tellAttempts':
+      case 'reportAttempts':
         return this.explanations.remember(action.owner, action.attempts)
       case 'explainTask':
         return this.explanations.answer(action.taskId, action.explanation)

@@ -183,8 +183,11 @@ export class Scheduler implements AsyncDisposable {
     const { SchedulerMachine } = await import('../core/scheduler/scheduler-machine.js')
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
     const log = await openCodeLog(options)
-    const tellsTasks = logsTasks(log.logger)
-    const machine = new SchedulerMachine({ ...checked, schedulerId: id, tellsTasks })
+    const machine = new SchedulerMachine({
+      ...checked,
+      schedulerId: id,
+      logsTasks: logsTasks(log.logger),
+    })
     const scheduler = new Scheduler(machine, log)
     try {
       await scheduler.#bind(options, checked)

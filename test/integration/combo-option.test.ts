@@ -155,7 +155,7 @@ test(
   async () => {
     const options = { workers: 2, execArgv: ['--no-such-option'] }
     await assert.rejects(SchedulerClusterCombo.start(options), (error: Error) => {
-      assert.match(error.message, /Node starts no processor: .*bad option: --no-such-option/)
+      assert.match(error.message, /Node cannot start a processor: .*bad option: --no-such-option/)
       return true
     })
     await until('no process is left', () => childProcesses().length === 0)
@@ -256,7 +256,7 @@ test('a cluster that has not found its scheduler says why', async () => {
   const address = `tcp://127.0.0.1:${port}`
   const start = Cluster.start({ address, workers: 1, deathTimeoutMs: 1_000, logger: log })
   await assert.rejects(start, (error: Error) => {
-    assert.match(error.message, /the scheduler has not been heard of for 1000 ms/)
+    assert.match(error.message, /received nothing from the scheduler for 1000 ms/)
     assert.match(error.message, /ECONNREFUSED/)
     return true
   })

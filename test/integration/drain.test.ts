@@ -107,7 +107,9 @@ test('when the drain time is over the agent stops, and its tasks run elsewhere',
   const { path, leaving } = stage
   const futures = await occupyBoth(stage)
   leaving.signal('SIGINT')
-  const line = await leaving.line(({ message }) => message === 'leaves though tasks still run')
+  const line = await leaving.line(
+    ({ message }) => message === 'leaving while tasks are still running',
+  )
   assert.deepEqual([line['name'], line['tasks'], line['attempt']], ['hold', 1, 1])
   assert.deepEqual(await leaving.ended, { code: 130, signal: null })
   assert.equal(begunIn(path).length, 2)

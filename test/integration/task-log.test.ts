@@ -61,8 +61,8 @@ test('at DEBUG every part logs each step of each task, by its id and name', asyn
     steps.map((line) => line.slice(0, line.indexOf(' {'))),
     [
       'debug task waits for its turn',
-      'debug task given to the processor',
-      'debug the processor is done with a task',
+      'debug task passed to the processor',
+      'debug task answered by the processor',
     ],
   )
   assert.equal(fieldsOf(received)['name'], undefined)
@@ -207,9 +207,9 @@ test('the end of a processor is a line with its cause, and the task and function
   })
   assert.deepEqual(ends, [
     ['warn the processor exited with code 3', exits.id, 'exits', 'exit'],
-    ['warn the processor was ended by SIGKILL', killed.id, 'killed', 'signal'],
-    ['info the processor was ended by SIGTERM', late.id, 'the late one', 'time limit'],
-    ['info the processor was ended by SIGTERM', cancelled.id, 'spin', 'cancel'],
+    ['warn the processor was killed by SIGKILL', killed.id, 'killed', 'signal'],
+    ['info the processor was killed by SIGTERM', late.id, 'the late one', 'time limit'],
+    ['info the processor was killed by SIGTERM', cancelled.id, 'spin', 'cancel'],
   ])
 })
 

@@ -389,7 +389,7 @@ test('a shutdown by the scheduler ends the agent', async (context) => {
   const pids = [...scheduler.processorIds]
   scheduler.send({ kind: 'clientDisconnect', disconnectType: 'shutdown' })
   const end = await agent.ended
-  assert.deepEqual(end, { reason: 'the scheduler shuts the cluster down', isFailure: false })
+  assert.deepEqual(end, { reason: 'the scheduler is shutting down the cluster', isFailure: false })
   assert.deepEqual(pids.filter(isAlive), [])
 })
 
@@ -436,7 +436,7 @@ test('processors that cannot start are reported and retried', async (context) =>
     await agent.stop()
     await scheduler.close()
   })
-  const isReported = (line: LogLine): boolean => /before it had done anything/.test(line.text)
+  const isReported = (line: LogLine): boolean => /before it was given a task/.test(line.text)
   const ends = (): number => log.lines.filter(({ text }) => /exited with code 1/.test(text)).length
   await until('another attempt', () => ends() >= 2)
   assert.equal(log.lines.filter(isReported).length, 1)

@@ -237,7 +237,7 @@ export class ClientHost {
     const { taskId } = future
     this.#tell(() => `future ${showId(taskId)} is offered`)
     if (future.wish.type === 'now') {
-      this.post({ type: 'resultWanted', taskId, owner: future })
+      this.post({ type: 'resultRequested', taskId, owner: future })
       return
     }
     future.offered()
@@ -248,7 +248,7 @@ export class ClientHost {
       if (isDropped) {
         future.drop()
         this.post({ type: 'resultDropped', taskId })
-      } else this.post({ type: 'resultWanted', taskId, owner: future })
+      } else this.post({ type: 'resultRequested', taskId, owner: future })
     })
   }
 

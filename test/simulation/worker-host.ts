@@ -160,7 +160,7 @@ export class WorkerHost {
         return this.#send(action.heartbeat)
       case 'dispatch':
         return this.#dispatch(action.bytes, action.units)
-      case 'tellProcessor':
+      case 'sendToProcessor':
         return this.#processor?.send(encode(action.message))
       case 'startProcessor':
         return this.#startProcessor(action.processor)
@@ -237,9 +237,9 @@ export class WorkerHost {
           handle({ type: 'taskAnswered', processor: number, result })
         },
         onUpdate: (update) => handle({ type: 'taskUpdated', processor: number, update }),
-        onOutput: (output) => handle({ type: 'outputTold', processor: number, output }),
+        onOutput: (output) => handle({ type: 'outputReported', processor: number, output }),
         onPrinted: () => {},
-        onStatus: (status) => handle({ type: 'statusTold', processor: number, status }),
+        onStatus: (status) => handle({ type: 'statusReported', processor: number, status }),
         onRetracted: (asked, retracted) => {
           for (const index of retracted) {
             this.#setup.units.onDone(this, this.#dispatched[index] ?? '')

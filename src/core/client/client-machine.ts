@@ -1,5 +1,5 @@
-// The client as a machine: the connection, the heartbeats, and who is told what when. What
-// happens to tasks is in task/flow.ts, to graphs in graph/flow.ts. docs/protocol.md#client
+// The client as a machine: the connection, the heartbeats, and what is sent and reported when.
+// Tasks are handled in task/flow.ts, graphs in graph/flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
 import { FEATURE_PEERS, hasFeature } from '../../base/features.js'
@@ -21,14 +21,14 @@ import {
   send,
 } from './events.js'
 import { GraphFlow } from './graph/flow.js'
-import { Inquiries, Waiting, type WaitingCause } from './waiting.js'
+import { Inquiries, ClientWaiting, type WaitingCause } from './waiting.js'
 import { Link, type SchedulerMemory } from './link.js'
 import { taskCancelMessage } from './messages.js'
 import { ResultInput, type TaskRecord } from './task/task.js'
 import { Shutdown } from './shutdown.js'
-import { TaskFlow } from './task/flow.js'
+import { ClientTaskFlow } from './task/flow.js'
 
-/** Events that have nothing to do with what users ask for, and the most frequent one. */
+/** The most frequent events: a submitted task, and everything that is not a request of the user. */
 type DispatchedType =
   | 'taskSubmitted'
   | 'messageReceived'
@@ -41,8 +41,8 @@ type DispatchedType =
   | 'tick'
 
 /**
- * Where a task is: `pending`, not sent; `queued`, the scheduler has it; `running`, a worker has
- * begun it, or is done.
+ * Where a task is. `pending`: not sent. `queued`: the scheduler has it. `running`: a worker has
+ * started it, or it has ended there.
  */
 export type TaskWhereabouts = 'pending' | 'queued' | 'running'
 
@@ -50,35 +50,35 @@ export type TaskWhereabouts = 'pending' | 'queued' | 'running'
 export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientAction<Owner>> {
   readonly #options: ClientCoreOptions
   readonly #turn: ClientTurn<Owner> = new Turn()
-  readonly #flow: TaskFlow<Owner>
+  readonly #flow: ClientTaskFlow<Owner>
   readonly #graphs: GraphFlow<Owner>
   readonly #shutdown: Shutdown<Owner>
   readonly #link: Link<Owner>
   readonly #silence: Silence
-  readonly #waiting: Waiting<Owner>
+  readonly #waiting: ClientWaiting<Owner>
   readonly #inquiries: Inquiries<Owner>
-  /** Whether the first answer of the scheduler is awaited. */
-  #isAnswerWanted = false
-  /** How tasks end that are submitted once the link is closing. */
+  /** Whether a caller waits for the first answer of the scheduler. */
+  #isAnswerAwaited = false
+  /** How tasks end that are submitted when the link is already closing. */
   #endReason: TaskEndReason = 'closed'
 
   constructor(options: ClientCoreOptions) {
     this.#options = options
-    this.#flow = new TaskFlow(options, this.#turn)
+    this.#flow = new ClientTaskFlow(options, this.#turn)
     const { tasks, objects, sender } = this.#flow
     this.#graphs = new GraphFlow(options, { tasks, objects, flow: this.#flow })
     sender.addSource(this.#graphs)
-    this.#flow.ends.onRecall = (task) => this.#askAttempts(task)
+    this.#flow.ends.onRecall = (task) => this.#requestAttempts(task)
     this.#shutdown = new Shutdown(this.#turn)
     this.#link = new Link(options, this.#turn)
     this.#silence = new Silence(this.#turn, options.timeoutMs)
     this.#inquiries = new Inquiries(this.#turn)
-    this.#waiting = new Waiting(this.#turn, {
+    this.#waiting = new ClientWaiting(this.#turn, {
       tasks,
       link: this.#link,
       silence: this.#silence,
       sender,
-      isWaiting: () => this.#isWaiting || this.#isAnswerWanted,
+      isWaiting: () => this.#isWaiting || this.#isAnswerAwaited,
     })
   }
 
@@ -91,27 +91,29 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return this.#flow.tasks.openCount
   }
 
-  /** Roughly what the tasks that have not been sent take, in bytes. */
+  /** The approximate size of tasks that have not been sent, in bytes. */
   get waitingBytes(): number {
     return this.#flow.sender.waitingBytes
   }
 
-  /** What the arguments of unfinished tasks take, in bytes. Shared ones count once. */
+  /** The size of the arguments of unfinished tasks, in bytes. Shared ones count once. */
   get heldBytes(): number {
     return this.#flow.inputs.heldBytes
   }
 
-  /** Whether everything other than tasks has been sent, as far as that is possible. */
+  /** Whether everything except tasks has been sent, as far as that is possible. */
   get isQuiet(): boolean {
     return !this.#link.isOpen || this.#flow.sender.isQuiet
   }
 
-  /** Whether the result of a task can be an argument: it has not ended, or its result is kept. */
+  /**
+   * Whether the result of a task can be an argument: the task has not ended, or its result is kept.
+   */
   has(id: TaskId): boolean {
     return this.#flow.tasks.get(id) !== undefined
   }
 
-  /** Where a task is that has not ended, as far as is known; undefined for any other. */
+  /** Where an unfinished task is, as far as is known; undefined for any other. */
   whereIs(id: TaskId): TaskWhereabouts | undefined {
     const task = this.#flow.tasks.get(id)
     if (task === undefined) return undefined
@@ -127,23 +129,23 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return inputs.filter((input) => !input.isReady).map((input) => input.task.taskId)
   }
 
-  /** Why what this client has unfinished waits, where it can only wait. */
+  /** Why the unfinished work of this client waits; undefined if some of it may be running. */
   get waitingCause(): WaitingCause | undefined {
     return this.#waiting.cause
   }
 
-  /** Why the last connection, or attempt to get one, ended; '' if there is one. */
+  /** Why the last connection or connection attempt ended; '' while connected. */
   get linkTrouble(): string {
     return this.#link.reason
   }
 
-  /** Why a task waits; undefined if it does not, or if that is unknown. */
+  /** Why a task waits; undefined if it does not wait, or the reason is unknown. */
   waitingReasonOf(id: TaskId): WaitingReason | undefined {
     const task = this.#flow.tasks.get(id)
     return task === undefined ? undefined : this.#waiting.reasonOf(task)
   }
 
-  /** All tasks whose ends are reported, oldest first. */
+  /** All tasks whose end is reported, oldest first. */
   unfinished(): UnfinishedTask<Owner>[] {
     const unfinished: UnfinishedTask<Owner>[] = []
     for (const { taskId, owner } of this.#flow.tasks.values()) {
@@ -152,7 +154,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return unfinished
   }
 
-  /** The content of an object, if it is pinned. */
+  /** The content of a pinned object; undefined for any other. */
   contentOf(id: ObjectId): Uint8Array | undefined {
     return this.#flow.objects.pinned(id)?.value.content
   }
@@ -207,7 +209,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     }
   }
 
-  /** What users do beside submitting tasks. */
+  /** Requests of the user, except submitting tasks. */
   #onRequest(event: Exclude<ClientEvent<Owner>, { readonly type: DispatchedType }>): void {
     switch (event.type) {
       case 'cancelRequested':
@@ -216,8 +218,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#onGraphSubmitted(event.graph)
       case 'graphCancelRequested':
         return this.#graphs.cancel(event.graphId)
-      case 'resultWanted':
-        return this.#onResultWanted(event.taskId, event.owner)
+      case 'resultRequested':
+        return this.#onResultRequested(event.taskId, event.owner)
       case 'resultLeft':
         return this.#flow.leave(event.taskId, event.owner)
       case 'resultDropped':
@@ -226,11 +228,11 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#link.isEnding ? undefined : this.#flow.objects.pin(event.value)
       case 'objectUnpinned':
         return this.#flow.objects.unpin(event.id)
-      case 'explanationWanted':
-        return this.#onExplanationWanted(event.taskId)
-      case 'answerWanted':
+      case 'explanationRequested':
+        return this.#onExplanationRequested(event.taskId)
+      case 'answerRequested':
         this.#beginWaiting()
-        this.#isAnswerWanted = true
+        this.#isAnswerAwaited = true
         return
       case 'clearRequested':
         return this.#onClearRequested()
@@ -285,7 +287,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       case 'clientShutdownResponse':
         return this.#onShutdownResponse(message.accepted)
       default:
-        this.#turn.log('warn', 'ignored a message that no client should get', {
+        this.#turn.log('warn', 'ignored a message that is not for clients', {
           kind: message.kind,
         })
     }
@@ -296,22 +298,22 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (message.status === 'success' || message.status === 'failed') this.#waiting.onResult()
     const { attempts } = message
     if (attempts.length > 0 && task?.owner !== undefined) {
-      this.#turn.act({ type: 'tellAttempts', owner: task.owner, attempts })
+      this.#turn.act({ type: 'reportAttempts', owner: task.owner, attempts })
     }
     if (task !== undefined) this.#flow.onTaskResult(task, message)
     else if (!this.#graphs.onTaskResult(message)) this.#flow.onUnknownResult(message)
   }
 
-  /** Tells a scheduler, which may or may not be the one from before, all that it needs to know. */
+  /** Sends a scheduler, which may be a different one than before, everything that it needs. */
   #onAnswer(memory: SchedulerMemory | undefined): void {
     if (memory === undefined) return
     this.#flow.ends.mayForce = this.#link.isOurs
     this.#graphs.resume(memory)
     this.#flow.resume(memory)
-    this.#shutdown.ask()
+    this.#shutdown.send()
     const fields = { isSame: memory.isSame, tasks: this.#flow.tasks.openCount }
     this.#turn.log('debug', 'the scheduler answered', fields)
-    this.#isAnswerWanted = false
+    this.#isAnswerAwaited = false
     this.#waiting.start()
     this.#turn.act({ type: 'announceOpen', schedulerId: this.#link.schedulerId })
   }
@@ -338,7 +340,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     endTask(this.#turn, owner, { reason: this.#endReason, detail: this.#link.reason })
   }
 
-  /** There is something to wait for, from now on if not before. */
+  /** Starts the timers of waiting, unless something is waiting already. */
   #beginWaiting(): void {
     if (this.#isWaiting) return
     this.#silence.watch()
@@ -350,7 +352,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (task !== undefined) this.#flow.cancel(task)
   }
 
-  #onResultWanted(id: TaskId, owner: Owner): void {
+  #onResultRequested(id: TaskId, owner: Owner): void {
     if (this.#link.isEnding) return this.#refuse(owner)
     this.#beginWaiting()
     this.#flow.want(id, owner)
@@ -366,33 +368,33 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#flow.objects.clear()
   }
 
-  /** What has not been sent the scheduler does not know. */
-  #onExplanationWanted(id: TaskId): void {
+  /** The scheduler does not know tasks that have not been sent. */
+  #onExplanationRequested(id: TaskId): void {
     const { state } = this.#flow.tasks.get(id) ?? {}
     const isSent = state !== undefined && state !== 'waiting' && state !== 'blocked'
     const isGraphs = this.#flow.tasks.get(id)?.graph !== undefined
     this.#inquiries.ask(id, isSent || isGraphs ? this.#answeringFeatures : 0)
   }
 
-  /** Once a task that runs is cancelled, no scheduler knows any more which worker had it. */
-  #askAttempts({ taskId, owner, state, hasBegun }: TaskRecord<Owner>): void {
+  /** Once a running task is cancelled, no scheduler can report any more which worker had it. */
+  #requestAttempts({ taskId, owner, state, hasBegun }: TaskRecord<Owner>): void {
     const features = this.#answeringFeatures
     if (owner === undefined || state !== 'sent' || !hasBegun) return
     if (!hasFeature(features, FEATURE_PEERS)) return
-    this.#turn.act({ type: 'askAttempts', taskId, owner })
+    this.#turn.act({ type: 'requestAttempts', taskId, owner })
     this.#inquiries.ask(taskId, features)
   }
 
-  /** The features of a scheduler that can answer now; 0 = there is none. */
+  /** The features of a scheduler that can answer now; 0 if there is none. */
   get #answeringFeatures(): number {
     return this.#link.isOpen && !this.#link.isEnding ? this.#flow.sender.features : 0
   }
 
   #onShutdownRequested(): void {
     this.#beginWaiting()
-    this.#shutdown.want()
+    this.#shutdown.request()
     if (this.#link.isEnding) this.#shutdown.answer('closed', '')
-    else if (this.#link.isOpen) this.#shutdown.ask()
+    else if (this.#link.isOpen) this.#shutdown.send()
   }
 
   #onShutdownResponse(accepted: boolean): void {
@@ -401,10 +403,13 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (accepted) this.#close('shutDown', '')
   }
 
-  /** The scheduler was silent for too long. This client goes on: the scheduler may come back. */
+  /**
+   * The scheduler was silent for too long. This client continues, since the scheduler may come
+   * back.
+   */
   #giveUp(): void {
-    const why = this.#link.reason === '' ? '' : ` (${this.#link.reason})`
-    const detail = `no message from the scheduler for ${this.#options.timeoutMs} ms${why}`
+    const cause = this.#link.reason === '' ? '' : ` (${this.#link.reason})`
+    const detail = `no message from the scheduler for ${this.#options.timeoutMs} ms${cause}`
     const { tasks, ends } = this.#flow
     this.#turn.log('warn', detail, { tasks: tasks.openCount })
     this.#shutdown.answer('unreachable', detail)
@@ -417,12 +422,12 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onCloseRequested(): void {
-    if (this.#link.isConnected) this.#sayGoodBye()
+    if (this.#link.isConnected) this.#sendDisconnect()
     this.#close('closed', '')
   }
 
-  #sayGoodBye(): void {
-    // One of ours cancels and deletes by itself.
+  #sendDisconnect(): void {
+    // Schedulers of this package cancel and delete on their own.
     const { isOurs } = this.#link
     for (const task of isOurs ? [] : this.#flow.tasks.values()) {
       if (task.state !== 'sent') continue

@@ -332,7 +332,7 @@ test('a chain of any length is made again when only its end was wanted', () => {
   harness.isEager = true
   harness.disconnect()
   harness.open('S2')
-  harness.handle({ type: 'resultWanted', taskId: taskId(`c${length - 1}`), owner: 'end' })
+  harness.handle({ type: 'resultRequested', taskId: taskId(`c${length - 1}`), owner: 'end' })
   let runs = 0
   for (;;) {
     const tasks = sent(harness.handle({ type: 'writable' }, false)).filter(isTask)

@@ -17,36 +17,36 @@ import type { GraphNodes } from './graph/nodes.js'
 export interface ClientCoreOptions {
   readonly identity: Identity
   /** Whether each step of each task is logged. Default: false. */
-  readonly tellsTasks?: boolean
-  /** The client's serializer, which goes to the scheduler before anything that needs it. */
+  readonly logsTasks?: boolean
+  /** The client's serializer, which is sent to the scheduler before anything that needs it. */
   readonly serializer: StoredValue
-  /** Unfinished tasks are given up after this time without any message from the scheduler. */
+  /** Unfinished tasks are given up when no message has come from the scheduler for this time. */
   readonly timeoutMs: number
   readonly heartbeatIntervalMs: number
   /** Serialized arguments up to this size travel inside the Task message. */
   readonly inlineLimitBytes: number
-  /** False: the first lost link ends the client. */
+  /** False: the client ends when it first loses its connection. */
   readonly reconnect: boolean
-  /** The id under which some content is stored. Must be a pure function of the content. */
+  /** The id under which a content is stored. Must be a pure function of the content. */
   readonly objectIdOf: (content: Uint8Array) => ObjectId
 }
 
-/** A task that has not ended, as its owner knows it. */
+/** A task that has not ended, as its owner sees it. */
 export interface UnfinishedTask<Owner> {
   readonly taskId: TaskId
   readonly owner: Owner
 }
 
-/** Facts. Messages have been decoded, and so checked, before they come here. */
+/** Facts. Messages have been decoded, and thereby checked, before they arrive here. */
 export type ClientEvent<Owner> =
-  /** A connection is there: the handshake is done. */
+  /** A connection has been established, including its handshake. */
   | { readonly type: 'connected' }
-  /** An attempt to connect failed; the transport goes on trying. */
+  /** A connection attempt failed; the transport keeps trying. */
   | { readonly type: 'connectFailed'; readonly reason: string }
-  /** The connection ended; the transport connects again. */
+  /** The connection ended; the transport reconnects. */
   | { readonly type: 'disconnected'; readonly reason: string }
   | { readonly type: 'messageReceived'; readonly message: Message }
-  /** A long message is coming in, or going out: the peer lives. Told now and then meanwhile. */
+  /** Part of a long message has arrived or left: the peer is alive. Reported at intervals. */
   | { readonly type: 'progressed' }
   /** The answer to `requestFlush`: the transport has room. */
   | { readonly type: 'writable' }
@@ -55,18 +55,20 @@ export type ClientEvent<Owner> =
   | { readonly type: 'cancelRequested'; readonly taskId: TaskId }
   | { readonly type: 'graphCancelRequested'; readonly graphId: TaskId }
   /** A result that is kept in the cluster is requested: it is fetched for this owner. */
-  | { readonly type: 'resultWanted'; readonly taskId: TaskId; readonly owner: Owner }
-  /** A result stays in the cluster for now: what happens to it is reported to this owner. */
+  | { readonly type: 'resultRequested'; readonly taskId: TaskId; readonly owner: Owner }
+  /** A result stays in the cluster for now: events about it are reported to this owner. */
   | { readonly type: 'resultLeft'; readonly taskId: TaskId; readonly owner: Owner }
   /** A result that is kept in the cluster will never be requested. */
   | { readonly type: 'resultDropped'; readonly taskId: TaskId }
-  /** An object is kept in the cluster, used or not, until it was unpinned as often. */
+  /**
+   * An object is kept in the cluster, used or not, until it has been unpinned as often as pinned.
+   */
   | { readonly type: 'objectPinned'; readonly value: StoredValue }
   | { readonly type: 'objectUnpinned'; readonly id: ObjectId }
   /** The state of a task is requested: answered with `explainTask`. */
-  | { readonly type: 'explanationWanted'; readonly taskId: TaskId }
-  /** Somebody waits for the scheduler to answer for the first time. */
-  | { readonly type: 'answerWanted' }
+  | { readonly type: 'explanationRequested'; readonly taskId: TaskId }
+  /** A caller waits for the scheduler to answer for the first time. */
+  | { readonly type: 'answerRequested' }
   | { readonly type: 'clearRequested' }
   | { readonly type: 'shutdownRequested' }
   | { readonly type: 'closeRequested' }
@@ -75,10 +77,10 @@ export type ClientEvent<Owner> =
   | { readonly type: 'tick' }
 
 /**
- * Why a task ended without a result. `cancelled`: asked for here. `dropped`: the scheduler
- * cancelled it by itself. `disconnected`: the scheduler was given up. `closed`: this client was
- * closed. `cleared`: all that it had was cancelled and deleted. `shutDown`: it has shut the cluster
- * down.
+ * Why a task ended without a result. `cancelled`: by the user of this client. `dropped`: cancelled
+ * by the scheduler. `disconnected`: the scheduler was given up. `closed`: this client was closed.
+ * `cleared`: everything of this client was cancelled and deleted. `shutDown`: this client has shut
+ * down the cluster.
  */
 export type TaskEndReason =
   | 'cancelled'
@@ -93,25 +95,25 @@ export type TaskEndReason =
   | 'disconnected'
   | 'closed'
 
-/** That tasks wait, and why. */
+/** A warning that tasks wait, and why. */
 export interface WaitingWarning {
   readonly reason: WaitingReason
-  /** How many there are; 0 = somebody waits for the scheduler itself. */
+  /** The number of waiting tasks; 0 = a caller waits for the scheduler itself. */
   readonly tasks: number
-  /** For how long that has been so, in milliseconds. */
+  /** How long the reason has applied, in milliseconds. */
   readonly forMs: number
-  /** Why the last connection, or attempt to get one, ended; '' if that is not known. */
+  /** Why the last connection or connection attempt ended; '' if unknown. */
   readonly detail: string
 }
 
-/** What the shell carries out. */
+/** What the shell must do. */
 export type ClientAction<Owner> =
   | { readonly type: 'send'; readonly message: Message }
-  /** Send a ClientHeartbeat with this latency; the shell knows the rest. */
+  /** Send a ClientHeartbeat with this latency; the shell fills in the rest. */
   | { readonly type: 'sendHeartbeat'; readonly latencyUS: number }
   /**
-   * Answer with `writable`: `soon`, at the end of this turn (what comes until then leaves
-   * together), or in the next turn; in either case not before the transport has room.
+   * Answer with `writable`, when the transport has room: `soon`, at the end of this turn
+   * (everything sent until then leaves together), or in the next turn.
    */
   | { readonly type: 'requestFlush'; readonly when: 'soon' | 'nextTurn' }
   /** The scheduler has answered on a new connection. */
@@ -121,26 +123,26 @@ export type ClientAction<Owner> =
       readonly type: 'finishTask'
       readonly owner: Owner
       readonly isSuccess: boolean
-      /** A view that is valid during the call only. */
+      /** A view that is valid only during the call. */
       readonly payload: Uint8Array
-      /** The profile (docs/protocol.md#profile-result), or nothing. Valid during the call only. */
+      /** The profile (docs/protocol.md#profile-result), or nothing. Valid only during the call. */
       readonly metadata: Uint8Array
-      /** Who ran it; '' = unknown. */
+      /** The worker that ran it; '' = unknown. */
       readonly worker: Identity
       /** The task that failed, if this one needed its result. */
       readonly failedTaskId: TaskId | undefined
     }
-  /** The task ended in another way. `detail` is for people, possibly ''. */
+  /** The task ended in another way. `detail` is text for the user, possibly ''. */
   | {
       readonly type: 'endTask'
       readonly owner: Owner
       readonly reason: TaskEndReason
       readonly detail: string
-      /** The task that ended like this, if this one needed its result. */
+      /** The task that ended in this way, if this one needed its result. */
       readonly failedTaskId: TaskId | undefined
     }
   /**
-   * The task returned; its value is kept in the cluster. Answer with `resultWanted`, `resultLeft`
+   * The task returned; its value is kept in the cluster. Answer with `resultRequested`, `resultLeft`
    * or `resultDropped`.
    */
   | {
@@ -149,9 +151,11 @@ export type ClientAction<Owner> =
       readonly metadata: Uint8Array
       readonly worker: Identity
     }
-  /** Tasks have waited for long, and the user should know why: once for each spell. */
+  /**
+   * Tasks have waited for long, and the user should know the reason: once per period of waiting.
+   */
   | { readonly type: 'warnWaiting'; readonly warning: WaitingWarning }
-  /** The task tells how far it is: `done` of `total`, 0 = unknown. */
+  /** The task reports its progress: `done` of `total`, 0 = unknown. */
   | {
       readonly type: 'reportProgress'
       readonly owner: Owner
@@ -159,8 +163,8 @@ export type ClientAction<Owner> =
       readonly total: number
     }
   /**
-   * The answer to `explanationWanted`; undefined where no scheduler gives one. Once for each task,
-   * however often it was asked for meanwhile.
+   * The answer to `explanationRequested`; undefined if no scheduler can give one. Once per task, even
+   * if it was requested several times meanwhile.
    */
   | {
       readonly type: 'explainTask'
@@ -168,23 +172,23 @@ export type ClientAction<Owner> =
       readonly explanation: TaskExplanation | undefined
     }
   /**
-   * A task that runs is about to be cancelled: the `explainTask` that follows for it says which
-   * workers had it.
+   * A running task is about to be cancelled: the next `explainTask` for it lists the workers that
+   * had it.
    */
-  | { readonly type: 'askAttempts'; readonly taskId: TaskId; readonly owner: Owner }
-  /** The task was run before, and other workers had it; then it has ended. */
+  | { readonly type: 'requestAttempts'; readonly taskId: TaskId; readonly owner: Owner }
+  /** The task ran before, on the workers listed; its end follows. */
   | {
-      readonly type: 'tellAttempts'
+      readonly type: 'reportAttempts'
       readonly owner: Owner
       readonly attempts: readonly TaskAttempt[]
     }
-  /** A task has printed something. Its bytes are valid during the call only. */
+  /** A task has printed something. The bytes are valid only during the call. */
   | { readonly type: 'printOutput'; readonly output: TaskOutput }
-  /** What tasks have begun to print has no end: their ends may be missed. */
+  /** The ends of outputs that have begun may never be reported. */
   | { readonly type: 'endOutput' }
   /**
-   * The answer to `shutdownRequested`. `unreachable`: no answer came; `detail` says why. Unless it
-   * was accepted this client goes on.
+   * The answer to `shutdownRequested`. `unreachable`: there was no answer, and `detail` says why.
+   * Unless it was accepted, this client continues.
    */
   | {
       readonly type: 'answerShutdown'
@@ -192,10 +196,10 @@ export type ClientAction<Owner> =
       readonly detail: string
     }
   | LogAction
-  /** Write what has been sent, close the connection, answer with `linkClosed`. */
+  /** Write everything that was sent, close the connection, answer with `linkClosed`. */
   | { readonly type: 'closeLink' }
 
-// A graph as it is submitted: its calls, and which results are requested by whom.
+// A submitted graph: its calls, and the owners of the requested results.
 
 /** A call whose result is requested. */
 export interface GraphTarget<Owner> {
@@ -207,30 +211,29 @@ export interface GraphTarget<Owner> {
 /** A graph. The core owns the nodes from then on. */
 export interface GraphSubmission<Owner> {
   readonly graphId: TaskId
-  /** Those of all calls. */
+  /** The options of every call. */
   readonly options: TaskOptions
   readonly nodes: GraphNodes
-  /** Each call once at most. */
+  /** Each call at most once. */
   readonly targets: readonly GraphTarget<Owner>[]
 }
 
-// What came of a task that ran.
+// The outcome of a task that ran.
 
 /** What a task returned or threw. */
 export interface Outcome {
   readonly isSuccess: boolean
-  /** Valid during the call only, like the profile. */
+  /** Valid only during the call, like the profile. */
   readonly payload: Uint8Array
   readonly metadata: Uint8Array
   readonly worker: Identity
-  /** The task that has failed, if it was another one. */
+  /** The task that failed, if it was another one. */
   readonly failedTaskId: TaskId | undefined
 }
 
-// What a task is made of when it is submitted. Apart from the events, because graphs are made of
-// the same.
+// A submitted task. Separate from the events because graphs use the same types.
 
-/** Something that is stored in the scheduler under an id. */
+/** A value that is stored in the scheduler under an id. */
 export interface StoredValue {
   readonly id: ObjectId
   /** For display. */
@@ -238,32 +241,32 @@ export interface StoredValue {
   readonly content: Uint8Array
 }
 
-/** How a task is run. Shared by many tasks, so it must not be changed. */
+/** How a task is run. Must not be changed, because many tasks share it. */
 export interface TaskOptions {
   /** Task flags (docs/protocol.md#task-flags). */
   readonly flags: Uint8Array
-  /** The same for a 1.9.9 scheduler, which does not understand the rest. */
+  /** The same for a 1.9.9 scheduler, which does not support the rest. */
   readonly plainFlags: Uint8Array
-  /** The task inside of which this one was submitted; '' = none. */
+  /** The task that submitted this one; '' = none. */
   readonly parentTaskId: TaskId
-  /** '' = that of the function. */
+  /** '' = the name of the function. */
   readonly name: string
-  /** 0 = for ever. */
+  /** 0 = no limit. */
   readonly timeoutMs: number
   readonly retries: number
-  /** 0 = what the scheduler finds right. */
+  /** 0 = the scheduler's default. */
   readonly workerDeathLimit: number
   readonly capabilities: readonly TaskCapability[]
-  /** Where what it prints goes. */
+  /** Where its output goes. */
   readonly output: OutputPlace
-  /** Who prints it, if that is another client; '' = this one. */
+  /** The client that prints it, if it is another one; '' = this one. */
   readonly outputClient: Identity
 }
 
 /**
- * Where an argument comes from: serialized, as it is; the result of a task that is over, serialized
- * again, which all tasks share; an object of this client that is pinned; or the result of another
- * task of this client that is in the tables.
+ * The source of an argument: serialized bytes; the result of an ended task, serialized again and
+ * shared by all tasks; a pinned object of this client; or the result of another task of this client
+ * that is in the tables.
  */
 export type ArgumentSource =
   | Uint8Array
@@ -271,26 +274,26 @@ export type ArgumentSource =
   | { readonly type: 'object'; readonly id: ObjectId }
   | { readonly type: 'task'; readonly taskId: TaskId }
 
-/** One task as it is submitted. All bytes are owned by the core from then on. */
+/** One submitted task. From then on, all bytes are owned by the core. */
 export interface TaskSubmission<Owner> {
   readonly taskId: TaskId
   /**
-   * Whatever the shell wants back with the outcome; the core does not look at it. Undefined: nobody
-   * wants to know, only tasks that need the result.
+   * Returned to the shell with the outcome; the core does not look at it. Undefined: the end is not
+   * reported, only other tasks need the result.
    */
   readonly owner: Owner | undefined
   readonly function: StoredValue
-  /** Big values of the function, which reach the worker as further arguments. */
+  /** Large values captured by the function, which reach the worker as additional arguments. */
   readonly attachments: readonly StoredValue[]
   /** The arguments in order. */
   readonly args: readonly ArgumentSource[]
   readonly options: TaskOptions
 }
 
-/** What the parts of a client's core share while an event is handled. */
+/** Shared by the parts of a client's core while an event is handled. */
 export type ClientTurn<Owner> = Turn<ClientAction<Owner>>
 
-/** Sends a message now, whatever waits. */
+/** Sends a message immediately, before everything that is queued. */
 export function send<Owner>(turn: ClientTurn<Owner>, message: Message): void {
   turn.act({ type: 'send', message })
 }
@@ -306,7 +309,7 @@ export function finishTask<Owner>(turn: ClientTurn<Owner>, owner: Owner, outcome
 export interface TaskEnd {
   readonly reason: TaskEndReason
   readonly detail: string
-  /** The task that caused it, if that is another one. */
+  /** The task that caused it, if it is another one. */
   readonly failedTaskId?: TaskId | undefined
 }
 

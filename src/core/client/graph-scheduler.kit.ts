@@ -137,7 +137,7 @@ export class GraphSetting {
 
   want(owner: string): void {
     const id = this.#ids.get(owner) ?? taskId(owner)
-    this.deliver(this.harness.handle({ type: 'resultWanted', taskId: id, owner }))
+    this.deliver(this.harness.handle({ type: 'resultRequested', taskId: id, owner }))
   }
 
   receive(message: Message): void {

@@ -146,7 +146,7 @@ export class Harness {
 
   /** Somebody asks for a result that is kept in the cluster. */
   want(owner: string): ClientAction<string>[] {
-    return this.handle({ type: 'resultWanted', taskId: taskId(owner), owner })
+    return this.handle({ type: 'resultRequested', taskId: taskId(owner), owner })
   }
 
   /** A result that is kept in the cluster will never be requested. */

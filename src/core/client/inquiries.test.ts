@@ -23,7 +23,7 @@ function answerFor(id: string): TaskExplanation {
 }
 
 function ask(harness: Harness, id = 'a'): ClientAction<string>[] {
-  return harness.handle({ type: 'explanationWanted', taskId: taskId(id) })
+  return harness.handle({ type: 'explanationRequested', taskId: taskId(id) })
 }
 
 /** The tasks that were explained, and whether the scheduler did. */
@@ -93,7 +93,7 @@ function begin(harness: Harness, id = 'a'): void {
 function lastWords(actions: readonly ClientAction<string>[]): string[] {
   return actions.flatMap((action) => {
     if (action.type === 'send') return [action.message.kind]
-    return action.type === 'askAttempts' ? [`ask ${action.owner}`] : []
+    return action.type === 'requestAttempts' ? [`ask ${action.owner}`] : []
   })
 }
 

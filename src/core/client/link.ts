@@ -1,5 +1,5 @@
-// The connection of a client as its machine sees it: which state it is in, when heartbeats are due,
-// and what a scheduler that answers can be expected to know. docs/protocol.md#heartbeat
+// The connection of a client, as its machine sees it: its state, when heartbeats are due, and what
+// an answering scheduler can be expected to know. docs/protocol.md#heartbeat
 
 import { schedulerId, type SchedulerId } from '../../base/ids.js'
 import { Heartbeat } from '../../base/heartbeat.js'
@@ -9,32 +9,32 @@ import { type ClientCoreOptions, type ClientTurn, send } from './events.js'
 import { requestMessage } from './messages.js'
 
 // The states of the connection to the scheduler, as a table: from a state and a fact to the next
-// one.
+// state.
 
 /**
- * `connecting`: there is no connection. `greeting`: a heartbeat was sent, its echo has not come;
- * nothing else may be sent. `asking`: the scheduler was asked whether it still has what this client
- * has stored. `open`: tasks flow. `closing`: the last messages are being written.
+ * `connecting`: there is no connection. `greeting`: a heartbeat was sent, its echo has not arrived,
+ * and nothing else may be sent. `asking`: the scheduler was asked whether it still has the objects
+ * of this client. `open`: tasks flow. `closing`: the last messages are being written.
  */
 export type LinkState = 'connecting' | 'greeting' | 'asking' | 'open' | 'closing' | 'closed'
 
-/** What changes the state of the connection. */
+/** An event that changes the state of the connection. */
 export type LinkFact =
-  /** The handshake is done. */
+  /** The handshake is complete. */
   | 'connected'
   /** The scheduler answered a heartbeat. */
   | 'echoed'
-  /** It did, but may have forgotten this client in between, which has results stored there. */
+  /** It did, but may meanwhile have forgotten this client, which has results stored there. */
   | 'echoedAfterGap'
-  /** The scheduler has said what it still has. */
+  /** The scheduler has reported whether it still has the objects. */
   | 'answered'
-  /** There was no echo for so long that the scheduler may have forgotten this client. */
+  /** No echo arrived for so long that the scheduler may have forgotten this client. */
   | 'grewStale'
-  /** The connection ended; there will be another one. */
+  /** The connection ended; the transport reconnects. */
   | 'disconnected'
   /** This client ends. */
   | 'closeRequested'
-  /** The connection is gone for good. */
+  /** The connection has ended permanently. */
   | 'linkClosed'
 
 const CLOSING = {
@@ -59,7 +59,7 @@ const CLOSED = {
   linkClosed: 'closed',
 } as const
 
-/** Complete on purpose: whatever the transport reports at whatever moment has a meaning. */
+/** Complete on purpose: every report of the transport is valid in every state. */
 const TRANSITIONS: Readonly<Record<LinkState, Readonly<Record<LinkFact, LinkState>>>> = {
   connecting: {
     connected: 'greeting',
@@ -110,15 +110,15 @@ export function nextLinkState(state: LinkState, fact: LinkFact): LinkState {
   return TRANSITIONS[state][fact]
 }
 
-/** What a 1.9.9 scheduler's echo has for an id. */
+/** The scheduler id in the echo of a 1.9.9 scheduler. */
 const NO_SCHEDULER_ID = schedulerId('')
 /** After this time without a heartbeat, a scheduler may have dropped the client: 60 s in 1.9.9. */
 const FORGETFUL_MS = 50_000
 
 /**
  * Echoes of a 1.9.9 scheduler that are further apart than this many intervals, and than
- * `MIN_STALE_MS`, show that one of the two processes was suspended. Such a scheduler silently drops
- * a client that it has not heard from for long; one of ours closes the connection.
+ * `MIN_STALE_MS`, show that one of the two processes was suspended. A 1.9.9 scheduler silently
+ * drops a client after a long silence; a scheduler of this package closes the connection.
  */
 const STALE_INTERVALS = 5
 const MIN_STALE_MS = 5_000
@@ -131,11 +131,11 @@ export class Link<Owner> {
   #state: LinkState = 'connecting'
   /** The scheduler that answered last; undefined before the first answer. */
   #schedulerId: SchedulerId | undefined
-  /** Results may have been lost since the scheduler answered last. */
+  /** Results may have been lost since the scheduler last answered. */
   #mayHaveLostResults = false
-  /** The echo of a scheduler that was asked what it still has. */
-  #asked: ClientHeartbeatEcho | undefined
-  /** Why the last connection, or attempt to get one, ended; '' if there was none. */
+  /** The echo of a scheduler that was asked for the objects of this client. */
+  #pendingEcho: ClientHeartbeatEcho | undefined
+  /** Why the last connection or connection attempt ended; '' if there was none. */
   reason = ''
 
   constructor(options: ClientCoreOptions, turn: ClientTurn<Owner>) {
@@ -155,12 +155,12 @@ export class Link<Owner> {
     return this.#state === 'closing' || this.#state === 'closed'
   }
 
-  /** Whether there is somebody to whom good-bye can be said. */
+  /** Whether there is a peer that can be notified of the end. */
   get isConnected(): boolean {
     return this.#state !== 'connecting' && !this.isEnding
   }
 
-  /** Whether the scheduler that answered last is one of ours. */
+  /** Whether the scheduler that answered last is one of this package. */
   get isOurs(): boolean {
     return this.#schedulerId !== NO_SCHEDULER_ID
   }
@@ -182,12 +182,12 @@ export class Link<Owner> {
     return since === undefined ? undefined : since + ms
   }
 
-  /** Has the scheduler answer now, and not with the next heartbeat. */
+  /** Makes the scheduler answer now rather than at the next heartbeat. */
   ask(): void {
     this.#heartbeat.hasten()
   }
 
-  /** The handshake is done. False if this client is leaving. */
+  /** The handshake is complete. False if this client is leaving. */
   connected(): boolean {
     this.#state = nextLinkState(this.#state, 'connected')
     if (this.#state !== 'greeting') return false
@@ -198,7 +198,7 @@ export class Link<Owner> {
   /** The connection ended. False if this client is leaving. */
   disconnected(reason: string): boolean {
     this.#state = nextLinkState(this.#state, 'disconnected')
-    this.#asked = undefined
+    this.#pendingEcho = undefined
     this.#heartbeat.stop()
     if (this.#state !== 'connecting') return false
     this.reason = reason
@@ -206,20 +206,20 @@ export class Link<Owner> {
     return true
   }
 
-  /** This client leaves. */
+  /** This client is leaving. */
   close(): void {
     this.#state = nextLinkState(this.#state, 'closeRequested')
     this.#heartbeat.stop()
   }
 
-  /** The connection is gone for good. */
+  /** The connection has ended permanently. */
   closed(): void {
     this.#state = nextLinkState(this.#state, 'linkClosed')
   }
 
   /**
-   * A scheduler has answered a heartbeat. Returns what it can be expected to know if tasks can be
-   * sent from now on. `hasStored`: there are results that it has to have.
+   * A scheduler has answered a heartbeat. If tasks can be sent from now on, returns what it can be
+   * expected to know. `hasStored`: there are results that it must have.
    */
   onEcho(echo: ClientHeartbeatEcho, hasStored: boolean): SchedulerMemory | undefined {
     const isOurs = echo.schedulerId !== NO_SCHEDULER_ID
@@ -228,13 +228,13 @@ export class Link<Owner> {
     if (!isOurs && pauseMs > staleMs) {
       // Only the echo of a new heartbeat shows that the scheduler knows this client (again).
       this.#mayHaveLostResults ||= pauseMs >= FORGETFUL_MS
-      this.#asked = undefined
+      this.#pendingEcho = undefined
       this.#state = nextLinkState(this.#state, 'grewStale')
       this.#heartbeat.hasten()
       return undefined
     }
     const isSame = echo.schedulerId === this.#schedulerId
-    // One that has dropped this client, and with it all results, greets like any other.
+    // A scheduler that has dropped this client, with all results, answers in the same way.
     const hasToAsk = this.#state === 'greeting' && this.#mayHaveLostResults && isSame && hasStored
     if (hasToAsk) return this.#ask(echo)
     const wasOpen = this.isOpen
@@ -242,12 +242,12 @@ export class Link<Owner> {
     return this.isOpen && !(wasOpen && isSame) ? this.#open(echo, isSame) : undefined
   }
 
-  /** Objects have come: maybe the answer to what was asked. Returns the same as `onEcho`. */
+  /** Objects have arrived, which may be the awaited answer. Returns the same as `onEcho`. */
   onObjectResponse({ responseType, objectContent }: ObjectResponse): SchedulerMemory | undefined {
-    const echo = this.#asked
+    const echo = this.#pendingEcho
     const { objectIds, objectBytes } = objectContent
     if (echo === undefined || !objectIds.includes(this.#options.serializer.id)) return undefined
-    this.#asked = undefined
+    this.#pendingEcho = undefined
     this.#state = nextLinkState(this.#state, 'answered')
     return this.#open(echo, responseType === 'content' && objectIds.length === objectBytes.length)
   }
@@ -256,9 +256,12 @@ export class Link<Owner> {
     this.#turn.act({ type: 'sendHeartbeat', latencyUS: this.#heartbeat.latencyUs })
   }
 
-  /** Asks for a small object that goes when the client is dropped, and was there from the start. */
+  /**
+   * Requests a small object that was stored from the start and is deleted when the client is
+   * dropped.
+   */
   #ask(echo: ClientHeartbeatEcho): undefined {
-    this.#asked = echo
+    this.#pendingEcho = echo
     this.#state = nextLinkState(this.#state, 'echoedAfterGap')
     send(this.#turn, requestMessage(this.#options.serializer.id))
   }
@@ -269,7 +272,8 @@ export class Link<Owner> {
     this.#schedulerId = id
     this.#mayHaveLostResults = false
     this.reason = ''
-    // A 1.9.9 scheduler dies of a task that it has already, and cannot be told from its successor.
+    // A 1.9.9 scheduler crashes if it receives a task twice, and cannot be distinguished from its
+    // successor.
     return {
       isSame,
       mayRepeat: this.isOurs || isNew,
@@ -280,19 +284,19 @@ export class Link<Owner> {
   }
 }
 
-// What the client finds out about a scheduler when that answers on a new connection. Apart, because
-// all parts of the core go by it.
+// What the client learns about a scheduler that answers on a new connection. Separate because all
+// parts of the core use it.
 
-/** What the scheduler can be expected to know when it has answered. */
+/** What an answering scheduler can be expected to know. */
 export interface SchedulerMemory {
-  /** It is, as far as can be told, the one that answered last, and still knows this client. */
+  /** It is apparently the one that answered last, and still knows this client. */
   readonly isSame: boolean
-  /** It may be sent a task again that it has already. */
+  /** It may be sent a task that it already has. */
   readonly mayRepeat: boolean
-  /** It may have lost, or may have sent into the void, what became of the tasks that it had. */
+  /** It may have lost, or failed to deliver, the outcome of its tasks. */
   readonly mayHaveLostResults: boolean
-  /** What it understands beyond 1.9.9. */
+  /** The features that it supports beyond 1.9.9. */
   readonly features: number
-  /** Which process it is; '' = a 1.9.9 one, which does not say. */
+  /** The id of its process; '' = a 1.9.9 scheduler, which has none. */
   readonly schedulerId: SchedulerId
 }

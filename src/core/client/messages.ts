@@ -1,4 +1,4 @@
-// The messages that a client sends, built from what it knows.
+// Builds the messages that a client sends.
 
 import { assert } from '../../base/assert.js'
 import { latin1ToBytes } from '../../base/bytes.js'
@@ -32,15 +32,15 @@ const NO_CONTENT: ObjectContent = {
   objectBytes: [],
 }
 
-/** What a Task says beside what the task is. */
+/** How to write a Task. */
 export interface TaskForm {
-  /** False: what 1.9.9 does not know of is left out. */
+  /** False: fields unknown to 1.9.9 are left out. */
   readonly isExtended: boolean
-  /** Another scheduler had it before: a worker may have it still. */
+  /** Another scheduler had it before: a worker may still have it. */
   readonly mayHaveRun: boolean
 }
 
-/** A Task. Arguments that are still bytes travel inside it. */
+/** A Task. Arguments that are bytes are included in it. */
 export function taskMessage<Owner>(
   source: Identity,
   task: TaskRecord<Owner>,
@@ -74,7 +74,7 @@ export function taskMessage<Owner>(
   }
 }
 
-/** `isResult`: it is what another task has returned. */
+/** `isResult`: it is the result of another task. */
 function taskArgument<Owner>(
   argument: TaskInput<Owner>,
   isResult: boolean,
@@ -89,12 +89,12 @@ function taskArgument<Owner>(
     return { type, data: latin1ToBytes(argument.value.id) }
   }
   const { result } = argument.task
-  assert(result !== undefined, 'a task was sent before what it needs')
+  assert(result !== undefined, 'a task was sent before its input is ready')
   const type = isExtended ? 'sharedObjectID' : 'objectID'
   return { type, data: latin1ToBytes(result.objectId) }
 }
 
-/** Asks the scheduler to drop a task; with `force` also when it runs already. */
+/** Requests that the scheduler drop a task; with `force`, even if it is running. */
 export function taskCancelMessage(taskId: TaskId, force: boolean): TaskCancel {
   return { kind: 'taskCancel', taskId, flags: { force, retrieveTaskObject: false } }
 }
@@ -118,7 +118,7 @@ export function createMessage(
   }
 }
 
-/** Tells the scheduler that this client does not need some objects any more. */
+/** Notifies the scheduler that this client no longer needs some objects. */
 export function deleteMessage(
   objectUser: Identity,
   objectIds: readonly ObjectId[],
@@ -131,7 +131,10 @@ export function deleteMessage(
   }
 }
 
-/** Asks for one object: an answer to several could not be told apart when one is missing. */
+/**
+ * Requests one object: in the answer to a request for several, the missing ones could not be
+ * identified.
+ */
 export function requestMessage(id: ObjectId): ObjectRequest {
   return { kind: 'objectRequest', requestType: 'get', objectIds: [id] }
 }

@@ -5,7 +5,7 @@ import { NO_BYTES } from '../../base/bytes.js'
 import { objectId } from '../../base/ids.js'
 import { Turn } from '../../base/machine.js'
 import type { StoredValue } from './events.js'
-import { ObjectTable, type ClientObject, type ObjectRole } from './objects.js'
+import { ClientObjectTable, type ClientObject, type ObjectRole } from './objects.js'
 
 const MIB = 1024 ** 2
 const ROLES: readonly ObjectRole[] = ['function', 'attachment', 'argument']
@@ -21,7 +21,7 @@ function value(id: string, bytes = 10): StoredValue {
 }
 
 test('equal values share one object', () => {
-  const table = new ObjectTable(new Turn())
+  const table = new ClientObjectTable(new Turn())
   const first = table.use(value('a'), 'argument')
   assert.equal(table.use(value('a'), 'argument'), first)
   assert.equal(first.users, 2)
@@ -29,7 +29,7 @@ test('equal values share one object', () => {
 })
 
 test('an object is sent once per connection', () => {
-  const table = new ObjectTable(new Turn())
+  const table = new ClientObjectTable(new Turn())
   const object = table.use(value('a'), 'argument')
   assert.equal(table.isSent(object), false)
   table.markSent(object)
@@ -40,7 +40,7 @@ test('an object is sent once per connection', () => {
 
 test('an unused argument is deleted after two seconds, and the scheduler must be notified', () => {
   const turn = new Turn<never>()
-  const table = new ObjectTable(turn)
+  const table = new ClientObjectTable(turn)
   const object = table.use(value('a'), 'argument')
   table.markSent(object)
   setTime(turn, 1_000)
@@ -56,7 +56,7 @@ test('an unused argument is deleted after two seconds, and the scheduler must be
 
 test('an argument that is used again in time is neither resent nor deleted', () => {
   const turn = new Turn<never>()
-  const table = new ObjectTable(turn)
+  const table = new ClientObjectTable(turn)
   const object = table.use(value('a'), 'argument')
   table.markSent(object)
   setTime(turn, 1_000)
@@ -69,7 +69,7 @@ test('an argument that is used again in time is neither resent nor deleted', () 
 
 test('an object that was never sent is removed without a message', () => {
   const turn = new Turn<never>()
-  const table = new ObjectTable(turn)
+  const table = new ClientObjectTable(turn)
   table.release(table.use(value('a'), 'argument'))
   setTime(turn, 2_000)
   assert.equal(table.hasRemovals, false)
@@ -78,7 +78,7 @@ test('an object that was never sent is removed without a message', () => {
 
 test('functions stay until there are too many, then the one unused for longest is deleted', () => {
   const turn = new Turn<never>()
-  const table = new ObjectTable(turn)
+  const table = new ClientObjectTable(turn)
   for (let i = 0; i <= 1_000; i += 1) {
     const object = table.use(value(`f${i}`), 'function')
     table.markSent(object)
@@ -92,7 +92,7 @@ test('functions stay until there are too many, then the one unused for longest i
 
 test('an unused attachment stays for a minute', () => {
   const turn = new Turn<never>()
-  const table = new ObjectTable(turn)
+  const table = new ClientObjectTable(turn)
   const attachment = table.use(value('a'), 'attachment')
   const argument = table.use(value('b'), 'argument')
   for (const object of [attachment, argument]) {
@@ -113,7 +113,7 @@ test('an unused attachment stays for a minute', () => {
 })
 
 test('attachments displace each other, but neither functions nor arguments', () => {
-  const table = new ObjectTable(new Turn())
+  const table = new ClientObjectTable(new Turn())
   const release = (id: string, role: ObjectRole, bytes: number): void => {
     const object = table.use(value(id, bytes), role)
     table.markSent(object)
@@ -130,20 +130,20 @@ test('attachments displace each other, but neither functions nor arguments', () 
 
 test('an object with several roles stays as long as its longest-lasting role', () => {
   for (const roles of [ROLES, ROLES.toReversed()]) {
-    const table = new ObjectTable(new Turn())
+    const table = new ClientObjectTable(new Turn())
     const [object] = roles.map((role) => table.use(value('a'), role)) as [ClientObject]
     for (const _ of roles) table.release(object)
     assert.equal(object.role, 'function')
     table.checkInvariants()
   }
-  const table = new ObjectTable(new Turn())
+  const table = new ClientObjectTable(new Turn())
   const object = table.use(value('a'), 'attachment')
   table.use(value('a'), 'argument')
   assert.equal(object.role, 'attachment')
 })
 
 test('unused arguments beyond 256 MiB are deleted at once', () => {
-  const table = new ObjectTable(new Turn())
+  const table = new ClientObjectTable(new Turn())
   for (const id of ['a', 'b', 'c']) {
     const object = table.use(value(id, 100 * MIB), 'argument')
     table.markSent(object)
@@ -154,7 +154,7 @@ test('unused arguments beyond 256 MiB are deleted at once', () => {
 
 test('a value used as an argument and as a function stays like a function', () => {
   const turn = new Turn<never>()
-  const table = new ObjectTable(turn)
+  const table = new ClientObjectTable(turn)
   const object = table.use(value('a'), 'argument')
   table.use(value('a'), 'function')
   table.release(object)
@@ -165,7 +165,7 @@ test('a value used as an argument and as a function stays like a function', () =
 })
 
 test('the scheduler may hold everything that was ever sent or is still to be deleted', () => {
-  const table = new ObjectTable(new Turn())
+  const table = new ClientObjectTable(new Turn())
   table.markSent(table.use(value('a'), 'function'))
   table.forgetSent()
   table.use(value('b'), 'function')
@@ -182,7 +182,7 @@ test('property: objects in use are kept and the sums are right, whatever is used
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const turn = new Turn<never>()
-      const table = new ObjectTable(turn)
+      const table = new ClientObjectTable(turn)
       const uses: ClientObject[] = []
       for (const action of steps) {
         if ('use' in action) uses.push(table.use(value(`o${action.use}`, 5), action.role))

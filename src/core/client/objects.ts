@@ -1,7 +1,7 @@
-// The functions, their attachments and the large arguments of this client that are, or have to be,
-// stored in the scheduler: who uses them, what has been sent, and when they go. What no task uses
-// is kept for a little while, because the next task often brings the same value again; what has
-// gone is sent again when a task needs it. What was pinned stays. docs/protocol.md#objects
+// The functions, attachments and large arguments of this client that are, or must be, stored in the
+// scheduler: which tasks use them, what has been sent, and when they are deleted. Unused objects
+// are kept for a short time, because the next task often needs the same value; deleted ones are
+// sent again when needed. Pinned objects stay. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
 import type { Alarm, InstantMs, Timing } from '../../base/machine.js'
@@ -9,10 +9,13 @@ import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { StoredValue } from './events.js'
 
-/** What an object is to the tasks that use it; what comes first lasts longer. */
+/** How tasks use an object. */
 export type ObjectRole = 'function' | 'attachment' | 'argument'
 
-/** How much of one role stays without users, and for how long. The oldest goes first, at once. */
+/**
+ * How many unused objects of one role are kept, and for how long. Above that, the oldest is deleted
+ * immediately.
+ */
 interface IdleBounds {
   readonly lingerMs: number
   readonly maxCount: number
@@ -21,33 +24,33 @@ interface IdleBounds {
 
 const IDLE_BOUNDS: Readonly<Record<ObjectRole, IdleBounds>> = {
   function: { lingerMs: Infinity, maxCount: 1_000, maxBytes: 64 * 1024 ** 2 },
-  // They come again with their function, but may be large.
+  // They are needed again together with their function, but may be large.
   attachment: { lingerMs: 60_000, maxCount: Infinity, maxBytes: 256 * 1024 ** 2 },
   argument: { lingerMs: 2_000, maxCount: Infinity, maxBytes: 256 * 1024 ** 2 },
 }
 
-/** Deletions are gathered for this long. */
+/** Deletions are collected for this long. */
 const SWEEP_INTERVAL_MS = 500
 
 /** An object of this client. */
 export interface ClientObject {
   readonly value: StoredValue
-  /** The one that lasts longest of those that it has had. */
+  /** Of all its roles so far, the one that is kept longest. */
   role: ObjectRole
-  /** How many uses unfinished tasks make of it. */
+  /** The number of uses by unfinished tasks. */
   users: number
   /** How often it was pinned. */
   pins: number
   /** It was pinned: tasks share its value. */
   isShared: boolean
-  /** The connection over which it was sent last; 0 = never. */
+  /** The connection over which it was last sent; 0 = never. */
   sentIn: number
   idleSince: InstantMs
   /** Invariant: set exactly when `users` and `pins` are 0. */
   place: FifoNode<ClientObject> | undefined
 }
 
-/** Objects of one role without users, oldest first, and their total size. */
+/** The unused objects of one role, oldest first, and their total size. */
 class IdleObjects {
   readonly bounds: IdleBounds
   readonly queue: Fifo<ClientObject> = new Fifo()
@@ -57,30 +60,30 @@ class IdleObjects {
     this.bounds = IDLE_BOUNDS[role]
   }
 
-  /** The oldest, if there is more than may stay. */
+  /** The oldest one, if the bounds are exceeded. */
   get excess(): ClientObject | undefined {
     const { maxCount, maxBytes } = this.bounds
     const isOver = this.queue.size > maxCount || this.bytes > maxBytes
     return isOver ? this.queue.first : undefined
   }
 
-  /** When the oldest has lingered long enough; Infinity if there is none. */
+  /** When the oldest one expires; Infinity if there is none. */
   get expiry(): InstantMs {
     return (this.queue.first?.idleSince ?? Infinity) + this.bounds.lingerMs
   }
 }
 
 /** All objects of one client. */
-export class ObjectTable {
+export class ClientObjectTable {
   readonly #objects = new Map<ObjectId, ClientObject>()
   readonly #idle: Readonly<Record<ObjectRole, IdleObjects>> = {
     function: new IdleObjects('function'),
     attachment: new IdleObjects('attachment'),
     argument: new IdleObjects('argument'),
   }
-  /** Objects that have gone and of which the scheduler has still to be told. */
+  /** Deleted objects of which the scheduler has not been notified. */
   #removals: ObjectId[] = []
-  /** Objects that were pinned before they were sent. Some may be sent, or gone, by now. */
+  /** Objects that were pinned before they were sent. Some may have been sent or deleted since. */
   readonly #fresh = new Fifo<ClientObject>()
   #connection = 1
   #usedBytes = 0
@@ -93,18 +96,18 @@ export class ObjectTable {
     this.#alarm = turn.alarm(() => this.#sweep())
   }
 
-  /** Content of the objects that unfinished tasks use and that are not pinned, in bytes. */
+  /** The size of the objects that unfinished tasks use and that are not pinned, in bytes. */
   get usedBytes(): number {
     return this.#usedBytes
   }
 
-  /** An object that is pinned. */
+  /** A pinned object; undefined for any other. */
   pinned(id: ObjectId): ClientObject | undefined {
     const object = this.#objects.get(id)
     return object === undefined || object.pins === 0 ? undefined : object
   }
 
-  /** One more use. The first content that comes under an id is the one that is kept. */
+  /** Adds a use. The first content under an id is the one that is kept. */
   use(value: StoredValue, role: ObjectRole): ClientObject {
     const object = this.#hold(value, role)
     if (object.users === 0 && object.pins === 0) this.#usedBytes += object.value.content.byteLength
@@ -113,7 +116,7 @@ export class ObjectTable {
     return object
   }
 
-  /** One use less. */
+  /** Removes a use. */
   release(object: ClientObject): void {
     object.users -= 1
     if (object.users > 0 || object.pins > 0) return
@@ -121,7 +124,7 @@ export class ObjectTable {
     this.#joinIdle(object)
   }
 
-  /** It stays, used or not, until it was unpinned as often. */
+  /** Keeps it, used or not, until it has been unpinned as often as pinned. */
   pin(value: StoredValue): void {
     const object = this.#hold(value, 'argument')
     if (object.users > 0 && object.pins === 0) this.#usedBytes -= object.value.content.byteLength
@@ -130,7 +133,7 @@ export class ObjectTable {
     if (!this.isSent(object)) this.#fresh.push(object)
   }
 
-  /** See `pin`. What no task uses goes at once. An object that is not there is ignored. */
+  /** Reverts `pin`. An unused object is deleted immediately; an unknown one is ignored. */
   unpin(id: ObjectId): void {
     const object = this.#objects.get(id)
     if (object === undefined || object.pins === 0) return
@@ -140,12 +143,14 @@ export class ObjectTable {
     else this.#remove(object)
   }
 
-  /** Whether objects were pinned that have not been sent. */
+  /** Whether any pinned object has not been sent. */
   get hasFresh(): boolean {
     return this.#fresh.size > 0
   }
 
-  /** One of them, the caller sends it; undefined when there are no more. */
+  /**
+   * Removes and returns one of them, which the caller must send; undefined when there are no more.
+   */
   takeFresh(): ClientObject | undefined {
     for (;;) {
       const object = this.#fresh.shift()
@@ -153,7 +158,7 @@ export class ObjectTable {
     }
   }
 
-  /** Everything goes that no task uses, pinned or not. */
+  /** Unpins everything and deletes whatever no task uses. */
   clear(): void {
     for (const [id, object] of this.#objects) {
       while (object.pins > 0) this.unpin(id)
@@ -161,7 +166,7 @@ export class ObjectTable {
     }
   }
 
-  /** Whether the scheduler got it over this connection. */
+  /** Whether it was sent over this connection. */
   isSent(object: ClientObject): boolean {
     return object.sentIn === this.#connection
   }
@@ -170,29 +175,31 @@ export class ObjectTable {
     object.sentIn = this.#connection
   }
 
-  /** A new connection: what was sent over the last one may be gone. */
+  /** A new connection: objects sent over the last one may be gone. */
   forgetSent(): void {
     this.#connection += 1
   }
 
-  /** Notes that the scheduler can forget an object that is not in this table: a fetched result. */
+  /**
+   * Records that the scheduler can delete an object that is not in this table: a fetched result.
+   */
   removeResult(id: ObjectId): void {
     this.#removals.push(id)
   }
 
-  /** Whether the scheduler has to be told of removals. */
+  /** Whether the scheduler must be notified of deletions. */
   get hasRemovals(): boolean {
     return this.#removals.length > 0
   }
 
-  /** What the scheduler has to be told to delete. It counts as told. */
+  /** The objects that the scheduler must delete. They count as sent. */
   takeRemovals(): readonly ObjectId[] {
     const ids = this.#removals
     this.#removals = []
     return ids
   }
 
-  /** Everything that may be in the scheduler. */
+  /** All objects that may be in the scheduler. */
   takeAll(): readonly ObjectId[] {
     const ids = [...this.takeRemovals()]
     for (const object of this.#objects.values()) {
@@ -201,31 +208,31 @@ export class ObjectTable {
     return ids
   }
 
-  /** Throws if the table disagrees with itself. */
+  /** Throws if the table is inconsistent. */
   checkInvariants(): void {
     let usedBytes = 0
     let idleBytes = 0
     for (const object of this.#objects.values()) {
       const isIdle = object.users === 0 && object.pins === 0
-      assert(isIdle === (object.place !== undefined), 'an object is idle and used, or neither')
+      assert(isIdle === (object.place !== undefined), 'an object is both idle and used, or neither')
       const { queue } = this.#idle[object.role]
-      assert(!isIdle || object.place?.queue === queue, 'an idle object in the wrong queue')
+      assert(!isIdle || object.place?.queue === queue, 'an idle object is in the wrong queue')
       if (isIdle) idleBytes += object.value.content.byteLength
       else if (object.pins === 0) usedBytes += object.value.content.byteLength
     }
-    assert(usedBytes === this.#usedBytes, 'bytes in use')
+    assert(usedBytes === this.#usedBytes, 'the size of used objects is wrong')
     const counted = Object.values(this.#idle).reduce((sum, { bytes }) => sum + bytes, 0)
-    assert(idleBytes === counted, 'idle bytes')
+    assert(idleBytes === counted, 'the size of idle objects is wrong')
   }
 
-  /** How many uses unfinished tasks make of all objects together. For tests. */
+  /** The number of uses of all objects by unfinished tasks. For tests. */
   get users(): number {
     let users = 0
     for (const object of this.#objects.values()) users += object.users
     return users
   }
 
-  /** The object with this value, taken from among the idle ones, or a new one. */
+  /** The object with this value, no longer idle, or a new one. */
   #hold(value: StoredValue, role: ObjectRole): ClientObject {
     let object = this.#objects.get(value.id)
     if (object === undefined) {
@@ -246,7 +253,7 @@ export class ObjectTable {
     return object
   }
 
-  /** Removes what has not been used for a while. */
+  /** Deletes objects that have expired. */
   #sweep(): void {
     const { now } = this.#turn
     const { attachment, argument } = this.#idle

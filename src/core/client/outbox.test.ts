@@ -4,8 +4,8 @@ import { objectId, taskId } from '../../base/ids.js'
 import { Turn } from '../../base/machine.js'
 import { submission } from './harness.test.kit.js'
 import { taskCancelMessage, requestMessage } from './messages.js'
-import { ObjectTable } from './objects.js'
-import { Outbox } from './sender.js'
+import { ClientObjectTable } from './objects.js'
+import { ClientOutbox } from './sender.js'
 import type { TaskRecord } from './task/task.js'
 
 function record(owner: string, messageBytes = 100): TaskRecord<string> {
@@ -14,7 +14,7 @@ function record(owner: string, messageBytes = 100): TaskRecord<string> {
     taskId: task.taskId,
     owner,
     options: task.options,
-    function: new ObjectTable(new Turn()).use(task.function, 'function'),
+    function: new ClientObjectTable(new Turn()).use(task.function, 'function'),
     args: [],
     sharedArgs: undefined,
     inlineBytes: 0,
@@ -32,7 +32,7 @@ function record(owner: string, messageBytes = 100): TaskRecord<string> {
 }
 
 test('tasks leave in order, and those taken out are skipped', () => {
-  const outbox = new Outbox<string>()
+  const outbox = new ClientOutbox<string>()
   const [a, b, c] = [record('a'), record('b'), record('c')]
   for (const task of [a, b, c]) outbox.addTask(task)
   outbox.removeTask(b)
@@ -46,7 +46,7 @@ test('tasks leave in order, and those taken out are skipped', () => {
 })
 
 test('credit is spent by what is sent and comes back when there is room', () => {
-  const outbox = new Outbox<string>()
+  const outbox = new ClientOutbox<string>()
   outbox.spend(1024 ** 2)
   assert.equal(outbox.hasCredit, false)
   outbox.grantCredit()
@@ -54,7 +54,7 @@ test('credit is spent by what is sent and comes back when there is room', () => 
 })
 
 test('room is asked for once, and only while something waits', () => {
-  const outbox = new Outbox<string>()
+  const outbox = new ClientOutbox<string>()
   assert.equal(outbox.requestFlush(false), undefined)
   assert.equal(outbox.requestFlush(true), 'soon')
   outbox.grantCredit()
@@ -67,7 +67,7 @@ test('room is asked for once, and only while something waits', () => {
 })
 
 test('tasks that fill a packet are a batch', () => {
-  const outbox = new Outbox<string>()
+  const outbox = new ClientOutbox<string>()
   outbox.addTask(record('a', 64 * 1024 - 1))
   assert.equal(outbox.hasBatch, false)
   outbox.addTask(record('b', 1))
@@ -75,7 +75,7 @@ test('tasks that fill a packet are a batch', () => {
 })
 
 test('of the messages to a lost connection only cancels are kept, in order', () => {
-  const outbox = new Outbox<string>()
+  const outbox = new ClientOutbox<string>()
   const [a, b] = [taskCancelMessage(taskId('a'), true), taskCancelMessage(taskId('b'), true)]
   const c = { kind: 'graphTaskCancel', taskId: taskId('c') } as const
   for (const message of [a, requestMessage(objectId('r')), b, c]) outbox.addMessage(message)

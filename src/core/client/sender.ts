@@ -1,5 +1,5 @@
-// The way out: puts tasks into messages, sees to it that what a task needs is sent before it, and
-// stops while the transport is full. docs/protocol.md#task
+// Sends everything: puts tasks into messages, sends what a task needs before it, and pauses while
+// the transport is full. docs/protocol.md#task
 
 import { assert } from '../../base/assert.js'
 import { FEATURE_INLINE, FEATURE_TASK_UPDATES, hasFeature } from '../../base/features.js'
@@ -9,34 +9,39 @@ import type { Message } from '../../wire/message.js'
 import { type ClientCoreOptions, type ClientTurn, send } from './events.js'
 import type { SchedulerMemory } from './link.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
-import type { ClientObject, ObjectTable } from './objects.js'
+import type { ClientObject, ClientObjectTable } from './objects.js'
 import { TASK_BYTES, type TaskInputs } from './task/inputs.js'
-import { ResultInput, type StoredResult, type TaskRecord, type TaskTable } from './task/task.js'
+import {
+  ResultInput,
+  type StoredResult,
+  type TaskRecord,
+  type ClientTaskTable,
+} from './task/task.js'
 
-// What waits to be sent, in order. The core keeps it, not the transport: a task that was not sent
-// can be cancelled without a trace, sent over another connection, or sent to another kind of
+// The queue of unsent tasks and messages. It is here rather than in the transport so that an unsent
+// task can be cancelled without a trace, sent over another connection, or sent to another kind of
 // scheduler.
 
-/** How much may be sent before the transport must be asked again whether it has room, in bytes. */
+/** How much may be sent before the transport must confirm again that it has room, in bytes. */
 const SLICE_BYTES = 1024 ** 2
-/** Tasks wait for the end of the turn, unless there are this many bytes of them. */
+/** Tasks wait until the end of the turn, unless there are this many bytes of them. */
 const BATCH_BYTES = 64 * 1024
-/** Roughly what a message takes beside its contents. */
+/** The approximate size of a message without its contents. */
 const MESSAGE_BYTES = 64
 
-/** Tasks, and messages that go before them. */
-export class Outbox<Owner> {
+/** Tasks, and messages that are sent before them. */
+export class ClientOutbox<Owner> {
   readonly #tasks = new Fifo<TaskRecord<Owner>>()
-  /** Tasks that the scheduler had no room for. They go first. */
+  /** Tasks for which the scheduler had no room. They are sent first. */
   readonly #returned = new Fifo<TaskRecord<Owner>>()
   readonly #messages = new Fifo<Message>()
   #credit = SLICE_BYTES
   #taskBytes = 0
   #isFlushRequested = false
-  /** How many tasks the scheduler has room for; undefined: it has not said that it has too many. */
+  /** How many more tasks the scheduler accepts; undefined: it has not reported a limit. */
   #room: number | undefined
 
-  /** Roughly what the waiting tasks take, in bytes. */
+  /** The approximate size of the waiting tasks, in bytes. */
   get taskBytes(): number {
     return this.#taskBytes
   }
@@ -49,17 +54,17 @@ export class Outbox<Owner> {
     return this.#messages.size
   }
 
-  /** Whether the transport may be given more before it is asked again. */
+  /** Whether more may be sent before the transport confirms that it has room. */
   get hasCredit(): boolean {
     return this.#credit > 0
   }
 
-  /** Whether the scheduler takes tasks. */
+  /** Whether the scheduler accepts tasks. */
   get hasRoom(): boolean {
     return this.#room !== 0
   }
 
-  /** Whether the scheduler bounds what it is sent. */
+  /** Whether the scheduler has reported a limit. */
   get isBounded(): boolean {
     return this.#room !== undefined
   }
@@ -74,7 +79,7 @@ export class Outbox<Owner> {
     this.#taskBytes += task.messageBytes
   }
 
-  /** A task waits again that the scheduler had no room for: it will say when it has. */
+  /** A task waits again because the scheduler had no room; it will report when it has. */
   returnTask(task: TaskRecord<Owner>): void {
     this.removeTask(task)
     task.place = this.#returned.push(task)
@@ -82,17 +87,17 @@ export class Outbox<Owner> {
     this.#room = 0
   }
 
-  /** How many tasks the scheduler has room for; undefined: any number, as far as is known. */
+  /** How many more tasks the scheduler accepts; undefined: no limit is known. */
   setRoom(tasks: number | undefined): void {
     this.#room = tasks
   }
 
-  /** Something is sent that takes the room of a task. */
+  /** Counts something that is sent against the limit of tasks. */
   spendRoom(): void {
     if (this.#room !== undefined && this.#room > 0) this.#room -= 1
   }
 
-  /** Takes a task out that is not to be sent. */
+  /** Removes a task that must not be sent. */
   removeTask(task: TaskRecord<Owner>): void {
     if (task.place === undefined) return
     task.place.queue?.remove(task.place)
@@ -100,7 +105,7 @@ export class Outbox<Owner> {
     this.#taskBytes -= task.messageBytes
   }
 
-  /** Removes and returns the next task; undefined also while there is no room for it. */
+  /** Removes and returns the next task; undefined also while the scheduler accepts none. */
   takeTask(): TaskRecord<Owner> | undefined {
     if (!this.hasRoom) return undefined
     const task = this.#returned.first ?? this.#tasks.first
@@ -119,7 +124,10 @@ export class Outbox<Owner> {
     return this.#messages.shift()
   }
 
-  /** A connection was lost. Only cancels are still meant: the rest is asked again, or needless. */
+  /**
+   * A connection was lost. Only cancels still apply: other requests are repeated or no longer
+   * needed.
+   */
   dropRequests(): void {
     for (let left = this.#messages.size; left > 0; left -= 1) {
       const message = this.#messages.shift()
@@ -129,12 +137,12 @@ export class Outbox<Owner> {
     }
   }
 
-  /** Drops what waits but tasks. */
+  /** Drops everything except tasks. */
   dropMessages(): void {
     while (this.#messages.shift() !== undefined);
   }
 
-  /** Something was sent that takes about `contentBytes` and what every message takes. */
+  /** Something was sent: about `contentBytes`, plus the size of an empty message. */
   spend(contentBytes: number): void {
     this.#credit -= contentBytes + MESSAGE_BYTES
   }
@@ -146,8 +154,8 @@ export class Outbox<Owner> {
   }
 
   /**
-   * When `writable` has to be asked for, if anything waits (here or, as the caller says,
-   * elsewhere) and it has not been asked for. It counts as asked.
+   * When to request `writable`, if anything waits (here or, with `hasMore`, elsewhere) and it has
+   * not been requested. It counts as requested.
    */
   requestFlush(hasMore: boolean): 'soon' | 'nextTurn' | undefined {
     const hasTasks = this.hasRoom && this.taskCount > 0
@@ -157,47 +165,50 @@ export class Outbox<Owner> {
     return this.hasCredit ? 'soon' : 'nextTurn'
   }
 
-  /** Throws if the outbox disagrees with itself. */
+  /** Throws if the outbox is inconsistent. */
   checkInvariants(): void {
     let bytes = 0
     for (const queue of [this.#returned, this.#tasks]) {
       for (const task of queue) {
-        assert(task.state === 'waiting' && task.place?.queue === queue, 'sent and to be sent')
+        assert(
+          task.state === 'waiting' && task.place?.queue === queue,
+          'a queued task has the wrong state or queue',
+        )
         bytes += task.messageBytes
       }
     }
-    assert(bytes === this.#taskBytes, 'bytes that wait')
+    assert(bytes === this.#taskBytes, 'the size of waiting tasks is wrong')
   }
 }
 
-/** Objects from this size on are sent in a message of their own. */
+/** Objects of at least this size are sent in separate messages. */
 const LARGE_OBJECT_BYTES = 1024 ** 2
 
-/** What the sender takes from. */
+/** The tables that the sender reads. */
 interface SenderParts<Owner> {
-  readonly tasks: TaskTable<Owner>
-  readonly objects: ObjectTable
+  readonly tasks: ClientTaskTable<Owner>
+  readonly objects: ClientObjectTable
   readonly inputs: TaskInputs<Owner>
 }
 
-/** Something else that has messages to send, as long as there is room. */
+/** Another source of messages, which are sent while there is room. */
 interface MessageSource {
   /** Whether it has a message. */
   readonly hasUnsent: boolean
-  /** How much has not been sent, or not all of it. */
+  /** The number of items that have not been sent completely. */
   readonly unsentCount: number
-  /** Sends what it has, for as long as `sender.hasCredit`. */
+  /** Sends its messages while `sender.hasCredit`. */
   flush(): void
 }
 
 /** Sends the tasks of one client. */
 export class Sender<Owner> {
   readonly #options: ClientCoreOptions
-  readonly #tasks: TaskTable<Owner>
-  readonly #objects: ObjectTable
+  readonly #tasks: ClientTaskTable<Owner>
+  readonly #objects: ClientObjectTable
   readonly #inputs: TaskInputs<Owner>
   readonly #turn: ClientTurn<Owner>
-  readonly #outbox = new Outbox<Owner>()
+  readonly #outbox = new ClientOutbox<Owner>()
   #source: MessageSource | undefined
   #features = 0
   #schedulerId: SchedulerId | undefined
@@ -212,47 +223,47 @@ export class Sender<Owner> {
     this.#turn = turn
   }
 
-  /** Roughly what the tasks that have not been sent take, in bytes. */
+  /** The approximate size of tasks that have not been sent, in bytes. */
   get waitingBytes(): number {
     return this.#outbox.taskBytes
   }
 
-  /** Tasks that have not been sent. */
+  /** The number of tasks that have not been sent. */
   get waitingTasks(): number {
     return this.#outbox.taskCount
   }
 
-  /** What the scheduler understands beyond 1.9.9; 0 before it has said so. */
+  /** The scheduler's features beyond 1.9.9; 0 before its first echo. */
   get features(): number {
     return this.#features
   }
 
-  /** Whether the transport may be given more. */
+  /** Whether more may be sent before the transport confirms that it has room. */
   get hasCredit(): boolean {
     return this.#outbox.hasCredit
   }
 
-  /** Whether nothing but tasks waits to be sent. */
+  /** Whether nothing except tasks waits to be sent. */
   get isQuiet(): boolean {
     return this.#outbox.messageCount === 0 && !this.#objects.hasRemovals
   }
 
-  /** Tasks that have not been sent, and other things. */
+  /** The number of unsent tasks and other items. */
   get unsentCount(): number {
     return this.#outbox.taskCount + (this.#source?.unsentCount ?? 0)
   }
 
-  /** Whether the scheduler takes tasks now. */
+  /** Whether the scheduler accepts tasks now. */
   get hasRoom(): boolean {
     return this.#outbox.hasRoom
   }
 
-  /** Whether the scheduler bounds what it is sent. */
+  /** Whether the scheduler has reported a limit. */
   get isBounded(): boolean {
     return this.#outbox.isBounded
   }
 
-  /** The graphs, which have more to send than fits into a list of messages. */
+  /** Adds the graphs, which have more to send than a list of messages can hold. */
   addSource(source: MessageSource): void {
     this.#source = source
   }
@@ -263,38 +274,38 @@ export class Sender<Owner> {
     this.#outbox.addTask(task)
   }
 
-  /** A task is not to be sent after all. */
+  /** A task must not be sent after all. */
   withdraw(task: TaskRecord<Owner>): void {
     this.#outbox.removeTask(task)
   }
 
-  /** A task, which waits, was refused: there was no room for it. */
+  /** A waiting task was refused: the scheduler had no room for it. */
   holdBack(task: TaskRecord<Owner>): void {
     this.#outbox.returnTask(task)
   }
 
-  /** How many tasks the scheduler has room for, until it says so again. */
+  /** How many more tasks the scheduler accepts, until its next report. */
   setRoom(tasks: number): void {
     this.#outbox.setRoom(tasks)
   }
 
-  /** Something is sent that takes the room of a task. */
+  /** Counts something that is sent against the limit of tasks. */
   spendRoom(): void {
     this.#outbox.spendRoom()
   }
 
-  /** A message that goes before all tasks that wait. */
+  /** Queues a message that is sent before all waiting tasks. */
   post(message: Message): void {
     this.#outbox.addMessage(message)
   }
 
-  /** Sends a message of about this many bytes now. Only while `hasCredit`. */
+  /** Sends a message of about this many bytes immediately. Only while `hasCredit`. */
   send(message: Message, bytes: number): void {
     send(this.#turn, message)
     this.#outbox.spend(bytes)
   }
 
-  /** Asks for the object that a task's result is in. */
+  /** Requests the object that contains a task's result. */
   request(result: StoredResult): void {
     this.post(requestMessage(result.objectId))
   }
@@ -304,7 +315,7 @@ export class Sender<Owner> {
     this.#outbox.grantCredit()
   }
 
-  /** A connection is there, with nothing in it yet. */
+  /** There is a new connection, over which nothing was sent yet. */
   onConnected(): void {
     this.#outbox.grantCredit()
     this.#outbox.dropRequests()
@@ -313,7 +324,7 @@ export class Sender<Owner> {
   /** The scheduler is ready: sends it the serializer; tasks follow with the next `flush`. */
   start({ features, schedulerId, isSame }: SchedulerMemory): void {
     const { identity, serializer } = this.#options
-    // Another one knows nothing of what was cancelled or deleted.
+    // A different scheduler knows nothing of what was cancelled or deleted.
     if (!isSame) {
       this.#outbox.dropMessages()
       this.#objects.takeRemovals()
@@ -328,30 +339,30 @@ export class Sender<Owner> {
   }
 
   /**
-   * Sends what may be sent: messages at once, tasks when they fill a packet or when `isAsked`,
-   * that is, in answer to `writable`. Call only while the connection is open.
+   * Sends what may be sent: messages immediately, tasks when they fill a packet or if
+   * `isRequested`, that is, on `writable`. Call only while the connection is open.
    */
-  flush(isAsked: boolean): void {
+  flush(isRequested: boolean): void {
     const outbox = this.#outbox
     while (outbox.hasCredit) {
       const message = outbox.takeMessage()
       if (message === undefined) break
       this.send(message, 0)
     }
-    if (isAsked || outbox.hasBatch) this.#sendTasks()
+    if (isRequested || outbox.hasBatch) this.#sendTasks()
     const hasMore = this.#objects.hasRemovals || this.#objects.hasFresh
     const when = outbox.requestFlush(hasMore || this.#source?.hasUnsent === true)
     if (when !== undefined) this.#turn.act({ type: 'requestFlush', when })
   }
 
-  /** Sends those of some objects that the scheduler does not have. */
+  /** Sends those of the objects that the scheduler does not have. */
   sendObjects(objects: Iterable<ClientObject>): void {
     const unsent: ClientObject[] = []
     for (const object of objects) this.#collectUnsent(object, unsent)
     this.#sendUnsent(unsent)
   }
 
-  /** Everything this client may have in the scheduler, as a message that deletes it. */
+  /** A message that deletes everything this client may have in the scheduler. */
   deleteEverything(): Message {
     const ids = [this.#options.serializer.id, ...this.#objects.takeAll()]
     for (const { result } of this.#tasks.values()) {
@@ -367,7 +378,7 @@ export class Sender<Owner> {
 
   #sendTasks(): void {
     const outbox = this.#outbox
-    // Before anything else: what is deleted here might be created again.
+    // First, because objects that are deleted here might be created again.
     if (outbox.hasCredit && this.#objects.hasRemovals) {
       this.send(deleteMessage(this.#options.identity, this.#objects.takeRemovals()), 0)
     }
@@ -377,7 +388,7 @@ export class Sender<Owner> {
       if (task === undefined) break
       this.#sendTask(task)
     }
-    // After the tasks: those take along what they need.
+    // After the tasks, which are sent together with the objects that they need.
     while (outbox.hasCredit && this.#objects.hasFresh) this.#sendFresh()
   }
 
@@ -408,7 +419,7 @@ export class Sender<Owner> {
   }
 
   #sendUnsent(unsent: readonly ClientObject[]): void {
-    // Large ones one by one: together they might be longer than a message may be.
+    // Large ones one by one: together they might exceed the maximum size of a message.
     const small = unsent.filter(({ value }) => value.content.byteLength < LARGE_OBJECT_BYTES)
     if (small.length > 0) this.#sendCreate(small)
     for (const object of unsent) {

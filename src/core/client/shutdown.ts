@@ -1,14 +1,12 @@
-// The wish of this client to stop the whole cluster, from the wish to the answer.
+// A request of this client to stop the whole cluster, until it is answered.
 // docs/protocol.md#disconnect
 
 import { type ClientTurn, send } from './events.js'
 
-/**
- * `wanted`: not sent, or to be sent again. `asked`: the answer has not come.
- */
-type ShutdownState = 'none' | 'wanted' | 'asked'
+/** `requested`: it must be sent, possibly again. `sent`: the answer has not arrived. */
+type ShutdownState = 'none' | 'requested' | 'sent'
 
-/** At most one wish at a time. */
+/** At most one request at a time. */
 export class Shutdown<Owner> {
   readonly #turn: ClientTurn<Owner>
   #state: ShutdownState = 'none'
@@ -17,29 +15,29 @@ export class Shutdown<Owner> {
     this.#turn = turn
   }
 
-  /** Whether an answer is waited for. */
+  /** Whether an answer is awaited. */
   get isPending(): boolean {
     return this.#state !== 'none'
   }
 
-  /** The user wishes it. */
-  want(): void {
-    this.#state = 'wanted'
+  /** The user requests it. */
+  request(): void {
+    this.#state = 'requested'
   }
 
-  /** A connection was lost: the scheduler may not have heard. */
+  /** A connection was lost: the scheduler may not have received the request. */
   onDisconnected(): void {
-    if (this.#state === 'asked') this.#state = 'wanted'
+    if (this.#state === 'sent') this.#state = 'requested'
   }
 
-  /** The scheduler listens. Tells it, if that has not happened. */
-  ask(): void {
-    if (this.#state !== 'wanted') return
-    this.#state = 'asked'
+  /** The scheduler is ready. Sends it the request, unless that was done. */
+  send(): void {
+    if (this.#state !== 'requested') return
+    this.#state = 'sent'
     send(this.#turn, { kind: 'clientDisconnect', disconnectType: 'shutdown' })
   }
 
-  /** The wish is over and done with. Nothing happens if there was none. */
+  /** Ends the request. Does nothing if there was none. */
   answer(answer: 'accepted' | 'refused' | 'unreachable' | 'closed', detail: string): void {
     if (this.#state === 'none') return
     this.#state = 'none'

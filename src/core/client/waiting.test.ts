@@ -90,7 +90,7 @@ test('a scheduler that answers no more is told of, one that is only seldom asked
 
 test('a client that waits for its first answer is told of, too', () => {
   const harness = new Harness()
-  harness.handle({ type: 'answerWanted' })
+  harness.handle({ type: 'answerRequested' })
   const [warning] = warnings(harness.advance(5_000))
   assert.deepEqual([warning?.reason, warning?.tasks], ['no-scheduler', 0])
 })

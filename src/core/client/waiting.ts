@@ -1,6 +1,6 @@
-// Why tasks of this client wait, and when the user is told. That no scheduler answers, or that it
-// has no room, a client knows by itself; the rest is in the echoes of a scheduler that says it.
-// docs/protocol.md#waiting
+// Why tasks of this client wait, and when the user is warned. The client itself knows that no
+// scheduler answers, or that it accepts no more tasks; the other reasons are in the scheduler's
+// echoes. docs/protocol.md#waiting
 
 import type { Alarm, InstantMs } from '../../base/machine.js'
 import type { Silence } from '../../base/silence.js'
@@ -11,7 +11,7 @@ import type { ClientHeartbeatEcho, TaskExplanation } from '../../wire/message.js
 import { waitingReasonOf } from '../../wire/wait-reason.js'
 import type { Link } from './link.js'
 import type { Sender } from './sender.js'
-import type { TaskRecord, TaskTable } from './task/task.js'
+import type { TaskRecord, ClientTaskTable } from './task/task.js'
 import { type ClientTurn, send } from './events.js'
 
 /** A message names at most this many unmet needs. */
@@ -21,22 +21,22 @@ const MAX_NEEDS = 3
 const PATIENCE_MS = 5_000
 /** The same for a deadlock, so that the user is warned within five seconds of when it began. */
 const DEADLOCK_PATIENCE_MS = 3_000
-/** How soon the scheduler is first asked why tasks wait. */
+/** When the scheduler is first asked why tasks wait. */
 const FIRST_LOOK_MS = 250
-/** An echo that takes longer is missing. */
+/** An echo that takes longer counts as missing. */
 const ECHO_MS = 1_000
 
 /** Why tasks wait, and since when. */
 export interface WaitingCause {
   readonly reason: WaitingReason
   readonly since: InstantMs
-  /** What the tasks require and no worker offers, with `no-capability`. */
+  /** The requirements of the tasks that no worker meets, with `no-capability`. */
   readonly needs?: string
 }
 
-/** What the parts know of waiting. */
+/** The parts that show why tasks wait. */
 interface WaitingParts<Owner> {
-  readonly tasks: TaskTable<Owner>
+  readonly tasks: ClientTaskTable<Owner>
   readonly link: Link<Owner>
   readonly silence: Silence
   readonly sender: Sender<Owner>
@@ -44,21 +44,21 @@ interface WaitingParts<Owner> {
   readonly isWaiting: () => boolean
 }
 
-/** Follows why one client waits. */
-export class Waiting<Owner> {
+/** Tracks why one client waits. */
+export class ClientWaiting<Owner> {
   readonly #turn: ClientTurn<Owner>
   readonly #parts: WaitingParts<Owner>
   /** Rings when something may be due, or earlier. */
   readonly #alarm: Alarm
-  /** What the scheduler said last of the tasks that it has. */
-  #told: (WaitingCause & { readonly tasks: number }) | undefined
+  /** The scheduler's latest report about the tasks that it has. */
+  #reported: (WaitingCause & { readonly tasks: number }) | undefined
   /** Since when tasks are held back. */
   #heldSince: InstantMs | undefined
-  /** When the scheduler is asked next, if it says nothing by itself. */
+  /** When the scheduler is next asked, unless it reports on its own. */
   #askAt: InstantMs = 0
-  /** When it is asked for the first time about what waits now. */
+  /** When it is first asked about the tasks that wait now. */
   #firstLookAt: InstantMs = 0
-  /** Reasons that the user was warned of and that still hold. */
+  /** Reasons of which the user was warned and that still apply. */
   readonly #warned = new Set<WaitingReason>()
 
   constructor(turn: ClientTurn<Owner>, parts: WaitingParts<Owner>) {
@@ -67,39 +67,39 @@ export class Waiting<Owner> {
     this.#alarm = turn.alarm(() => this.#onAlarm())
   }
 
-  /** There was nothing to wait for, and now there is; or no scheduler, and now there is. */
+  /** Waiting begins, or a scheduler has answered. */
   start(): void {
     this.#firstLookAt = this.#turn.now + FIRST_LOOK_MS
     this.#askAt = this.#firstLookAt
   }
 
-  /** Anything came from the scheduler. */
+  /** Something arrived from the scheduler. */
   onHeard(): void {
     if (this.#warned.size > 0) this.#warned.delete('no-scheduler')
   }
 
   /** A task has run: there are workers. */
   onResult(): void {
-    const told = this.#told
-    // Others may run while what one needs is not there.
-    if (told?.reason === 'no-capability') return this.#forget(told.reason)
-    if (told !== undefined && isBlocking(told.reason)) this.#told = undefined
+    const reported = this.#reported
+    // Other tasks may run while one needs a capability that is missing.
+    if (reported?.reason === 'no-capability') return this.#forget(reported.reason)
+    if (reported !== undefined && isBlocking(reported.reason)) this.#reported = undefined
     this.#forget(undefined)
   }
 
-  /** The connection ended: what the scheduler said counts no longer. */
+  /** The connection ended: the scheduler's report no longer applies. */
   onDisconnected(): void {
-    this.#told = undefined
+    this.#reported = undefined
     this.#heldSince = undefined
   }
 
-  /** The scheduler says why tasks wait that it has. */
+  /** The scheduler reports why the tasks that it has are waiting. */
   onEcho({ waiting }: ClientHeartbeatEcho): void {
     const { now } = this.#turn
     const [worst] = waiting
     this.#askAt = now < this.#firstLookAt ? this.#firstLookAt : now + PATIENCE_MS
     if (worst === undefined) {
-      this.#told = undefined
+      this.#reported = undefined
       if (this.#parts.isWaiting()) this.#forget(undefined)
       return
     }
@@ -108,16 +108,16 @@ export class Waiting<Owner> {
     const alike = waiting.filter((each) => each.reason === worst.reason)
     const tasks = alike.reduce((sum, each) => sum + each.tasks, 0)
     const needs = someOf(alike.map((each) => each.needs))
-    this.#told = { reason, since, tasks, needs }
+    this.#reported = { reason, since, tasks, needs }
     this.#forget(reason)
     if (!isBlocking(reason) || this.#warned.has(reason)) return
     const patienceMs = worst.isDeadlocked ? DEADLOCK_PATIENCE_MS : PATIENCE_MS
     const leftMs = patienceMs - worst.forMS
-    if (leftMs <= 0) this.#warn(this.#told, tasks + this.#heldCount, needs)
+    if (leftMs <= 0) this.#warn(this.#reported, tasks + this.#heldCount, needs)
     else this.#askAt = now + leftMs
   }
 
-  /** Something has happened that may have made tasks be held back, or sent. */
+  /** An event may have caused tasks to be held back, or sent. */
   update(): void {
     const { sender, link } = this.#parts
     if (this.#heldCount === 0 || !link.isOpen) {
@@ -146,7 +146,7 @@ export class Waiting<Owner> {
     return Math.max(silence.since + PATIENCE_MS, echoDueAt)
   }
 
-  /** Asks, or warns, if that is due. */
+  /** Asks the scheduler, or warns the user, if that is due. */
   #onAlarm(): void {
     const { now } = this.#turn
     if (now < this.#dueAt) return
@@ -162,22 +162,22 @@ export class Waiting<Owner> {
     this.#warn({ reason: 'limit', since }, this.#heldCount)
   }
 
-  /** Why what this client has unfinished waits, where it can only wait. */
+  /** Why the unfinished work of this client waits; undefined if some of it may be running. */
   get cause(): WaitingCause | undefined {
     if (!this.#parts.isWaiting()) return undefined
     const { silence } = this.#parts
     if (this.#isSilent) return { reason: 'no-scheduler', since: silence.since }
-    const told = this.#told
-    if (told !== undefined && isBlocking(told.reason)) return told
+    const reported = this.#reported
+    if (reported !== undefined && isBlocking(reported.reason)) return reported
     return this.#heldSince === undefined ? undefined : { reason: 'limit', since: this.#heldSince }
   }
 
-  /** Why one task waits; undefined if it does not, or if that is unknown. */
+  /** Why one task waits; undefined if it does not wait, or the reason is unknown. */
   reasonOf(task: TaskRecord<Owner>): WaitingReason | undefined {
     if (this.#isSilent) return 'no-scheduler'
     const { state, hasBegun } = task
     if (state === 'blocked') return 'dependency'
-    const { reason } = this.#told ?? {}
+    const { reason } = this.#reported ?? {}
     if (state === 'waiting') {
       if (reason !== undefined && isBlocking(reason)) return reason
       return this.#heldSince === undefined ? undefined : 'limit'
@@ -191,16 +191,16 @@ export class Waiting<Owner> {
     return !link.isOpen || link.isUnanswered(ECHO_MS)
   }
 
-  /** What the scheduler has no room for, as far as it has said so. */
+  /** The number of tasks beyond the limit that the scheduler has reported. */
   get #heldCount(): number {
     const { sender } = this.#parts
     return sender.isBounded ? sender.unsentCount : 0
   }
 
-  /** Whether the user has to be told of the limit, and not of something worse. */
+  /** Whether the user must be warned of the limit, because no worse reason applies. */
   get #isLimitDue(): boolean {
     if (this.#heldSince === undefined || this.#warned.has('limit')) return false
-    return this.#told === undefined || !isBlocking(this.#told.reason)
+    return this.#reported === undefined || !isBlocking(this.#reported.reason)
   }
 
   get #canAsk(): boolean {
@@ -219,7 +219,7 @@ export class Waiting<Owner> {
     this.#turn.act({ type: 'warnWaiting', warning: { reason, tasks, forMs, detail } })
   }
 
-  /** What the scheduler said before holds no longer, but for `reason`. */
+  /** Earlier reasons no longer apply, except `reason`. */
   #forget(reason: WaitingReason | undefined): void {
     if (this.#warned.size === 0) return
     for (const warned of this.#warned) {
@@ -228,22 +228,22 @@ export class Waiting<Owner> {
   }
 }
 
-/** Whether no worker could run what waits for this reason. */
+/** Whether no worker can run the tasks that wait for this reason. */
 function isBlocking(reason: WaitingReason): boolean {
   return reason === 'no-worker' || reason === 'no-runtime' || reason === 'no-capability'
 }
 
-// Questions of this client about its tasks, which the scheduler answers. A question that cannot be
-// answered ends without: the client then tells what it knows by itself.
+// Inquiries of this client about its tasks, which the scheduler answers. An inquiry that cannot be
+// answered ends without an answer: the client then reports what it knows.
 // docs/protocol.md#explanation
 
 /** How long to wait for an answer. */
 const ANSWER_MS = 5_000
 
-/** The questions that are under way. */
+/** The inquiries that are under way. */
 export class Inquiries<Owner> {
   readonly #turn: ClientTurn<Owner>
-  /** When each was asked last, the oldest first. */
+  /** When each was last sent, the oldest first. */
   readonly #asked = new Map<TaskId, InstantMs>()
   readonly #alarm: Alarm
 
@@ -252,7 +252,7 @@ export class Inquiries<Owner> {
     this.#alarm = turn.alarm(() => this.#onTimeout())
   }
 
-  /** Asks a scheduler that has `features`; 0: none that could answer. */
+  /** Sends an inquiry to a scheduler that has `features`; 0: there is no scheduler. */
   ask(taskId: TaskId, features: number): void {
     if (!hasFeature(features, FEATURE_PEERS)) return this.#end(taskId, undefined)
     this.#asked.delete(taskId)
@@ -265,7 +265,7 @@ export class Inquiries<Owner> {
     if (this.#asked.has(answer.taskId)) this.#end(answer.taskId, answer)
   }
 
-  /** Answers will not come any more. */
+  /** No more answers will arrive. */
   endAll(): void {
     for (const taskId of this.#asked.keys()) this.#end(taskId, undefined)
   }
@@ -287,7 +287,7 @@ export class Inquiries<Owner> {
   }
 }
 
-/** Some of the texts, and how many more there are. */
+/** The first few texts, and how many more there are. */
 function someOf(texts: readonly string[]): string {
   const some = texts.slice(0, MAX_NEEDS).join('; ')
   return texts.length > MAX_NEEDS ? `${some} and ${texts.length - MAX_NEEDS} more` : some

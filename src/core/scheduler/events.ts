@@ -96,7 +96,7 @@ export interface SchedulerCoreOptions {
    */
   readonly graphStepsPerTurn?: number
   /** Whether every state change of every task is logged. Default: false. */
-  readonly tellsTasks?: boolean
+  readonly logsTasks?: boolean
   /** Whether clients are forbidden to shut the cluster down. */
   readonly isProtected: boolean
 }

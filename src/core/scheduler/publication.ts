@@ -116,7 +116,7 @@ export function publishTask(
   status: TaskStatus,
   end: TaskEnd = NOT_ENDED,
 ): void {
-  if (state.options.tellsTasks === true) tellTask(state, { task, status, end })
+  if (state.options.logsTasks === true) tellTask(state, { task, status, end })
   const { output, eventBudget } = state
   if (!output.hasSubscribers || !eventBudget.takeStep(task, status)) return
   output.publish({

@@ -15,79 +15,79 @@ import type {
 } from '../../wire/message.js'
 import type { HostUnits, Units } from './queue/units.js'
 
-/** Counts the processors of one worker. One lives at a time; its number is never used again. */
+/** Numbers the processors of one worker, which run one after another. A number is never reused. */
 export type ProcessorNumber = number
 
 /**
- * What a processor ran when it ended.
+ * What a processor was running when it exited.
  *
- * - `unknown`: it could not tell, because it was killed or crashed; any task that it had may be the
- *   cause.
- * - `retired`: nothing but what had been given up; it has ended itself to be rid of that.
- * - `taskIds`: one of these has ended it. Usually there is one.
+ * - `unknown`: it could not report this, because it was killed or crashed; any of its tasks may be
+ *   the cause.
+ * - `retired`: only tasks that had been given up; it exited on its own to get rid of them.
+ * - `taskIds`: one of these caused the exit. Usually there is only one.
  */
 export type LastRun =
   'unknown' | 'nothing' | 'retired' | { readonly taskIds: readonly [TaskId, ...TaskId[]] }
 
 /**
- * Why a task shall stop. `givenUp`: it was told before and did not stop; what becomes of it is of
- * no interest any more.
+ * Why a task must stop. `givenUp`: it was already requested to stop and did not; its outcome no
+ * longer matters.
  */
 export type StopReason = 'cancelled' | 'timedOut' | 'givenUp'
 
-/** How far the processor is with a task, as seen from beside it, even while user code runs. */
+/** The status of a task in the processor, as its guardian reports it, even while user code runs. */
 export interface RunStatus {
-  /** Which task: `WorkerTask.dispatchNumber`. */
+  /** The task: `WorkerTask.dispatchNumber`. */
   readonly dispatchNumber: number
-  /** False: it has not begun, or it is over and its answer is on the way. */
+  /** False: it has not started, or it has ended and its answer is on the way. */
   readonly isStarted: boolean
-  /** It has asked for its abort signal. */
+  /** It has read its abort signal. */
   readonly isListening: boolean
-  /** No other task is started, but for such as were given up. */
+  /** No other task has started, except tasks that were given up. */
   readonly isAlone: boolean
-  /** Tasks that were given up are still at it. */
+  /** Tasks that were given up are still running. */
   readonly hasGivenUp: boolean
-  /** Since it began, in milliseconds. */
+  /** The time since it started, in milliseconds. */
   readonly runningMs: number
 }
 
-/** Facts. Messages have been decoded, and so checked, before they come here. */
+/** Facts. Messages have been decoded, and thereby checked, before they arrive here. */
 export type WorkerEvent =
   /** The first event. */
   | { readonly type: 'started' }
   | { readonly type: 'connected' }
   | { readonly type: 'disconnected'; readonly reason: string }
   | { readonly type: 'messageReceived'; readonly message: Message }
-  /** Bytes of a long message are coming in, or are taken by the scheduler: it lives. */
+  /** Part of a long message has arrived, or the scheduler has read part of one: it is alive. */
   | { readonly type: 'schedulerProgressed' }
-  /** More waits to be sent to the scheduler than should. */
+  /** More messages are waiting to be sent to the scheduler than should be. */
   | { readonly type: 'congested' }
-  /** There is room again. */
+  /** The send queue is short again. */
   | { readonly type: 'drained' }
   | { readonly type: 'processorReady'; readonly processor: ProcessorNumber; readonly pid: number }
   /**
-   * The processor is done with a task. `inlineResults` are the chunks of the one result or error;
-   * `results` has an id if the processor keeps it as that object. Status `canceled` says that the
-   * task was skipped or given up because of a `stopTask`.
+   * The processor has finished with a task. `inlineResults` has the chunks of the one result or
+   * error; `results` contains an id if the processor keeps the result as that object. Status
+   * `canceled` means that the task was skipped or given up because of a `stopTask`.
    */
   | {
       readonly type: 'taskAnswered'
       readonly processor: ProcessorNumber
       readonly result: TaskResult
     }
-  /** A task waits for tasks of its own, goes on, or tells how far it is. */
+  /** A task waits for its children, continues, or reports progress. */
   | {
       readonly type: 'taskUpdated'
       readonly processor: ProcessorNumber
       readonly update: TaskUpdate
     }
-  /** A processor tells what a task has printed. */
+  /** A processor reports what a task has printed. */
   | {
-      readonly type: 'outputTold'
+      readonly type: 'outputReported'
       readonly processor: ProcessorNumber
       readonly output: TaskOutput
     }
-  /** Something was written to the processor's standard streams, by an unknown task. */
+  /** An unknown task has written to the standard streams of the processor. */
   | {
       readonly type: 'outputRead'
       readonly processor: ProcessorNumber
@@ -96,13 +96,13 @@ export type WorkerEvent =
     }
   /** Answers `askStatus`. */
   | {
-      readonly type: 'statusTold'
+      readonly type: 'statusReported'
       readonly processor: ProcessorNumber
       readonly status: RunStatus
     }
   /**
-   * Answers one `retractTasks`, in order. Those in `retracted` will never run nor be answered; all
-   * others of `asked` have begun or are done, and their answers come as ever.
+   * Answers one `retractTasks`; answers arrive in order. The tasks in `retracted` will never run
+   * nor be answered; all others in `asked` have started or finished, and are answered as usual.
    */
   | {
       readonly type: 'tasksRetracted'
@@ -110,7 +110,7 @@ export type WorkerEvent =
       readonly asked: readonly number[]
       readonly retracted: readonly number[]
     }
-  /** The process is gone; what it had written before has been handled. */
+  /** The process has exited; everything that it wrote before has been handled. */
   | {
       readonly type: 'processorExited'
       readonly processor: ProcessorNumber
@@ -118,23 +118,23 @@ export type WorkerEvent =
       readonly lastRun: LastRun
     }
   /**
-   * The worker shall leave: it gives back what has not begun and has some time to end what runs. If
-   * it is urgent, or was said before, it leaves at once.
+   * The worker must leave: it gives back tasks that have not started and gives running ones some
+   * time to finish. If `isUrgent`, or on the second request, it leaves immediately.
    */
   | { readonly type: 'stopRequested'; readonly isUrgent?: boolean }
   | { readonly type: 'tick' }
 
-/** What the shell carries out. */
+/** What the shell must do. */
 export type WorkerAction =
   | { readonly type: 'send'; readonly message: Message }
-  /** Send it with `agent`, `rssFree` and `processors[].resource` filled in: only the shell can. */
-  | { readonly type: 'sendHeartbeat'; readonly heartbeat: WorkerHeartbeat }
   /**
-   * Pass on what a task has printed, unless too much waits already; that is counted, and so is all
-   * where `mayLeave` is false.
+   * Send it after filling in `agent`, `rssFree` and `processors[].resource`, which only the shell
+   * knows.
    */
+  | { readonly type: 'sendHeartbeat'; readonly heartbeat: WorkerHeartbeat }
+  /** Forward task output, or count it as dropped if too much is waiting or `mayLeave` is false. */
   | { readonly type: 'sendOutput'; readonly output: TaskOutput; readonly mayLeave: boolean }
-  /** Put something that was printed into the log; `fields` say which task has printed it. */
+  /** Write printed output to the log; `fields` identify the task that printed it. */
   | {
       readonly type: 'logOutput'
       readonly stream: OutputStream
@@ -143,35 +143,41 @@ export type WorkerAction =
     }
   /** Start the next processor; messages for it may be written before it is ready. */
   | { readonly type: 'startProcessor'; readonly processor: ProcessorNumber }
-  /** Hand a Task to the processor, in its bytes; `units`: what it was given, if it needs some. */
+  /**
+   * Send a Task to the processor, in its original bytes. `units`: those that it was assigned, if
+   * any.
+   */
   | { readonly type: 'dispatch'; readonly bytes: Uint8Array; readonly units: Units | undefined }
-  /** Pass the processor an ObjectResponse or ObjectInstruction. */
-  | { readonly type: 'tellProcessor'; readonly message: Message }
-  /** Have the processor skip a task that it has not begun, or have one stopped that it has. */
+  /** Send an ObjectResponse or ObjectInstruction to the processor. */
+  | { readonly type: 'sendToProcessor'; readonly message: Message }
+  /** Make the processor skip the task if it has not started, or stop it if it has. */
   | { readonly type: 'stopTask'; readonly taskId: TaskId; readonly reason: StopReason }
-  /** Have `statusTold`, even while user code keeps the processor from reading messages. */
+  /**
+   * Request `statusReported`; it arrives even while user code keeps the processor from reading
+   * messages.
+   */
   | { readonly type: 'askStatus'; readonly dispatchNumber: number }
   /**
-   * Take back those of these tasks (`WorkerTask.dispatchNumber`) that the processor has not begun:
-   * `tasksRetracted` follows, even while user code runs, unless the processor ends.
+   * Take back the tasks (`WorkerTask.dispatchNumber`) that the processor has not started.
+   * `tasksRetracted` follows, even while user code runs, unless the processor exits.
    */
   | { readonly type: 'retractTasks'; readonly dispatchNumbers: readonly number[] }
-  /**
-   * The processor has nothing to do: it had better collect garbage, unless it holds no more memory
-   * than so many bytes.
-   */
+  /** The processor is idle: make it collect garbage if it uses more memory than `aboveBytes`. */
   | { readonly type: 'collectGarbage'; readonly aboveBytes: number }
-  /** End the processor by force. What it still answers counts. */
+  /** Kill the processor. What it answers until it exits still counts. */
   | { readonly type: 'killProcessor' }
-  /** The worker leaves: its processor may end in good order. What it still says is ignored. */
+  /**
+   * The worker is leaving: let its processor exit in an orderly way. Anything else it reports is
+   * ignored.
+   */
   | { readonly type: 'endProcessor' }
   /** The scheduler has answered for the first time. */
   | { readonly type: 'registered' }
   | LogAction
-  /** The last action: close the connection, end the processor. */
+  /** The last action: close the connection and end the processor. */
   | { readonly type: 'end'; readonly reason: string; readonly isFailure: boolean }
 
-/** What the parts of a worker's core share while an event is handled. */
+/** Shared by the parts of a worker's core while an event is handled. */
 export type WorkerTurn = Turn<WorkerAction>
 
 /** Sends a message to the scheduler. */
@@ -179,56 +185,58 @@ export function send(turn: WorkerTurn, message: Message): void {
   turn.act({ type: 'send', message })
 }
 
-/** Passes the processor an ObjectResponse or ObjectInstruction. */
-export function tellProcessor(turn: WorkerTurn, message: Message): void {
-  turn.act({ type: 'tellProcessor', message })
+/** Sends an ObjectResponse or ObjectInstruction to the processor. */
+export function sendToProcessor(turn: WorkerTurn, message: Message): void {
+  turn.act({ type: 'sendToProcessor', message })
 }
 
-// What a worker's core is given when it is made: settings, and the few functions of the outside
-// that are pure or come from the outside's luck.
+// The input of a worker's core: its settings, and a few functions that are pure or supply
+// randomness.
 
 /** Settings of one worker. Times are in milliseconds, sizes in bytes. */
 export interface WorkerCoreOptions {
   readonly identity: Identity
-  /** What runs the tasks, for example `node/20.20.2`. */
+  /** The runtime that runs the tasks, for example `node/20.20.2`. */
   readonly runtime: string
   /** Whether each step of each task is logged. Default: false. */
-  readonly tellsTasks?: boolean
+  readonly logsTasks?: boolean
   readonly heartbeatIntervalMs: number
-  /** The worker ends after this silence of the scheduler. */
+  /** The worker ends when the scheduler has been silent for this time. */
   readonly deathTimeoutMs: number
   /**
-   * A worker that is told to leave has this time to end what runs; with 0 it leaves at once. Not
-   * longer than a timer can wait.
+   * How long running tasks may take to finish when the worker leaves; with 0 it leaves immediately.
+   * At most the longest delay of a timer.
    */
   readonly drainMs: number
-  /** No task may run for longer. Default: 0, any may run for ever. */
+  /** The longest time that any task may run. Default: 0, no limit. */
   readonly taskTimeoutMs?: number
-  /** Default: it offers nothing. */
+  /** Default: no capabilities. */
   readonly units?: HostUnits
-  /** The same for all workers of the agent. Default: its units are its own. */
+  /** The same for all workers of an agent. Default: this worker does not share its units. */
   readonly agentId?: string
-  /** What the scheduler learns about this worker. Default: nothing. */
+  /** Sent to the scheduler once per connection. Default: nothing. */
   readonly info?: PeerInfo
   /** Whether errors are also sent as text, for monitors. Default: true. */
-  readonly tellsErrors?: boolean
-  /** Longer results become objects. */
+  readonly reportsErrors?: boolean
+  /** Larger results become objects. */
   readonly inlineLimitBytes: number
-  /** How long a task that listens to its abort signal may continue before force is used. */
+  /**
+   * How long a task that listens to its abort signal may continue before its processor is killed.
+   */
   readonly cancelGraceMs: number
-  /** Objects of more are forgotten that no task needs, those first that were not used for long. */
+  /** Above this size, objects that no task needs are evicted, least recently used first. */
   readonly objectCacheBytes: number
   /** How often an idle processor that has worked collects garbage. Default: 0, never. */
   readonly garbageCollectIntervalMs?: number
   /**
-   * An idle processor that has worked and holds more memory than this gives back what it can.
-   * Default: 0, never.
+   * An idle processor that has worked and uses more memory than this frees what it can. Default: 0,
+   * never.
    */
   readonly trimMemoryThresholdBytes?: number
-  /** The id of the serializer object of a client. */
+  /** The id of a client's serializer object. */
   serializerIdOf(source: Identity): ObjectId
-  /** A fresh id for a result object of a client. */
+  /** A new id for a result object of a client. */
   newResultId(source: Identity): ObjectId
-  /** An error as the bytes that clients read. */
+  /** Encodes an error in the form that clients read. */
   encodeError(error: Error): Uint8Array
 }

@@ -1,9 +1,10 @@
-// How a worker leaves: first it drains, that is, running tasks may finish; then it says goodbye and
-// waits until the scheduler, which has then read everything sent before, acknowledges that.
+// How a worker leaves: first it drains, that is, running tasks may finish. Then it sends
+// DisconnectRequest and waits for the acknowledgement, which shows that the scheduler has read
+// everything sent before.
 
 import type { Alarm, InstantMs, Timing } from '../../base/machine.js'
 
-/** How long a leaving worker waits for the scheduler to acknowledge that, in milliseconds. */
+/** How long a leaving worker waits for the acknowledgement, in milliseconds. */
 const LEAVE_TIMEOUT_MS = 1_000
 
 /** How long a draining worker waits for a lost connection: reconnecting takes under a second. */
@@ -15,21 +16,21 @@ const DELIVERY_TIMEOUT_MS = 3_000
 /** `staying`: it has not been asked to leave. */
 type DeparturePhase = 'staying' | 'draining' | 'leaving'
 
-/** The last part of a worker's life. */
+/** The last phases of a worker's life. */
 export class Departure {
   readonly #turn: Timing
   readonly #alarm: Alarm
   #phase: DeparturePhase = 'staying'
-  /** When the present phase has taken too long. Invariant: Infinity while `staying`. */
+  /** When the current phase times out. Invariant: Infinity while `staying`. */
   #endAt: InstantMs = Infinity
-  /** When draining has taken too long, if there is a connection. */
+  /** When draining times out while there is a connection. */
   #drainEndAt: InstantMs = Infinity
   /** Whether results may still be on their way. */
   #isPatient = false
 
   constructor(turn: Timing) {
     this.#turn = turn
-    // All that it has to do is to cause a tick.
+    // The alarm only has to cause a tick.
     this.#alarm = turn.alarm(() => {})
   }
 
@@ -37,12 +38,12 @@ export class Departure {
     return this.#phase
   }
 
-  /** When the present phase has taken too long; Infinity while `staying`. */
+  /** When the current phase times out; Infinity while `staying`. */
   get deadline(): InstantMs {
     return this.#endAt
   }
 
-  /** Whether the present phase has taken too long. Must be asked at ticks only. */
+  /** Whether the current phase has timed out. Must be read at ticks only. */
   get isOverdue(): boolean {
     return this.#turn.now >= this.#endAt
   }

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { objectId } from '../../base/ids.js'
 import type { ObjectResponse } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
-import { ObjectTable } from './objects.js'
+import { WorkerObjectTable } from './objects.js'
 import { SERIALIZER, ScriptedWorker, deletionOf, resultOf, taskOf } from './scripted-worker.test.js'
 
 const LIMIT = 100_000
@@ -92,7 +92,7 @@ test('a result that is kept for nothing is forgotten', () => {
 })
 
 test('serializers stay, whatever there is', () => {
-  const table = new ObjectTable()
+  const table = new WorkerObjectTable()
   const serializer = objectId(`12345678${SERIALIZER_SUFFIX}`)
   table.keep(serializer, 50, () => {})
   table.keep(objectId('object'), 50, () => {})

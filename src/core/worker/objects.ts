@@ -1,4 +1,4 @@
-// Gets the objects that tasks need from the scheduler to the processor: docs/protocol.md#objects.
+// Moves objects that tasks need from the scheduler to the processor: docs/protocol.md#objects.
 
 import { assert } from '../../base/assert.js'
 import { totalBytes } from '../../base/bytes.js'
@@ -6,48 +6,50 @@ import { identity, type Identity, type ObjectId } from '../../base/ids.js'
 import type { Alarm } from '../../base/machine.js'
 import type { ObjectInstruction, ObjectRequest, ObjectResponse } from '../../wire/message.js'
 import { isSerializerId, spokenName } from '../../wire/object-content.js'
-import { send, tellProcessor, type WorkerTurn } from './events.js'
+import { send, sendToProcessor, type WorkerTurn } from './events.js'
 import type { ProcessorSlot } from './processor/slot.js'
 import type { ObjectEntry, WorkerTask } from './task/task.js'
 
-// Which objects the processor of this moment has or is about to get, which tasks wait for them, and
-// which were not used for longest.
+// Which objects the current processor has or is about to receive, which tasks wait for them, and
+// which were not used for the longest time.
 
-const NOBODY: WorkerTask[] = []
+const NO_WAITERS: WorkerTask[] = []
 
-/** What an object takes beside its content, in bytes: many small ones fill memory, too. */
+/**
+ * What an object takes in addition to its content, in bytes: many small objects fill memory, too.
+ */
 const OBJECT_OVERHEAD_BYTES = 512
 
-/** What is left of the limit when room is made: not for each object anew. */
+/** Eviction goes down to this share of the limit, so that it does not happen for each object. */
 const KEPT_SHARE = 7 / 8
 
-/** What is known of an object that has arrived. */
+/** The properties of an object that has arrived. */
 interface ArrivedObject {
   readonly bytes: number
   readonly name: string
 }
 
-/** The objects of one processor after the other. */
-export class ObjectTable {
+/** The objects of the current processor; cleared when it is replaced. */
+export class WorkerObjectTable {
   readonly #entries = new Map<ObjectId, ObjectEntry>()
   #epoch = 0
-  /** Of all objects that are present. */
+  /** The size of all objects that are present. */
   #bytes = 0
   #lookUpCount = 0
 
-  /** What the objects of the processor take, in bytes. */
+  /** The size of the processor's objects, in bytes. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Changes whenever objects are lost: what was looked up before may not hold any more. */
+  /** Changes whenever objects are lost: earlier look-ups may no longer hold. */
   get epoch(): number {
     return this.#epoch
   }
 
   /**
-   * Looks up what a task needs and lets it wait for what is not there. Adds to `request` the ids
-   * that nobody has asked for yet.
+   * Looks up the objects that a task needs, and makes it wait for the missing ones. Adds to
+   * `request` the ids that have not been requested yet.
    */
   lookUp(task: WorkerTask, request: ObjectId[]): void {
     task.missingCount = 0
@@ -58,10 +60,7 @@ export class ObjectTable {
     for (const id of task.argumentIds) this.#need(id, task, request)
   }
 
-  /**
-   * An object has come. Calls `onComplete` for each task that has all of its
-   * objects now.
-   */
+  /** An object has arrived. Calls `onComplete` for each task that now has all of its objects. */
   arrive(
     id: ObjectId,
     { bytes, name }: ArrivedObject,
@@ -74,7 +73,7 @@ export class ObjectTable {
     entry.bytes = bytes + OBJECT_OVERHEAD_BYTES
     this.#bytes += entry.bytes
     const { waiters } = entry
-    entry.waiters = NOBODY
+    entry.waiters = NO_WAITERS
     for (const task of waiters) {
       if (task.state !== 'fetching') continue
       task.missingCount -= 1
@@ -82,7 +81,7 @@ export class ObjectTable {
     }
   }
 
-  /** The processor has made an object itself, and keeps it. */
+  /** The processor has created an object itself, and keeps it. */
   keep(id: ObjectId, bytes: number, onComplete: (task: WorkerTask) => void): void {
     if (!this.#entries.has(id)) this.#entries.set(id, this.#newEntry())
     this.arrive(id, { bytes, name: '' }, onComplete)
@@ -91,17 +90,17 @@ export class ObjectTable {
   /** The scheduler does not have an object: forgets the request. Returns the waiting tasks. */
   miss(id: ObjectId): readonly WorkerTask[] {
     const entry = this.#entries.get(id)
-    if (entry === undefined || entry.isPresent) return NOBODY
+    if (entry === undefined || entry.isPresent) return NO_WAITERS
     this.#entries.delete(id)
     return entry.waiters.filter((task) => task.state === 'fetching')
   }
 
-  /** Whether an object was requested and has not come. */
+  /** Whether an object was requested and has not arrived. */
   isAwaited(id: ObjectId): boolean {
     return this.#entries.get(id)?.isPresent === false
   }
 
-  /** Forgets objects that were deleted. What is on its way stays. Returns how many there were. */
+  /** Forgets objects that were deleted, except requested ones. Returns how many were present. */
   delete(ids: readonly ObjectId[]): number {
     let count = 0
     for (const id of ids) {
@@ -116,9 +115,9 @@ export class ObjectTable {
   }
 
   /**
-   * Forgets objects, those first that were not looked up for longest, until there is room again
-   * under the limit. Never those that are needed, nor serializers: they are small, and what was
-   * made with one goes with it. Returns what it has forgotten.
+   * Forgets objects, least recently looked up first, until the size is well under the limit. Keeps
+   * those that are needed, and serializers: they are small, and everything created with one is lost
+   * with it. Returns the forgotten ids.
    */
   evict(limitBytes: number, isNeeded: (id: ObjectId) => boolean): readonly ObjectId[] {
     const idle: [ObjectId, ObjectEntry][] = []
@@ -138,26 +137,32 @@ export class ObjectTable {
     return ids
   }
 
-  /** Forgets everything: the processor, or the scheduler that was asked, is gone. */
+  /** Forgets everything: the processor, or the scheduler that received the requests, is gone. */
   clear(): void {
     this.#entries.clear()
     this.#bytes = 0
     this.#epoch += 1
   }
 
-  /** Throws if `fetching`, all tasks in that state, do not wait for what they count. */
+  /**
+   * Throws if any task in `fetching` (all tasks in that state) is not waiting for as many objects
+   * as it counts.
+   */
   checkInvariants(fetching: ReadonlySet<WorkerTask>): void {
     const counts = new Map<WorkerTask, number>()
     let bytes = 0
     for (const entry of this.#entries.values()) {
       if (entry.isPresent) bytes += entry.bytes
-      assert(!entry.isPresent || entry.waiters.length === 0, 'a present object is waited for')
+      assert(
+        !entry.isPresent || entry.waiters.length === 0,
+        'a task waits for an object that is present',
+      )
       for (const task of entry.waiters) counts.set(task, (counts.get(task) ?? 0) + 1)
     }
-    assert(bytes === this.#bytes, 'the objects are weighed wrongly')
+    assert(bytes === this.#bytes, 'the size of the objects is wrong')
     for (const task of fetching) {
       const isWaiting = task.missingCount > 0 && counts.get(task) === task.missingCount
-      assert(isWaiting, 'a fetching task waits for what nobody has asked for')
+      assert(isWaiting, 'a fetching task waits for an object that was not requested')
     }
   }
 
@@ -186,39 +191,41 @@ export class ObjectTable {
   }
 }
 
-/** Between two attempts to make room while all that is there is needed, in milliseconds. */
-const ROOM_INTERVAL_MS = 200
+/** The time between two attempts to evict objects while all of them are needed, in milliseconds. */
+const EVICTION_INTERVAL_MS = 200
 
-/** What is longer is cut: it is only for people. */
+/** Longer names are cut: they are only displayed. */
 const MAX_NAME_BYTES = 1_000
 
-/** What a fetcher tells and asks about tasks. */
+/** The tasks as the fetcher needs them, and its notifications. */
 interface FetcherHandler {
-  /** All tasks whose objects must stay. */
+  /** All tasks, whose objects must stay. */
   tasks(): Iterable<WorkerTask>
-  /** The processor has all that the task needs. */
+  /** The processor has all objects that the task needs. */
   onComplete(task: WorkerTask): void
   /** The scheduler does not have these objects. */
   onMissing(task: WorkerTask, ids: readonly ObjectId[]): void
 }
 
-/** What a fetcher is made of. */
+/** The parts and settings of a fetcher. */
 interface FetcherParts {
   readonly turn: WorkerTurn
   readonly slot: ProcessorSlot
-  /** More objects than this are kept only while tasks need them. */
+  /** Above this size, objects are kept only while tasks need them. */
   readonly limitBytes: number
 }
 
-/** Requests objects, each once per processor, passes them on, and has old ones forgotten. */
+/**
+ * Requests objects, each once per processor, forwards them to the processor, and evicts old ones.
+ */
 export class Fetcher {
   readonly #turn: WorkerTurn
   readonly #handler: FetcherHandler
-  readonly #table = new ObjectTable()
+  readonly #table = new WorkerObjectTable()
   readonly #slot: ProcessorSlot
   readonly #limitBytes: number
   #request: ObjectId[] = []
-  /** When room is made next. Invariant: not set unless there is too much. */
+  /** When to try to evict again. Invariant: set only while the limit is exceeded. */
   readonly #alarm: Alarm
 
   constructor({ turn, slot, limitBytes }: FetcherParts, handler: FetcherHandler) {
@@ -226,15 +233,15 @@ export class Fetcher {
     this.#slot = slot
     this.#limitBytes = limitBytes
     this.#handler = handler
-    this.#alarm = turn.alarm(() => this.#makeRoom())
+    this.#alarm = turn.alarm(() => this.#evict())
   }
 
-  /** Whether the processor still has what the task was found to have. */
+  /** Whether the processor still has the objects that were found at the task's last look-up. */
   isUpToDate(task: WorkerTask): boolean {
     return task.epoch === this.#table.epoch
   }
 
-  /** Looks up what the task needs and asks for what is missing. True if nothing is. */
+  /** Looks up the objects of the task and requests the missing ones. True if none is missing. */
   fetch(task: WorkerTask): boolean {
     this.#table.lookUp(task, this.#request)
     if (this.#request.length > 0) {
@@ -244,71 +251,71 @@ export class Fetcher {
     return task.missingCount === 0
   }
 
-  /** Objects have come, or the scheduler says which ones it does not have. */
+  /** Objects have arrived, or the scheduler does not have some. */
   onObjectResponse(response: ObjectResponse): void {
     const { objectIds, objectBytes } = response.objectContent
     const awaited = objectIds.filter((id) => this.#table.isAwaited(id))
     if (awaited.length === 0) return
     if (response.responseType === 'objectNotExist') this.#miss(awaited)
     else if (objectIds.length === objectBytes.length) this.#arrive(response)
-    // A 1.9.9 scheduler lists all ids but only the objects that it has. Which are missing shows
-    // when each is asked for alone.
+    // A 1.9.9 scheduler lists all ids but sends only the objects that it has. Requesting them one
+    // by one shows which are missing.
     else if (objectIds.length === 1) this.#miss(awaited)
     else for (const id of awaited) send(this.#turn, requestOf([id]))
   }
 
-  /** Objects were deleted: the processor forgets them, too. */
+  /** Objects were deleted: the processor must forget them, too. */
   onObjectInstruction(instruction: ObjectInstruction): void {
     if (instruction.instructionType !== 'delete') return
     const count = this.#table.delete(instruction.objectContent.objectIds)
-    if (count > 0) tellProcessor(this.#turn, instruction)
+    if (count > 0) sendToProcessor(this.#turn, instruction)
   }
 
-  /** The processor keeps a result of its own, for tasks that will need it. */
+  /** The processor keeps one of its results for later tasks. */
   onKept(id: ObjectId, bytes: number): void {
     this.#table.keep(id, bytes, this.#onComplete)
-    this.#makeRoom()
+    this.#evict()
   }
 
-  /** The processor keeps a result that became no object after all. */
+  /** The processor keeps a result that did not become an object after all. */
   drop(id: ObjectId): void {
-    tellProcessor(this.#turn, deletionOf([id]))
+    sendToProcessor(this.#turn, deletionOf([id]))
   }
 
-  /** The processor and all that it had are gone. */
+  /** The processor and its objects are gone. */
   onProcessorExited(): void {
     this.#table.clear()
     this.#alarm.clear()
   }
 
-  /** The scheduler can no longer say what was deleted: the processor forgets everything. */
+  /** The scheduler can no longer report deletions: the processor forgets everything. */
   onDisconnected(): void {
     this.#table.clear()
     this.#alarm.clear()
-    tellProcessor(this.#turn, CLEAR)
+    sendToProcessor(this.#turn, CLEAR)
   }
 
-  /** Throws if the tasks that are fetching do not wait for what they count. */
+  /** Throws if a fetching task is not waiting for as many objects as it counts. */
   checkInvariants(fetching: ReadonlySet<WorkerTask>): void {
     this.#table.checkInvariants(fetching)
   }
 
-  /** The bytes go to the processor before any task that needs them. */
+  /** The processor receives the bytes before any task that needs them. */
   #arrive(response: ObjectResponse): void {
-    tellProcessor(this.#turn, response)
+    sendToProcessor(this.#turn, response)
     const { objectIds, objectBytes, objectNames } = response.objectContent
     for (const [index, id] of objectIds.entries()) {
       const bytes = totalBytes(objectBytes[index] ?? [])
       this.#table.arrive(id, { bytes, name: nameFrom(objectNames[index]) }, this.#onComplete)
     }
-    this.#makeRoom()
+    this.#evict()
   }
 
   /**
-   * Has the processor forget what no task needs, if there is too much. While everything is needed,
-   * it is tried again at intervals only.
+   * Evicts objects that no task needs if the limit is exceeded. While all are needed, retries only
+   * at intervals.
    */
-  #makeRoom(): void {
+  #evict(): void {
     if (this.#table.bytes <= this.#limitBytes) {
       this.#alarm.clear()
       return
@@ -316,8 +323,8 @@ export class Fetcher {
     if (this.#alarm.isSet || !this.#slot.isListening) return
     const needed = this.#neededIds()
     const ids = this.#table.evict(this.#limitBytes, (id) => needed.has(id))
-    if (ids.length > 0) tellProcessor(this.#turn, deletionOf(ids))
-    if (this.#table.bytes > this.#limitBytes) this.#alarm.set(this.#turn.now + ROOM_INTERVAL_MS)
+    if (ids.length > 0) sendToProcessor(this.#turn, deletionOf(ids))
+    if (this.#table.bytes > this.#limitBytes) this.#alarm.set(this.#turn.now + EVICTION_INTERVAL_MS)
   }
 
   #neededIds(): ReadonlySet<ObjectId> {
@@ -352,7 +359,7 @@ const CLEAR: ObjectInstruction = {
   objectContent: { objectIds: [], objectTypes: [], objectNames: [], objectBytes: [] },
 }
 
-/** The name of a function; empty for what has none of its own. */
+/** The name of a function; empty if it has none. */
 function nameFrom(bytes: Uint8Array | undefined): string {
   return bytes === undefined ? '' : spokenName(bytes, MAX_NAME_BYTES)
 }
@@ -369,13 +376,13 @@ function requestOf(objectIds: readonly ObjectId[]): ObjectRequest {
   return { kind: 'objectRequest', requestType: 'get', objectIds }
 }
 
-// The serializer ids of the clients whose tasks come: each costs a hash, and most tasks come from
-// few clients.
+// Caches the serializer ids of clients: computing one takes a hash, and most tasks come from few
+// clients.
 
-/** More clients than a worker usually sees; the ids of all of them are forgotten together. */
+/** More clients than a worker usually sees; above this, the cache is cleared. */
 const MAX_CLIENTS = 1000
 
-/** Remembers a pure function of clients' identities. */
+/** Caches a pure function of clients' identities. */
 export class SerializerIds {
   readonly #idOf: (source: Identity) => ObjectId
   readonly #known = new Map<Identity, ObjectId>()
@@ -384,7 +391,7 @@ export class SerializerIds {
     this.#idOf = idOf
   }
 
-  /** The id of the serializer object of a client. */
+  /** The id of a client's serializer object. */
   of(source: Identity): ObjectId {
     const known = this.#known.get(source)
     if (known !== undefined) return known

@@ -138,7 +138,7 @@ export function showAction(action: WorkerAction): string {
   switch (action.type) {
     case 'send':
       return `send ${showMessage(action.message)}`
-    case 'tellProcessor':
+    case 'sendToProcessor':
       return `tell ${showMessage(action.message)}`
     case 'dispatch':
       return 'dispatch'
@@ -201,7 +201,7 @@ export class ScriptedWorker {
       heartbeatIntervalMs: 2000,
       deathTimeoutMs: 300_000,
       drainMs: 20_000,
-      inlineLimitBytes: 100,
+      inlineLimitBytes: 120,
       cancelGraceMs: 1000,
       objectCacheBytes: 1e9,
       serializerIdOf: (source) => objectId(`serializer of ${source}`),
@@ -263,7 +263,7 @@ export class ScriptedWorker {
   /** The guardian says how far a task is: without more it has not begun. */
   tell(dispatchNumber: number, status: Partial<RunStatus> = {}, processor = 1): string[] {
     return this.show({
-      type: 'statusTold',
+      type: 'statusReported',
       processor,
       status: { ...NOT_BEGUN, dispatchNumber, ...status },
     })

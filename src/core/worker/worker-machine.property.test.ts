@@ -115,7 +115,7 @@ class Model {
         return
       case 'dispatch':
         return this.dispatched(action.bytes)
-      case 'tellProcessor':
+      case 'sendToProcessor':
         return this.told(action.message)
       case 'stopTask':
         assert.ok(processor)
@@ -316,7 +316,7 @@ class Model {
     const question = processor?.questions.shift()
     if (processor === undefined || question === undefined) return
     const status = processor.statusOf(question.number, this.worker.now)
-    this.handle({ type: 'statusTold', processor: this.processorNumber, status })
+    this.handle({ type: 'statusReported', processor: this.processorNumber, status })
   }
 }
 

@@ -465,7 +465,7 @@ test('one task, and the processor dies: it fails with what is known', () => {
   const [payload = NO_BYTES] = answer.inlineResults
   assert.equal(
     String(payload),
-    'ProcessorDiedError: task 61 (fn): the process that ran it was ended by SIGKILL: last words',
+    'ProcessorDiedError: task 61 (fn): the process that ran it was killed by SIGKILL: last words',
   )
   assert.ok(Math.abs(asBuffer(answer.metadata).readFloatBE(0) - 0.03) < 1e-6)
 })
@@ -576,7 +576,7 @@ test('the worker ends after the silence of its scheduler', () => {
   worker.show({ type: 'disconnected', reason: 'reset' })
   assert.deepEqual(worker.pass(9_999), [])
   assert.deepEqual(worker.pass(1), [
-    'end the scheduler has not been heard of for 10000 ms (failure)',
+    'end received nothing from the scheduler for 10000 ms (failure)',
   ])
   assert.equal(worker.machine.deadline, undefined)
   assert.deepEqual(worker.receive(taskOf('a')), [])
@@ -597,7 +597,7 @@ test('shutdown by the scheduler ends the worker, and no other message does', () 
   const create = { ...deletionOf('x'), instructionType: 'create' } as const
   assert.deepEqual(worker.receive(create), [])
   assert.deepEqual(worker.receive({ ...disconnect, disconnectType: 'shutdown' }), [
-    'end the scheduler shuts the cluster down',
+    'end the scheduler is shutting down the cluster',
   ])
 })
 
@@ -646,7 +646,7 @@ function linesOfDeaths(count: number, lifeMs: number): string[] {
 test('processors that end again and again are one clear line', () => {
   assert.deepEqual(linesOfDeaths(5, 100), [])
   assert.deepEqual(linesOfDeaths(6, 100), [
-    'tasks end one processor after the other; each is replaced',
+    'tasks repeatedly end their processors; each is replaced',
   ])
   assert.equal(linesOfDeaths(12, 100).length, 2)
   assert.deepEqual(linesOfDeaths(12, 2_500), [])
@@ -658,7 +658,7 @@ test('a scheduler is not given up for the time in which this process was frozen'
   worker.now += 60_000
   assert.deepEqual(worker.show({ type: 'tick' }), [])
   assert.deepEqual(worker.pass(4_999), [])
-  assert.match(worker.pass(1).join(), /^end the scheduler has not been heard of/)
+  assert.match(worker.pass(1).join(), /^end received nothing from the scheduler/)
 })
 
 test('a scheduler whose bytes still move is there', () => {
@@ -676,7 +676,7 @@ test('a worker whose processors cannot start, for Node knows an option not, ends
   worker.handle({ type: 'connected' })
   const death = { exitCode: 9, signal: undefined, stderr: 'node: bad option: --odd\n' }
   assert.deepEqual(worker.die('unknown', death), [
-    'end Node starts no processor: node: bad option: --odd (failure)',
+    'end Node cannot start a processor: node: bad option: --odd (failure)',
   ])
 })
 

@@ -1,5 +1,5 @@
-// The worker's core: everything that one worker identity decides. It routes events to the parts
-// that they concern, and owns the life of the worker itself: registering, leaving, ending.
+// The worker's core: every decision of one worker identity. It routes events to its parts and
+// handles the life of the worker itself: registering, leaving, ending.
 
 import { unreachable } from '../../base/assert.js'
 import { Heartbeat } from '../../base/heartbeat.js'
@@ -17,40 +17,40 @@ import { Departure } from './life.js'
 import { send, type WorkerAction, type WorkerCoreOptions, type WorkerEvent } from './events.js'
 import { causeOf } from './processor/death.js'
 import { IdleCollection, ProcessorSlot } from './processor/slot.js'
-import { TaskFlow } from './task/flow.js'
+import { WorkerTaskFlow } from './task/flow.js'
 import { fieldsOf } from './task/task.js'
 
 const NO_RESOURCE = { cpu: 0, rss: 0 }
 
-/** Node ends with this code where it does not know an option that it was given. */
+/** Node exits with this code if it does not support one of its options. */
 const BAD_OPTION_EXIT_CODE = 9
 
-/** One worker. Its first event must be `started`; after `end` it ignores everything. */
+/** One worker. Its first event must be `started`; after `end` it ignores all events. */
 export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #options: WorkerCoreOptions
   readonly #turn = new Turn<WorkerAction>()
   readonly #heartbeat: Heartbeat
   readonly #slot: ProcessorSlot
   readonly #answers: Answers
-  readonly #flow: TaskFlow
+  readonly #flow: WorkerTaskFlow
   readonly #departure: Departure
   readonly #silence: Silence
   readonly #idleCollection: IdleCollection
   #hasEnded = false
   #isConnected = false
-  /** Whether the scheduler of this connection has the list of recoverable tasks, */
-  #hasTold = false
-  /** and has answered. */
+  /** Whether the list of recoverable tasks was sent to the scheduler of this connection, */
+  #hasReported = false
+  /** and whether that scheduler has answered. */
   #isGreeted = false
-  /** The worker registers only once a processor is ready. */
-  #isPresentable = false
+  /** The worker registers only when its first processor is ready. */
+  #canRegister = false
   #isRegistered = false
-  /** Whether the scheduler of this connection understands what is said of leaving and returning. */
+  /** Whether the scheduler of this connection supports leaving and returning workers. */
   #canRecover = false
   /** Whether it accepts lists of running tasks. */
-  #tellsRuns = false
-  /** Whether the goodbye was sent. Invariant: false unless the worker is leaving. */
-  #hasSaidGoodbye = false
+  #acceptsRuns = false
+  /** Whether DisconnectRequest was sent. Invariant: false unless the worker is leaving. */
+  #hasSentDisconnect = false
 
   constructor(options: WorkerCoreOptions) {
     this.#options = options
@@ -64,7 +64,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       trimMemoryThresholdBytes: options.trimMemoryThresholdBytes ?? 0,
     })
     this.#answers = new Answers(options, turn)
-    this.#flow = new TaskFlow({ options, turn, answers: this.#answers, slot: this.#slot })
+    this.#flow = new WorkerTaskFlow({ options, turn, answers: this.#answers, slot: this.#slot })
   }
 
   get deadline(): InstantMs | undefined {
@@ -72,7 +72,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     return this.#isLeaving ? this.#departure.deadline : this.#turn.deadline
   }
 
-  /** How many tasks still run while the worker drains. */
+  /** The number of tasks that still run while the worker drains. */
   get drainingCount(): number {
     return this.#departure.phase === 'draining' ? this.#flow.running.length : 0
   }
@@ -88,7 +88,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#idleCollection.update(this.#slot.state === 'ready' && this.#flow.hasNoTasks)
   }
 
-  /** The worker has ended and its processor is gone: others may have the units of its tasks. */
+  /** The worker has ended and its processor is gone: the units of its tasks become free. */
   giveUnitsBack(): void {
     this.#flow.giveUnitsBack()
   }
@@ -127,18 +127,18 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#onStopRequested(event.isUrgent === true)
       case 'tick':
         return this.#onTick()
-      case 'outputTold':
+      case 'outputReported':
       case 'outputRead':
         return this.#onOutput(event)
       case 'processorReady':
       case 'taskAnswered':
       case 'taskUpdated':
-      case 'statusTold':
+      case 'statusReported':
       case 'tasksRetracted':
       case 'processorExited':
         if (!this.#slot.isCurrent(event.processor)) return undefined
         if (this.#isWorking) return this.#onProcessorEvent(event)
-        return event.type === 'processorExited' ? this.#sayGoodbye() : undefined
+        return event.type === 'processorExited' ? this.#sendDisconnect() : undefined
       default:
         return unreachable(event)
     }
@@ -146,11 +146,11 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #onConnected(): void {
     this.#isConnected = true
-    this.#hasTold = false
+    this.#hasReported = false
     this.#isGreeted = false
     this.#departure.onConnected()
     this.#turn.log('info', 'connected to the scheduler')
-    if (this.#isPresentable) this.#heartbeat.start()
+    if (this.#canRegister) this.#heartbeat.start()
   }
 
   #onDisconnected(reason: string): void {
@@ -159,7 +159,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#isConnected = false
     this.#heartbeat.stop()
     this.#canRecover = false
-    this.#tellsRuns = false
+    this.#acceptsRuns = false
     this.#answers.onDisconnected()
     this.#flow.onDisconnected()
     this.#departure.onDisconnected()
@@ -196,10 +196,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#heartbeat.onEcho(features !== 0)
     this.#answers.onEcho(features)
     this.#canRecover = hasFeature(features, FEATURE_RECOVERY)
-    this.#tellsRuns = hasFeature(features, FEATURE_PEERS)
+    this.#acceptsRuns = hasFeature(features, FEATURE_PEERS)
     if (!this.#isGreeted) {
       this.#isGreeted = true
-      this.#flow.onTold(this.#canRecover)
+      this.#flow.onRecoverableReported(this.#canRecover)
     }
     if (this.#departure.phase === 'draining' && !this.#canRecover) this.#leave()
     if (this.#isRegistered) return
@@ -208,17 +208,18 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   #onClientDisconnect({ disconnectType }: ClientDisconnect): void {
-    if (disconnectType === 'shutdown') this.#end('the scheduler shuts the cluster down', false)
+    if (disconnectType === 'shutdown')
+      this.#end('the scheduler is shutting down the cluster', false)
   }
 
-  /** Output that no client waits for any more goes to the log. */
+  /** Output that clients no longer wait for goes to the log. */
   #onOutput(event: OutputEvent): void {
-    const isHeard = this.#isWorking || (this.#isLeaving && !this.#hasSaidGoodbye)
-    const isWanted = isHeard && this.#slot.isCurrent(event.processor)
+    const isReachable = this.#isWorking || (this.#isLeaving && !this.#hasSentDisconnect)
+    const isWanted = isReachable && this.#slot.isCurrent(event.processor)
     const { outputs } = this.#answers
     if (!isWanted) outputs.log(event.type === 'outputRead' ? event : event.output)
     else if (event.type === 'outputRead') outputs.onRead(event.stream, event.content)
-    else outputs.onTold(event.output)
+    else outputs.onReported(event.output)
   }
 
   #onProcessorEvent(event: ProcessorEvent): void {
@@ -229,7 +230,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#flow.onTaskAnswered(event.result)
       case 'taskUpdated':
         return this.#flow.onTaskUpdated(event.update)
-      case 'statusTold':
+      case 'statusReported':
         return this.#flow.onStatusTold(event.status)
       case 'tasksRetracted':
         return this.#flow.onTasksRetracted(event.retracted)
@@ -240,19 +241,19 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     }
   }
 
-  /** With the first processor, the worker can do something, and registers. */
+  /** With the first processor, the worker can run tasks, and registers. */
   #onProcessorReady(pid: number): void {
     this.#slot.onReady(pid)
-    if (this.#isPresentable) return
-    this.#isPresentable = true
+    if (this.#canRegister) return
+    this.#canRegister = true
     if (this.#isConnected) this.#heartbeat.start()
   }
 
   #onProcessorExited(event: ProcessorExited): void {
     const { exitCode, signal, stderr } = event.death
-    if (!this.#isPresentable && exitCode === BAD_OPTION_EXIT_CODE) {
+    if (!this.#canRegister && exitCode === BAD_OPTION_EXIT_CODE) {
       // The next one would fail in the same way.
-      return this.#end(`Node starts no processor: ${stderr.trim().split('\n', 1)[0]}`, true)
+      return this.#end(`Node cannot start a processor: ${stderr.trim().split('\n', 1)[0]}`, true)
     }
     const wasKilled = this.#slot.state === 'dying'
     const text = `the processor ${causeOf(event.death)}`
@@ -274,41 +275,46 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     else this.#leave({ isPatient: false, isUrgent })
   }
 
-  /** The scheduler is notified first, or it would send what is given back here again. */
+  /**
+   * The scheduler is notified first, or it would assign the returned tasks to this worker again.
+   */
   #drain(): void {
     this.#departure.drain(this.#options.drainMs)
     this.#heartbeat.sendNow()
     this.#flow.leave()
   }
 
-  /** Nothing runs any more, or the time for that is over. */
+  /** No task runs any more, or the time for draining is over. */
   #finishDrain(): void {
     const { running } = this.#flow
     const [first] = running
     if (first !== undefined) {
       const fields = { tasks: running.length, afterMs: this.#options.drainMs, ...fieldsOf(first) }
-      this.#turn.log('warn', 'leaves though tasks still run', fields)
+      this.#turn.log('warn', 'leaving while tasks are still running', fields)
     }
     if (this.#isConnected) this.#leave({ isPatient: true })
     else this.#end('stopped', false)
   }
 
-  /** What a processor prints at its end goes to the client that hears what it prints. */
+  /**
+   * If a client prints the processor's output, the processor exits first, so that its last output
+   * still arrives.
+   */
   #leave({ isPatient = false, isUrgent = false }: Leaving = {}): void {
     this.#departure.leave(isPatient)
     const isDone = this.#slot.state === 'ready' && this.#flow.isIdle
     const mayPrint = isDone && !isUrgent && this.#answers.outputs.isForwarding
-    if (!mayPrint) this.#sayGoodbye()
+    if (!mayPrint) this.#sendDisconnect()
     this.#turn.act({ type: 'endProcessor' })
   }
 
-  #sayGoodbye(): void {
-    if (!this.#isLeaving || this.#hasSaidGoodbye) return
-    this.#hasSaidGoodbye = true
+  #sendDisconnect(): void {
+    if (!this.#isLeaving || this.#hasSentDisconnect) return
+    this.#hasSentDisconnect = true
     send(this.#turn, { kind: 'disconnectRequest', worker: this.#options.identity })
   }
 
-  /** A worker that is leaving waits for nothing but its departure. */
+  /** A leaving worker handles no alarms except that of its departure. */
   #onTick(): void {
     this.#silence.onTick()
     if (!this.#isLeaving) this.#turn.ring()
@@ -319,14 +325,14 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   /** Draining or leaving has taken too long. */
   #hurry(): void {
     if (!this.#isLeaving) return this.#finishDrain()
-    this.#sayGoodbye()
+    this.#sendDisconnect()
     this.#end('stopped', false)
   }
 
   #giveUp(): void {
     const silence = `for ${this.#options.deathTimeoutMs} ms`
-    const problem = this.#isPresentable
-      ? 'the scheduler has not been heard of'
+    const problem = this.#canRegister
+      ? 'received nothing from the scheduler'
       : 'no processor could be started'
     this.#end(`${problem} ${silence}`, true)
   }
@@ -339,8 +345,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #onHeartbeatDue(): void {
     this.#answers.onHeartbeat()
-    const isFirst = !this.#hasTold
-    this.#hasTold = true
+    const isFirst = !this.#hasReported
+    this.#hasReported = true
     const { isBusy, queuedCount } = this.#flow
     const { info } = this.#options
     const { pid } = this.#slot
@@ -352,7 +358,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         rssFree: 0,
         queuedTasks: queuedCount,
         latencyUS: this.#heartbeat.latencyUs,
-        // What 1.9.9 workers practically always say, and monitors show.
+        // As 1.9.9 workers almost always report, and monitors show.
         taskLock: true,
         processors:
           pid !== 0
@@ -365,7 +371,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         agentId: this.#options.agentId ?? PLAIN_HEARTBEAT.agentId,
         tasks: isFirst ? this.#flow.recoverableIds : PLAIN_HEARTBEAT.tasks,
         info: isFirst && info !== undefined ? [info] : PLAIN_HEARTBEAT.info,
-        running: this.#tellsRuns ? this.#flow.runs : PLAIN_HEARTBEAT.running,
+        running: this.#acceptsRuns ? this.#flow.runs : PLAIN_HEARTBEAT.running,
         isLeaving: this.#departure.phase === 'draining',
       },
     })
@@ -381,18 +387,18 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 interface Leaving {
   /** Whether results may still be on their way. */
   readonly isPatient?: boolean
-  /** Whether results and output are not awaited any more. */
+  /** Whether results and output are no longer awaited. */
   readonly isUrgent?: boolean
 }
 
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }
-type OutputEvent = WorkerEvent & { readonly type: 'outputTold' | 'outputRead' }
+type OutputEvent = WorkerEvent & { readonly type: 'outputReported' | 'outputRead' }
 type ProcessorEvent = WorkerEvent & {
   readonly type:
     | 'processorReady'
     | 'taskAnswered'
     | 'taskUpdated'
-    | 'statusTold'
+    | 'statusReported'
     | 'tasksRetracted'
     | 'processorExited'
 }

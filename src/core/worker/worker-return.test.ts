@@ -96,7 +96,7 @@ test('a large result that was kept becomes an object of the new scheduler, with 
   const worker = ScriptedWorker.ready()
   worker.run('a')
   worker.show(LOST)
-  const chunks = [Buffer.alloc(101, 1)]
+  const chunks = [Buffer.alloc(121, 1)]
   assert.deepEqual(worker.answer(resultOf('a', { chunks, keptAs: 'kept' })), ['tell delete kept'])
   comeBack(worker)
   assert.deepEqual(worker.receive(taskOf('a')), ['send create R1', 'send a success R1'])
@@ -106,7 +106,7 @@ test('the processor may have forgotten what it kept before it read that the link
   const worker = lostWith('a')
   comeBack(worker)
   worker.receive(taskOf('a'))
-  const chunks = [Buffer.alloc(101, 1)]
+  const chunks = [Buffer.alloc(121, 1)]
   assert.deepEqual(worker.answer(resultOf('a', { chunks, keptAs: 'kept' })), [
     'send create kept',
     'send a success kept',

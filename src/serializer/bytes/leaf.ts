@@ -35,10 +35,10 @@ export function writeLeaf(writer: ByteWriter, object: object, kind: LeafKind): v
       writer.text(URLSearchParams.prototype.toString.call(object))
       break
     case 'remade': {
-      const { className, told } = remadeOf(object) as Remade
+      const { className, description } = remadeOf(object) as Remade
       writer.byte(tag.VALUE_REMADE)
       writer.text(className)
-      writer.text(told)
+      writer.text(description)
       break
     }
     default:
@@ -83,7 +83,7 @@ export function readLeaf(reader: ByteReader, valueTag: number): object | undefin
     case tag.VALUE_URL_SEARCH_PARAMS:
       return new URLSearchParams(reader.text())
     case tag.VALUE_REMADE:
-      return remake({ className: reader.text(), told: reader.text() })
+      return remake({ className: reader.text(), description: reader.text() })
     case tag.VALUE_NUMBER_ARRAY:
       return reader.float64s()
     default:

@@ -1,5 +1,6 @@
-// Takes functions apart: asks V8 where a function comes from and what its variables hold, and the
-// text of its script what it means. What can be known for ever is asked once for each function.
+// Finds the parts of functions: asks V8 where a function is defined and what its variables hold,
+// and reads the rest from the text of its script. Facts that cannot change are determined once per
+// function.
 
 import { types } from 'node:util'
 import { type FunctionView, Inspector } from '../inspect/inspector.js'
@@ -29,25 +30,28 @@ import {
 import { LiveExports } from './modules.js'
 import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './scripts.js'
 
-/** What an analyst works with. */
+/** The settings of an analyst. */
 export interface AnalystOptions {
   readonly natives: NativeNames
   readonly modules: ModuleNames
   readonly explicit: ExplicitFunctions
-  /** `Inspector.open`; others only for tests. */
+  /** Default: `Inspector.open`; others are for tests. */
   readonly openInspector?: () => Inspector | undefined
 }
 
-/** What is known of a function for as long as it lives. */
+/** Facts about a function that hold as long as it exists. */
 interface Known {
   readonly site: FunctionSite
-  /** Held, so that its variables stay the same ones for as long as one of its functions lives. */
+  /**
+   * Keeps the script, so that its variables remain the same objects as long as one of its functions
+   * exists.
+   */
   readonly script: KnownScript | undefined
-  /** Undefined where a variable has to be looked at each time. */
+  /** Undefined if a variable must be read each time. */
   readonly constant: Read | undefined
-  /** The registrations of modules that it was made with. */
+  /** The version of the module registrations when it was determined. */
   readonly policyVersion: number
-  /** The variables that are made again that it was made with. */
+  /** The version of the re-created variables when it was determined. */
   readonly remadeVersion: number
 }
 
@@ -61,9 +65,9 @@ interface Read {
 
 /** The analyst of the default serializer. */
 export class SourceAnalyst implements FunctionAnalyst {
-  /** Where the code of this process was written. */
+  /** The original positions of the code of this process. */
   readonly positions: SourcePositions = new SourcePositions({
-    // What a program evaluates is in no file. Only scripts whose functions have travelled matter.
+    // Evaluated code has no file. Only scripts whose functions have been sent matter.
     sourceMapUrlAt: (place) => this.#tools?.scripts.sourceMapUrlAt(place) ?? '',
   })
   readonly #options: AnalystOptions
@@ -158,7 +162,7 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   readonly #exportsOf: ExportsOf = (url) => this.#inspection()?.scripts.exportsOf(url)
 
-  /** What is known of the function and its variables, if no look at them could tell more. */
+  /** The function and its variables, if reading them again cannot give anything else. */
   #constantOf(fn: AnyFunction): Read | undefined {
     const known = this.#known.get(fn)
     if (known?.constant === undefined) return undefined
@@ -168,7 +172,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     return reads.every((read) => this.#tools?.captures.isCurrent(read)) ? known.constant : undefined
   }
 
-  /** What goes by a name, or is explained by its user. */
+  /** Parts of a function that has a name or reference, or whose captures were given by the user. */
   #namedParts(fn: AnyFunction): FunctionParts | Refusal | undefined {
     const { natives, explicit, modules } = this.#options
     const name = natives.nameOf(fn)
@@ -191,7 +195,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     return this.#placedParts(fn) ?? refuseNative(fn)
   }
 
-  /** A function that Node has made of JavaScript. */
+  /** A function that Node has created from JavaScript. */
   #partsOfNode(fn: AnyFunction, url: string, view: FunctionView): FunctionParts | Refusal {
     const remade = this.#promisified.remade(fn, url, view)
     if (remade !== undefined) return this.#texts.partsOf(remade.fn, remade.captures)
@@ -207,7 +211,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     return parts
   }
 
-  /** In short: `app.ts:12`; undefined if there is no file. */
+  /** A short position: `app.ts:12`; undefined if there is no file. */
   #shortPlace(url: string, place: TextPlace): string | undefined {
     const written = this.positions.written(url, place)
     return written === undefined
@@ -247,7 +251,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     return site ?? this.#texts.siteOf(fn)
   }
 
-  /** A function of a package, or of a module that goes by reference. */
+  /** A function of a package, or of a module that is sent by reference. */
   #referredParts(
     fn: AnyFunction,
     url: string,
@@ -256,7 +260,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   ): FunctionParts | Refusal | undefined {
     const { modules } = this.#options
     if (!modules.goesByReference(url)) return undefined
-    // Its own script says it even where the file was loaded several times.
+    // Its own script lists the exports, even if the file was loaded several times.
     const names = script && exportedLocals(script)
     const reference = modules.referenceOf(fn, url, () => names, {
       isStatic: isStatic(view),
@@ -302,8 +306,8 @@ export class SourceAnalyst implements FunctionAnalyst {
   }
 
   /**
-   * The variables that the expression uses and that nobody sees are made again, too. A text says
-   * why it must not be.
+   * Re-creates the variables of the expression that cannot be seen as well. A text says why that is
+   * not possible.
    */
   #remake(
     declared: Declaration,
@@ -342,7 +346,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     return name === undefined || captures.read(maker, name)?.capture.content.kind !== 'refusal'
   }
 
-  /** A variable that nobody sees, or the exports that are used of a module that nobody sees. */
+  /** A variable that cannot be seen, or the used exports of a module that cannot be seen. */
   #remakeHidden(maker: MakerFunction, free: FreeName, tools: Tools): boolean | string {
     const { captures, scripts } = tools
     const { binding, members = [] } = free
@@ -391,7 +395,7 @@ function isStatic({ scopes }: FunctionView): boolean {
   )
 }
 
-/** What needs the inspector. */
+/** Everything that needs the inspector. */
 interface Tools {
   readonly inspector: Inspector
   readonly scripts: ScriptTable
@@ -410,7 +414,7 @@ interface Found {
   readonly url: string
 }
 
-/** A class is looked at each time: what it inherits from may have been changed. */
+/** A class is examined each time: its parent may have been changed. */
 function sourceParts(
   fn: AnyFunction,
   { site, url, code, reads }: Read,
@@ -421,12 +425,12 @@ function sourceParts(
   return { kind: 'source', code, url, captures: reads.map(({ capture }) => capture), classParts }
 }
 
-/** What a variable holds. */
+/** The value of a variable. */
 interface Seen {
   readonly value: unknown
 }
 
-/** An export of a module: reading it runs nothing but what compilers write. */
+/** An export of a module: reading it runs only code written by compilers. */
 function memberIn(module: unknown, name: string = ''): Seen | undefined {
   if (typeof module !== 'object' || module === null) return undefined
   return { value: Reflect.get(module, name) }

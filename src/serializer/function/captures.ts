@@ -1,4 +1,4 @@
-// From the names that a function uses to what stands behind them now.
+// Resolves the names that a function uses to their current values.
 
 import { types } from 'node:util'
 import type { MadeCell } from '../value/cell.js'
@@ -22,12 +22,12 @@ import type { Capture } from './parts.js'
 import { exportsOf, type LiveExports, ModuleObjects } from './modules.js'
 import type { Declaration, KnownScript, ScriptTable } from './scripts.js'
 
-/** A capture, and whether it will be the same the next time. */
+/** A capture, and whether it will be the same next time. */
 export interface ReadCapture {
   readonly capture: Capture
-  /** As long as `isCurrent` says so; else the variable must be looked at again. */
+  /** As long as `isCurrent` returns true; otherwise the variable must be read again. */
   readonly isConstant: boolean
-  /** The use that shows that parts of a module are enough; undefined where all of it travels. */
+  /** The use for which parts of a module are enough; undefined if all of it is sent. */
   readonly partialUse: FreeName | undefined
 }
 
@@ -40,7 +40,7 @@ export interface CaptureOwner {
   readonly script: KnownScript | undefined
 }
 
-/** What captures are read with. */
+/** The settings of a capture reader. */
 export interface CaptureReaderOptions {
   readonly modules: ModuleNames
   readonly scripts: ScriptTable
@@ -49,22 +49,22 @@ export interface CaptureReaderOptions {
   readonly live: LiveExports
   readonly deadZones: DeadZones
   readonly compilers: CompilerFunctions
-  /** In short, for people: `app.ts:12`. Undefined if there is no file. */
+  /** A short position for messages: `app.ts:12`. Undefined if there is no file. */
   readonly placeOf: (url: string, place: TextPlace) => string | undefined
-  /** Called with each `require` that is found, and the file that has it. */
+  /** Called with each `require` that is found, and its file. */
   readonly onRequire: (require: AnyFunction, url: string) => void
 }
 
 type Content = Capture['content']
 type Members = Content & { readonly kind: 'members' }
 
-/** What a variable holds. */
+/** The value of a variable. */
 type Found = Omit<ReadCapture, 'capture'> & { readonly content: Content }
 
-/** For a module of which nothing but what is made again is known. */
+/** For a module of which only re-created exports are known. */
 const EMPTY = {}
 
-/** What a variable shows. */
+/** The value of a variable, or that it has none yet. */
 type Seen = { readonly value: unknown } | 'uninitialized'
 
 /** Reads captured variables. */
@@ -76,7 +76,7 @@ export class CaptureReader {
     this.#options = options
   }
 
-  /** The code of a function, in which variables of other modules that change are cells, too. */
+  /** The code of a function, in which changing variables of other modules are cells as well. */
   codeOf({ code, codeWith }: FunctionSite, owner: CaptureOwner): FunctionCode {
     const { url } = owner
     for (const { free } of code.names) this.#checkRemade(owner, free)
@@ -88,7 +88,7 @@ export class CaptureReader {
     return imported.length === 0 ? code : codeWith(new Set(imported.map(({ free }) => free.name)))
   }
 
-  /** What the name stands for; undefined if it is a global. */
+  /** The capture for a name; undefined if it is a global. */
   read(owner: CaptureOwner, name: CodeName): ReadCapture | undefined {
     const { free } = name
     const { placeOf } = this.#options
@@ -97,7 +97,7 @@ export class CaptureReader {
     const step = (): string => captureText(free.name, placeOf(owner.url, free.place))
     const cell = this.#remadeOf(free.binding, owner.url)
     if (cell !== undefined) {
-      // Such a value is made when it is first used: a computed key would need it before.
+      // Such a value is created on first use: a computed key would need it before.
       const content: Content = name.isEarly
         ? { kind: 'refusal', refusal: refuseHidden(free.name, true) }
         : { kind: 'value', value: cell }
@@ -110,7 +110,7 @@ export class CaptureReader {
     return { capture: { name: name.name, step, content }, ...about }
   }
 
-  /** Where a variable is declared that holds something that is nobody else's. */
+  /** The declaration of a variable whose value nothing else refers to. */
   declarationOf(
     binding: Binding,
     { url, script }: { readonly url: string; readonly script: KnownScript },
@@ -119,7 +119,7 @@ export class CaptureReader {
     return binding.origin && this.#options.scripts.declarationOf(binding.origin, url)
   }
 
-  /** What is made again must still be as it was: that shows only where the function sees it. */
+  /** A re-created value must not have changed since, which is visible only through the function. */
   #checkRemade(owner: CaptureOwner, free: FreeName): void {
     const { remade } = this.#options
     const variable = this.#remadeVariable(free.binding, owner.url)
@@ -133,14 +133,17 @@ export class CaptureReader {
     return variable && this.#options.remade.cellOf(variable)
   }
 
-  /** The variable, if any may be made again: of which of several equal modules does not matter. */
+  /**
+   * The variable, if any may be re-created. It does not matter which of several equal modules it is
+   * in.
+   */
   #remadeVariable(binding: Binding | undefined, url: string): Binding | undefined {
     if (binding === undefined || this.#options.remade.version === 0) return undefined
     if (binding.kind !== 'import' || binding.origin === undefined) return binding
     return this.#options.scripts.declarationOf(binding.origin, url)?.binding
   }
 
-  /** Whether what is constant is still enough: a module may have got other functions. */
+  /** Whether the constant parts are still enough: a module may have been given other functions. */
   isCurrent({ capture: { content }, partialUse }: ReadCapture): boolean {
     if (partialUse === undefined || content.kind !== 'members') return true
     return this.#modules.isEnough(content.module, partialUse)
@@ -161,7 +164,7 @@ export class CaptureReader {
     }
     const module = scope < 0 ? this.#hiddenModule(owner, free) : undefined
     if (module !== undefined) return changing(module)
-    // What nobody keeps beside the function cannot be seen, but may be in the text.
+    // A variable that only the function refers to cannot be seen, but its value may be in the text.
     if (scope < 0 && binding?.literal !== undefined) {
       return constant({ kind: 'value', value: binding.literal })
     }
@@ -174,7 +177,7 @@ export class CaptureReader {
     return this.#valueContent(owner, name, { value: seen.value, scope })
   }
 
-  /** What a variable holds, as far as a function sees it; undefined if it does not. */
+  /** The value of a variable as a function sees it; undefined if it does not see the variable. */
   look(owner: CaptureOwner, free: FreeName): Seen | undefined {
     const scope = scopeOf(owner, free)
     return scope < 0 ? undefined : this.#look(owner, free, scope)
@@ -197,7 +200,10 @@ export class CaptureReader {
     return reference === undefined ? undefined : { kind: 'reference', reference }
   }
 
-  /** A compiler's stand-in for a namespace that no function keeps: the namespace is as good. */
+  /**
+   * A compiler's stand-in for a namespace that no function keeps: the namespace itself is
+   * equivalent.
+   */
   #wrapped(binding: Binding | undefined, url: string): Content | undefined {
     if (binding?.wrappedSpecifier === undefined) return undefined
     const origin = { specifier: binding.wrappedSpecifier, form: 'import', path: [] } as const
@@ -224,7 +230,7 @@ export class CaptureReader {
   ): Found {
     const { binding } = free
     if (free.isOnlyTypeof && !isCell && isObject(value)) {
-      // Its type is all that the function asks for, and `null` has the same.
+      // The function uses only its type, and `null` has the same.
       const content: Content = { kind: 'value', value: null }
       return binding?.isConstant === true ? constant(content) : changing(content)
     }
@@ -253,15 +259,16 @@ export class CaptureReader {
       return changing({ kind: 'refusal', refusal: refuseUnknownVariable(free) })
     }
     const content: Content = { kind: 'value', value }
-    // What is undefined may only be so far.
+    // A variable that is undefined may be assigned later.
     return variable?.isConstant === true && value !== undefined
       ? constant(content)
       : changing(content)
   }
 
   /**
-   * A namespace shows the values of now, and shares variables that its module changes with it. What
-   * is made again on the other side is read there. `isSteady`: it will be the same the next time.
+   * A namespace has the current values, and shares with its module the variables that change.
+   * Values that are re-created on the other side are read there. `isSteady`: it will be the same
+   * next time.
    */
   #moduleContent(
     module: object,
@@ -286,7 +293,7 @@ export class CaptureReader {
     return { content: getters.size > 0 ? { ...content, getters } : content, isSteady }
   }
 
-  /** What stands behind a property of a module; undefined if the object is something else. */
+  /** The value of a property of a module; undefined if the object is something else. */
   memberOf(
     binding: Binding,
     script: KnownScript,
@@ -295,7 +302,8 @@ export class CaptureReader {
     const { scripts } = this.#options
     const url = scripts.moduleOf(binding, script)?.script.url
     if (url === undefined) return undefined
-    // What looks like a compiler's `wrap(require('x'))` may be anything that is made of a module.
+    // A call such as a compiler's `wrap(require('x'))` may return anything that is made from a
+    // module.
     const exports = exportsOf(url)
     const isIt = exports === undefined || !isObject(module) || module === EMPTY
     if (!isIt && Reflect.get(module, name) !== Reflect.get(exports, name)) return undefined
@@ -318,8 +326,8 @@ export class CaptureReader {
   }
 
   /**
-   * The getters of a namespace that is a value like others: it is that of the module from which one
-   * of its functions comes, if that exports the same names.
+   * The getters of a namespace that is an ordinary value: those of the module that defines one of
+   * its functions, if that exports the same names.
    */
   gettersOf(namespace: Readonly<Record<string, unknown>>): ReadonlyMap<string, AnyFunction> {
     const { scripts } = this.#options
@@ -346,7 +354,7 @@ export class CaptureReader {
     return getters
   }
 
-  /** The variable where it is declared: for an import, that of the module that exports it. */
+  /** The variable at its declaration: for an import, in the module that exports it. */
   #variableOf(binding: Binding | undefined, url: string): Binding | undefined {
     if (binding?.kind !== 'import' || binding.origin === undefined) return binding
     return this.#options.scripts.variableOf(binding.origin, url)
@@ -396,11 +404,14 @@ function refuseUninitialized(name: string): Refusal {
   )
 }
 
-/** V8 does not show everything: not the name of a function expression to functions inside it. */
+/**
+ * V8 does not show everything: for example, not the name of a function expression to functions
+ * inside it.
+ */
 function refuseHidden(name: string, isEarly: boolean): Refusal {
   return new Refusal(
     `the variable ${name}`,
-    'its value cannot be seen from outside',
+    'V8 does not show its value',
     isEarly
       ? `use it in the class once more, for example in \`static { ${name} }\``
       : 'give it to the function in another way: as an argument, or as a property of an object',

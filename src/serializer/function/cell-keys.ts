@@ -1,8 +1,8 @@
-// Which variables are one. What is declared once in a script is one variable; what a call declares
-// is another one at each call, and two closures over the same name may or may not share it. Where
-// the answer matters, it is seen from what they have captured beside it: an object that each call
-// makes anew. Where there is none, one of them assigns the variable, the others are looked at, and
-// it gets back what it had, before anybody else runs.
+// Which captured variables are the same variable. A top-level declaration of a script is one
+// variable; a declaration in a function is a new one for each call, and two closures over the same
+// name may or may not share it. Where that matters, it is determined from other captures: an object
+// that each call creates. If there is none, one closure assigns the variable, the others are read,
+// and the original value is restored before any other code runs.
 
 import type { Inspector } from '../inspect/inspector.js'
 import type { VariableAccess } from '../inspect/variables.js'
@@ -12,19 +12,19 @@ import type { Binding } from '../source/sites.js'
 import { isFunction, parseFunctionText } from '../source/parse.js'
 import type { CellKey } from './parts.js'
 
-/** So many variables are looked for in one shipment: each takes some 2 ms. */
+/** At most this many variables are searched for in one shipment: each takes about 2 ms. */
 const MAX_SEARCHES = 8
 
-/** A variable of a call that a function captured. */
+/** A variable of a call that a function has captured. */
 interface CapturedCell {
   readonly fn: AnyFunction
   readonly binding: Binding
-  /** The place of its scope in the function's scopes. */
+  /** The index of its scope in the function's scopes. */
   readonly scope: number
   /** Whether the function itself assigns it. */
   readonly isAssigned: boolean
   key: CellKey
-  /** The comparison that gave the key; those of one comparison are certain. */
+  /** The comparison that gave the key; keys from the same comparison are certain. */
   comparison: number
   access: VariableAccess | undefined
 }
@@ -32,7 +32,7 @@ interface CapturedCell {
 /** Cells that hold the same value. */
 type CellBucket = readonly [CapturedCell, ...CapturedCell[]]
 
-/** What tells which variables are one. */
+/** The parts of the inspector that identify variables. */
 export type VariableSource = Pick<Inspector, 'functionView' | 'accessTo' | 'searching'>
 
 /** The captured variables of calls, by function. */
@@ -46,7 +46,7 @@ export class CellKeys {
     this.#source = source
   }
 
-  /** The key of a variable; `scope` is the place of its scope in the function's scopes. */
+  /** The key of a variable; `scope` is the index of its scope in the function's scopes. */
   keyOf(fn: AnyFunction, binding: Binding, scope: number, isAssigned: boolean): CellKey {
     if (binding.isOnce) return binding
     let cells = this.#cells.get(fn)
@@ -67,8 +67,8 @@ export class CellKeys {
     this.#comparisons += 1
     const open = [...doubtful.values()]
       .flatMap((cells) => this.#byValue(cells).filter(isOpen))
-      .filter((cells) => !this.#isTold(cells))
-    // V8 is slow meanwhile: for nothing else.
+      .filter((cells) => !this.#isDecided(cells))
+    // V8 is slow during a search, so nothing else is done meanwhile.
     if (open.length > 0) {
       this.#source.searching(() => {
         for (const cells of open) this.#accessTo(cells)
@@ -82,7 +82,7 @@ export class CellKeys {
     return 'again'
   }
 
-  /** Variables that several functions have and one assigns, as long as nobody has compared them. */
+  /** Variables that several functions have captured and one assigns, until they are compared. */
   #doubtful(functions: Iterable<AnyFunction>): Map<Binding, CapturedCell[]> {
     const groups = new Map<Binding, CapturedCell[]>()
     for (const fn of new Set(functions)) {
@@ -100,7 +100,7 @@ export class CellKeys {
     return groups
   }
 
-  /** Only what holds the same value at this moment can be one variable. */
+  /** Only cells with the same current value can be one variable. */
   #byValue(cells: readonly CapturedCell[]): CellBucket[] {
     const buckets = new Map<unknown, [CapturedCell, ...CapturedCell[]]>()
     for (const cell of cells) {
@@ -112,8 +112,8 @@ export class CellKeys {
     return [...buckets.values()]
   }
 
-  /** Whether what stands beside them tells which are one variable: those get the same key. */
-  #isTold(cells: CellBucket): boolean {
+  /** Whether other captures show which are one variable: those get the same key. */
+  #isDecided(cells: CellBucket): boolean {
     const [{ binding }] = cells
     if (binding.witness === undefined) return false
     const groups = new Map<unknown, CapturedCell[]>()
@@ -128,7 +128,7 @@ export class CellKeys {
     return true
   }
 
-  /** Gives the cells that are one variable the same key. Returns false if that is not certain. */
+  /** Gives cells that are one variable the same key. Returns false if that is not certain. */
   #compare(cells: readonly CapturedCell[]): boolean {
     let left = [...cells]
     while (isOpen(left)) {
@@ -142,7 +142,7 @@ export class CellKeys {
     return true
   }
 
-  /** Those of the cells that are this variable. */
+  /** The cells that are this variable. */
   #sharing(access: VariableAccess, cells: readonly CapturedCell[]): readonly CapturedCell[] {
     const mark = {}
     let before: unknown
@@ -150,7 +150,7 @@ export class CellKeys {
       before = access.get()
       access.set(mark)
     } catch {
-      // It is another variable of the same name, which cannot be used yet.
+      // It is a different variable of the same name, which is not initialized yet.
       return []
     }
     try {
@@ -188,13 +188,15 @@ function isOpen(cells: readonly CapturedCell[]): boolean {
   return cells.length > 1 && cells.some(({ isAssigned }) => isAssigned)
 }
 
-/** A key that one of them has from before stays: others that are not here may have it. */
+/**
+ * A key that one of them already has is kept, because cells that are not in this list may have it.
+ */
 function unite(cells: readonly CapturedCell[]): void {
   const key = cells.find(({ comparison }) => comparison > 0)?.key ?? cells[0]?.key ?? {}
   for (const cell of cells) cell.key = key
 }
 
-/** The function if nothing of it runs before its entry; of a class, such methods. */
+/** The function, if entering it runs no code before its body; for a class, such methods. */
 export function* enterable(fn: AnyFunction): Generator<AnyFunction> {
   const text = Function.prototype.toString.call(fn)
   const parsed = parseFunctionText(text, true) ?? parseFunctionText(text, false)
@@ -221,7 +223,7 @@ export function* enterable(fn: AnyFunction): Generator<AnyFunction> {
 function refuseDoubt({ name }: Binding): Refusal {
   return new Refusal(
     `the variable ${name}`,
-    'several functions use it, one of them changes it, and it cannot be told whether they share it',
+    'several functions use it, one of them changes it, and it cannot be determined whether they share it',
     'keep it in an object that they all use, or pass one object that has the functions as methods',
   )
 }

@@ -1,5 +1,5 @@
-// Functions that compilers write into a file for themselves. What they keep is about the process
-// that they run in, and is large or cannot travel: they go as functions that do the same anew.
+// Helper functions that compilers write into a file. Their state is about the current process, and
+// is large or cannot be sent: they are replaced by functions that start with new state.
 
 import { compileFunction } from 'node:vm'
 import { ownValue, type AnyFunction } from '../module/native.js'
@@ -7,10 +7,10 @@ import { COVERAGE } from '../source/remaking.js'
 
 interface Known {
   readonly name: RegExp
-  /** What its text has. */
+  /** A pattern in its text. */
   readonly word: RegExp
   /**
-   * Its text is what travels: so it is one that no compiler or bundler of this package has changed.
+   * The text that is sent instead, written as a string so that no compiler or bundler changes it.
    */
   readonly text: string
 }
@@ -26,21 +26,21 @@ const IMPORT_ALL = `return function (module, isOfNode) {
   return namespace
 }`
 
-/** `import * as` for CommonJS by Babel: it remembers in a `WeakMap` what it has made. */
+/** `import * as` for CommonJS by Babel: it caches results in a `WeakMap`. */
 const OF_BABEL: Known = {
   name: /^_interopRequireWildcard\d*$/,
   word: /\b__esModule\b/,
   text: IMPORT_ALL,
 }
 
-/** The same by TypeScript: it assigns a variable of its own. */
+/** The same by TypeScript: it assigns its own variable. */
 const OF_TYPESCRIPT: Known = {
   name: /^$/,
   word: /^function \(mod\) \{\s*if \(mod && mod\.__esModule\) return mod;/,
   text: IMPORT_ALL,
 }
 
-/** The counters of Istanbul, which tests with coverage have: those of a worker go nowhere. */
+/** The counters of Istanbul, for tests with coverage: those of a worker are not collected. */
 const COUNTERS: Known = {
   name: COVERAGE,
   word: /\bactualCoverage\b/,
@@ -50,11 +50,11 @@ const COUNTERS: Known = {
 }`,
 }
 
-/** Knows what it has made. */
+/** Recognises such functions and creates their replacements. */
 export class CompilerFunctions {
   readonly #made = new Map<Known, AnyFunction>()
 
-  /** What goes in the place of the function; undefined if it is none of a compiler. */
+  /** The replacement of a function; undefined if it is not such a helper. */
   remade(fn: AnyFunction): AnyFunction | undefined {
     const name = ownValue(fn, 'name')
     if (typeof name !== 'string') return undefined
@@ -64,7 +64,7 @@ export class CompilerFunctions {
     return this.#make(known)
   }
 
-  /** What stands for the counters of a script that nobody sees. */
+  /** The replacement for the counters of a script that cannot be seen. */
   counters(): AnyFunction {
     return this.#make(COUNTERS)
   }

@@ -1,6 +1,6 @@
-// What a class reads while it is defined: `[KEYS.open]() {}`. The variable itself is given later,
-// with all others, so for that moment it gets a copy of the texts, numbers and symbols that it
-// leads to.
+// Values that a class reads during its definition: `[KEYS.open]() {}`. The variable itself is set
+// later, together with all others, so the definition uses a copy of the texts, numbers and symbols
+// in it.
 
 import { types } from 'node:util'
 import { DeserializeError } from '../../base/errors.js'
@@ -8,15 +8,15 @@ import type { ByteReader } from '../bytes/reader.js'
 import { prototypesFrom } from '../value/prototype-chain.js'
 import type { Unit } from '../value/unit.js'
 
-/** So far down does the copy lead: `A.B.C.D`. */
+/** The depth of the copy: `A.B.C.D`. */
 const MAX_DEPTH = 4
-/** So many properties does it have. */
+/** The most properties in the copy. */
 const MAX_PROPERTIES = 10_000
 
 const KIND_VALUE = 0
 const KIND_OBJECT = 1
 
-/** Appends a copy of the value. Properties that are not data are left out. */
+/** Appends a copy of the value. Accessors are left out. */
 export function writeEarly(unit: Unit, value: unknown): void {
   writeNode(unit, value, { depth: 0, left: MAX_PROPERTIES })
 }
@@ -66,7 +66,8 @@ function isObject(value: unknown): value is object {
 /** The copy. Throws `DeserializeError`. */
 export function readEarly(reader: ByteReader, primitive: () => unknown, depth = 0): unknown {
   if (reader.byte() === KIND_VALUE) return primitive()
-  if (depth > MAX_DEPTH) throw new DeserializeError('a computed name of a class is nested too deep')
+  if (depth > MAX_DEPTH)
+    throw new DeserializeError('a computed name of a class is nested too deeply')
   const object = Object.create(null) as Record<string, unknown>
   for (let left = reader.count(2); left > 0; left -= 1) {
     const key = reader.text()

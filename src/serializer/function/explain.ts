@@ -1,19 +1,19 @@
-// What would travel with a function, as a text for people: the tree of what it captures, where each
-// part comes from, and how large it is.
+// What would be sent with a function, as text for the user: the tree of its captures, the origin of
+// each part, and its size.
 
 import type { ExportReference } from '../module/policy.js'
 import type { AnyFunction } from '../module/native.js'
 import { readText, Refusal, textOf } from '../refusal.js'
 import type { Capture, FunctionAnalyst, SourceParts } from './parts.js'
 
-/** What the explanation is made with. */
+/** The settings of an explanation. */
 export interface ExplainOptions {
   readonly analyst: FunctionAnalyst
-  /** The bytes of a value by itself. Throws if it cannot travel. */
+  /** The bytes of a value by itself. Throws if it cannot be sent. */
   readonly serialize: (value: unknown) => Uint8Array
 }
 
-/** So deep does the tree go. */
+/** The maximum depth of the tree. */
 const MAX_DEPTH = 50
 
 interface Line {
@@ -22,7 +22,9 @@ interface Line {
   readonly children: readonly Line[]
 }
 
-/** The tree below `fn`, and its size. Never throws for what cannot travel: it says so. */
+/**
+ * The tree of `fn`, and its size. Never throws for a value that cannot be sent: the text says so.
+ */
 export function explainFunction(fn: AnyFunction, options: ExplainOptions): string {
   const root = new Explanation(options).functionLine(fn.name === '' ? 'function' : fn.name, fn)
   const lines: string[] = []

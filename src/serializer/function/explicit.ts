@@ -1,5 +1,5 @@
-// Functions of which only the text is seen: where there is no inspector, and where the user has
-// said what they capture.
+// Functions known only by their text: without an inspector, or where the user has listed the
+// captures.
 
 import { types } from 'node:util'
 import { ConfigError } from '../../base/errors.js'
@@ -12,22 +12,22 @@ import type { ComputedMember, FunctionSite } from '../source/sites.js'
 import { refuseMissing, refuseObstacle } from './obstacle.js'
 import type { Capture, CellKey, SourceParts } from './parts.js'
 
-// Functions whose users say what belongs to them: for programs that run without an inspector, which
-// is what sees captured variables.
+// Functions whose captures are listed by the user: for programs that run without an inspector,
+// which otherwise shows captured variables.
 
-/** What `task` takes beside a function. */
+/** The options of `task`. */
 export interface TaskCaptures {
-  /** The variables around the function that it uses, by name: `{ captures: { rate, table } }`. */
+  /** The outside variables that the function uses, by name: `{ captures: { rate, table } }`. */
   readonly captures: Readonly<Record<string, unknown>>
 }
 
-/** Remembers what was said of which function. */
+/** The captures and references that were declared for functions. */
 export class ExplicitFunctions {
   readonly #captures = new WeakMap<AnyFunction, Readonly<Record<string, unknown>>>()
   readonly #references = new WeakMap<AnyFunction, ExportReference>()
   #version = 0
 
-  /** Grows with each function of which something is said. */
+  /** Grows with each declaration. */
   get version(): number {
     return this.#version
   }
@@ -37,7 +37,7 @@ export class ExplicitFunctions {
     return this.#captures.get(fn)
   }
 
-  /** The export that a function stands for. */
+  /** The export that a function refers to. */
   referenceOf(fn: AnyFunction): ExportReference | undefined {
     return this.#references.get(fn)
   }
@@ -72,9 +72,9 @@ export class ExplicitFunctions {
   }
 }
 
-// The names of members of a class that its text computes: the class itself has them.
+// Class members with computed names, taken from the class itself.
 
-/** A class whose text does not compute the names of its methods and accessors. */
+/** A class whose text has no computed names of methods and accessors. */
 export interface NamedSite {
   readonly site: FunctionSite
   /** The names, as captured values, by the names of these values. */
@@ -82,8 +82,8 @@ export interface NamedSite {
 }
 
 /**
- * The site of a class without computed names; undefined if there are none, or if one of the members
- * is not what it was: then its text has to compute them.
+ * The site of a class without computed names; undefined if there are none, or if a member was
+ * replaced: then its text must compute them.
  */
 export function namedSiteOf(
   fn: AnyFunction,
@@ -95,7 +95,7 @@ export function namedSiteOf(
   const open = { true: keysByText(fn), false: keysByText(ownValue(fn, 'prototype')) } as const
   for (const member of members) {
     const { name, isStatic } = member
-    // Members of the same text are the same, so that it does not matter which is which.
+    // Members with the same text are equivalent, so their order does not matter.
     const value = open[`${isStatic}`].get(identify(member))?.shift()
     if (value === undefined) return undefined
     const step = `the name ${String(value)}`
@@ -109,7 +109,7 @@ function identify({ kind, text }: Pick<ComputedMember, 'kind' | 'text'>): string
   return `${kind} ${text}`
 }
 
-/** A property, whatever it has. */
+/** A property of any kind. */
 interface Descriptor {
   readonly value?: unknown
   readonly get?: unknown
@@ -138,28 +138,31 @@ function keysByText(owner: unknown): Map<string, (string | symbol)[]> {
   return keysOf
 }
 
-/** The variables around a function, by name. */
+/** The outside variables of a function, by name. */
 export type GivenCaptures = Readonly<Record<string, unknown>>
 
-/** What the text of a function says, once for each function. */
+/** The analysis of a function's text, made once per function. */
 interface KnownText {
   readonly site: FunctionSite | undefined
   /** For variables that the function assigns, by name. */
   readonly keys: Map<string, CellKey>
 }
 
-/** Takes functions apart by their texts. */
+/** Finds the parts of functions by their texts. */
 export class TextParts {
   readonly #known = new WeakMap<AnyFunction, KnownText>()
 
-  /** What the text says; undefined if it cannot be read. The same object at each call. */
+  /**
+   * The analysis of the text; undefined if it cannot be parsed. Returns the same object for each
+   * call.
+   */
   siteOf(fn: AnyFunction): FunctionSite | undefined {
     return this.#textOf(fn).site
   }
 
   /**
-   * What a function is made of that uses nothing but globals and what was given, or why it cannot
-   * travel. `given`: undefined if nobody was asked.
+   * The parts of a function that uses only globals and given captures, or why it cannot be sent.
+   * `given`: undefined if the user has listed nothing.
    */
   partsOf(fn: AnyFunction, given: GivenCaptures | undefined): SourceParts | Refusal {
     const { site: plain, keys } = this.#textOf(fn)
@@ -194,8 +197,8 @@ export class TextParts {
 }
 
 /**
- * Of a sloppy `function` one may ask who calls it: its own property, or a getter since Node 26. Of
- * other functions nothing tells, but the text of what is from a module is good as strict code.
+ * A sloppy `function` can refer to its caller: by an own property, or a getter since Node 26. For
+ * other functions nothing shows this, but text from a module is valid as strict code.
  */
 function isSurelySloppy(fn: AnyFunction): boolean {
   if (Object.getOwnPropertyDescriptor(fn, 'caller')?.configurable === false) return true

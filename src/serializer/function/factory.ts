@@ -1,5 +1,5 @@
-// Makes functions from their code. Compiling costs far more than calling, so what was compiled is
-// kept: a factory makes a function anew for each set of captured variables.
+// Creates functions from their code. Compiling costs far more than calling, so compiled code is
+// cached: a factory creates a new function for each set of captured variables.
 
 import { compileFunction, constants } from 'node:vm'
 import { DeserializeError } from '../../base/errors.js'
@@ -10,54 +10,54 @@ import { quietly } from '../module/place.js'
 import type { AnyFunction } from '../module/native.js'
 import { textOf } from '../refusal.js'
 
-/** So many codes are kept. The oldest goes first. */
+/** The most codes that are cached. The oldest is removed first. */
 const MAX_CODES = 1_000
 
-/** Of the first line of a function. In minified code it may be any number. */
+/** The maximum indentation of a function's first line. In minified code it can be any number. */
 const MAX_INDENT = 200
 
-/** A private static field of a class: how it is read and set from outside. */
+/** A private static field of a class: accessors from outside. */
 export interface StaticPrivate {
   readonly name: string
   readonly get: () => unknown
   readonly set: (value: unknown) => void
 }
 
-/** A function that was made, and the variables that it did not have from the beginning. */
+/** A created function, and the variables that are set later. */
 export interface FunctionInstance {
   readonly fn: AnyFunction
   readonly setLate: (values: readonly unknown[]) => void
-  /** Their values of now. */
+  /** Their current values. */
   readonly getLate: () => readonly unknown[]
   readonly privates: readonly StaticPrivate[]
 }
 
-/** What a function is made with; see `FunctionCode`. */
+/** The inputs of a function; see `FunctionCode`. */
 export interface FunctionInputs {
-  /** In the order of the names, those that are constants. */
+  /** The constants, in the order of the names. */
   readonly constants: readonly unknown[]
-  /** In the order of the names, those that are needed early. */
+  /** The early values, in the order of the names. */
   readonly early: readonly unknown[]
   /** In the order of `code.runtime`. */
   readonly runtime: readonly unknown[]
   readonly parent: unknown
   /** For messages. */
   readonly title: string
-  /** The Node that wrote it. */
+  /** The major version of the Node that wrote it. */
   readonly senderMajor: number
 }
 
-/** What `compileFunction` gives: the value of the expression, and access to late variables. */
+/** The result of `compileFunction`: the value of the expression, and access to late variables. */
 type Compiled = (
   ...parameters: unknown[]
 ) => [unknown, (values: readonly unknown[]) => void, () => readonly unknown[]]
 
-/** One code with one division of its variables. */
+/** One code with one way of passing each of its variables. */
 export class FunctionFactory {
   readonly shipped: ShippedCode
-  /** How each name is given. */
+  /** How each variable is passed. */
   readonly captures: readonly number[]
-  /** Differs where code or captures do. */
+  /** Different for different code or captures. */
   readonly key: string
   #compiled: Compiled | undefined
 
@@ -67,7 +67,7 @@ export class FunctionFactory {
     this.key = key
   }
 
-  /** A new function. Throws `DeserializeError`. */
+  /** Creates a function. Throws `DeserializeError`. */
   make(inputs: FunctionInputs): FunctionInstance {
     const privates: StaticPrivate[] = []
     const parameters = [...inputs.constants, ...inputs.runtime]
@@ -103,7 +103,7 @@ export class FunctionFactory {
       return parameter === name ? [] : [`${name}=${parameter}`]
     })
     const prefix = this.#prefix(given, renamed)
-    // Node shows the line of an uncaught error: it should be the user's, without what is ours.
+    // Node shows the line of an uncaught error: it should be the user's line, without added code.
     const isApart = code.column >= 0 && code.column <= MAX_INDENT
     const start = isApart ? `${prefix}\n${' '.repeat(code.column)}` : prefix
     const text = `${start}${code.expression}\n)${this.#suffix(given)}]`
@@ -117,7 +117,7 @@ export class FunctionFactory {
     }) as Compiled
   }
 
-  /** Node 20 to 24 crash when a parameter's name has a letter outside of the basic plane. */
+  /** Node 20 to 24 crash if a parameter's name has a character outside of the basic plane. */
   #parametersFor(names: readonly string[]): string[] {
     const parameters = names.filter((name) => !ASTRAL.test(name))
     return names.map((name) => {
@@ -128,7 +128,7 @@ export class FunctionFactory {
     })
   }
 
-  /** `renamed`: declarations of what is given under another name. */
+  /** `renamed`: variables that are passed under another name. */
   #prefix(given: string, renamed: readonly string[]): string {
     const { code } = this.shipped
     let earlyCount = 0
@@ -162,7 +162,7 @@ export class FunctionFactory {
       .map(({ name }) => name)
   }
 
-  /** A name that nobody uses for anything else. */
+  /** A name that is not used for anything else. */
   #freeWord(word: string, taken: readonly string[]): string {
     const { expression, names } = this.shipped.code
     let free = `$${word}`
@@ -188,12 +188,12 @@ export class FunctionFactories {
     { shipped: ShippedCode; factories: Map<string, FunctionFactory> }
   >()
 
-  /** The code that a text stands for (serializer/bytes/code.ts). Throws `DeserializeError`. */
+  /** The code for a text (serializer/bytes/code.ts). Throws `DeserializeError`. */
   shippedCode(key: string): ShippedCode {
     return this.#entry(key).shipped
   }
 
-  /** The factory for a code and the way its variables are given. */
+  /** The factory for a code and the way each variable is passed. */
   get(codeKey: string, captures: readonly number[]): FunctionFactory {
     const { shipped, factories } = this.#entry(codeKey)
     const captureKey = captures.join('')
@@ -236,9 +236,7 @@ const DYNAMIC_IMPORT = {
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 } as const
 
-/**
- * Node warns once in a process, when the first `import()` runs: so that is one of no consequence.
- */
+/** Node warns once per process, at the first `import()`: this one has no other effect. */
 function importOnce(): void {
   const load = compileFunction("return import('node:vm')", [], DYNAMIC_IMPORT)
   quietly(() => void (load as () => Promise<unknown>)())

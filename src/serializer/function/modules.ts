@@ -1,5 +1,5 @@
-// Objects that stand for modules. A program that uses one means some of its properties: to send all
-// would send the whole module.
+// Objects that represent modules. A program uses only some of their properties; sending all would
+// send the whole module.
 
 import { readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,9 +13,9 @@ import type { MadeCell } from '../value/cell.js'
 import { prototypesFrom } from '../value/prototype-chain.js'
 import type { Capture, SourceParts } from './parts.js'
 
-// CommonJS files that Node has loaded: V8 forgets the text of one that has left no function.
+// CommonJS files that Node has loaded: V8 forgets the text of a file of which no function is left.
 
-/** An entry of Node's. */
+/** An entry of Node's module cache. */
 interface LoadedModule {
   readonly exports: unknown
   readonly loaded: boolean
@@ -27,17 +27,17 @@ let known: RequireCache | undefined
 
 /** All of them, by path. */
 function requireCache(): RequireCache {
-  // Not when this file is loaded: in some bundles there is no `require`, and others say so.
+  // Not when this file is loaded: some bundles have no `require`.
   return (known ??= createRequire(import.meta.url).cache)
 }
 
-/** What such a file exports, if that is an object. */
+/** The exports of such a file, if they are an object. */
 export function exportsOf(url: string): object | undefined {
   const exports = requireCache()[pathOf(url)]?.exports
   return typeof exports === 'object' && exports !== null ? exports : undefined
 }
 
-/** Its text, as long as it must be the one that was loaded. */
+/** The text of a file, as long as it is certainly the text that was loaded. */
 export function textOfFile(url: string): string | undefined {
   const path = pathOf(url)
   if (requireCache()[path] === undefined || !/\.c?js$/.test(path)) return undefined
@@ -55,29 +55,29 @@ function pathOf(url: string): string {
 /** How a function uses a variable. */
 export type ModuleUse = Pick<FreeName, 'members' | 'calledMembers'>
 
-/** The properties of a module that travel. */
+/** The properties of a module that are sent. */
 interface ModuleKeys {
   readonly names: readonly string[]
-  /** These are those that are used, not all. */
+  /** Only the used properties rather than all. */
   readonly isPartial: boolean
 }
 
 /** Recognises modules. */
 export class ModuleObjects {
   readonly #loaded = new LoadedObjects()
-  /** What the text of a function says: whether it uses the object that it is called on. */
+  /** Whether a function uses the object that it is called on, from its text. */
   readonly #usesOwner = new WeakMap<AnyFunction, boolean>()
 
   /**
-   * The properties that travel, if the value stands for a module: those that are used, or all of a
-   * namespace where that is not enough. Undefined for every other value, and for what has to travel
-   * as it is.
+   * The properties to send, if the value represents a module: the used ones, or all properties of a
+   * namespace if those are not enough. Undefined for any other value, and if all of it must be
+   * sent.
    */
   keysOf(value: unknown, use: ModuleUse, isDeclaredModule: boolean): ModuleKeys | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     const { members } = use
     const partial = members && { names: members, isPartial: true }
-    // Some loaders put a proxy before a module to unite its exports with its default export.
+    // Some loaders put a proxy in front of a module to merge its exports with its default export.
     if (types.isProxy(value)) return isDeclaredModule ? partial : undefined
     if (types.isModuleNamespaceObject(value)) {
       return partial !== undefined && this.isEnough(value, use)
@@ -89,7 +89,7 @@ export class ModuleObjects {
     return isModule && this.isEnough(value, use) ? partial : undefined
   }
 
-  /** Whether what is used of a module does not use others of its properties by `this`. */
+  /** Whether the used properties of a module do not use other properties by `this`. */
   isEnough(module: object, { members, calledMembers }: ModuleUse): boolean {
     if (types.isProxy(module)) return true
     return (
@@ -118,13 +118,13 @@ export class ModuleObjects {
   }
 }
 
-/** What compilers make of a module. */
+/** Whether an object looks like a module written by a compiler. */
 function looksLikeModule(value: object): boolean {
   if (ownValue(value, '__esModule') === true) return true
   return Object.getOwnPropertyDescriptor(value, Symbol.toStringTag)?.value === 'Module'
 }
 
-/** What calling the property would call. Compilers make getters of exports. */
+/** The function that a call of the property would call. Compilers write getters for exports. */
 function memberOf(module: object, name: string): unknown {
   try {
     for (const owner of prototypesFrom(module)) {
@@ -136,7 +136,7 @@ function memberOf(module: object, name: string): unknown {
         : (module as Readonly<Record<string, unknown>>)[name]
     }
   } catch {
-    // It is not initialised yet.
+    // It is not initialized yet.
   }
   return undefined
 }
@@ -144,7 +144,7 @@ function memberOf(module: object, name: string): unknown {
 /** The exports of the CommonJS files that are loaded. */
 class LoadedObjects {
   readonly #objects = new WeakSet<object>()
-  /** They may still get other exports. */
+  /** Their exports may still change. */
   #pending: readonly LoadedModule[] = []
   #count = 0
   #newest: LoadedModule | undefined
@@ -154,7 +154,7 @@ class LoadedObjects {
     return this.#objects.has(value) || this.#pending.some(({ exports }) => exports === value)
   }
 
-  /** What is loaded, also once more, becomes the last. */
+  /** A module that is loaded, also again, becomes the last. */
   #refresh(): void {
     const filenames = Object.keys(requireCache())
     const newest = requireCache()[filenames.at(-1) ?? '']
@@ -175,8 +175,8 @@ class LoadedObjects {
   }
 }
 
-// Exports that their module changes, as others see them in its namespace: each is read by a getter,
-// which is a function over the variable, as the functions of the module are.
+// Exports that their module changes, as other modules see them in its namespace: each is read by a
+// getter, which is a closure over the variable like the functions of the module.
 
 /** The name of the variable in the code of a getter. */
 const NAME = 'exported'
@@ -188,7 +188,7 @@ interface LiveExport {
   readonly variable: Binding
 }
 
-/** One that is made again on the other side. */
+/** An export that is re-created on the other side. */
 interface MadeExport {
   readonly name: string
   readonly cell: MadeCell
@@ -202,7 +202,7 @@ export class LiveExports {
   readonly #madeExports = new WeakMap<AnyFunction, MadeExport>()
   #code: FunctionCode | undefined
 
-  /** The getter of an export whose variable changes; the same one each time. */
+  /** The getter of an export whose variable changes; always the same one. */
   getterOf(live: LiveExport): AnyFunction {
     const { module, name, variable } = live
     let getter = this.#getters.get(variable)
@@ -214,7 +214,7 @@ export class LiveExports {
     return getter
   }
 
-  /** The getter of an export that is made again where it arrives; the same one each time. */
+  /** The getter of an export that is re-created where it arrives; always the same one. */
   getterOfMade(name: string, cell: MadeCell): AnyFunction {
     let getter = this.#made.get(cell)
     if (getter === undefined) {
@@ -225,7 +225,7 @@ export class LiveExports {
     return getter
   }
 
-  /** What a getter is made of, if it is one. */
+  /** The parts of a getter; undefined for any other function. */
   partsOf(getter: AnyFunction): SourceParts | undefined {
     const live = this.#exports.get(getter) ?? this.#madeExports.get(getter)
     if (live === undefined) return undefined

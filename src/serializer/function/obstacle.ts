@@ -1,4 +1,4 @@
-// Why a function cannot travel, for its user: what, why, and a way out.
+// Why a function cannot be sent, for its user: what, why, and a remedy.
 
 import { promisify } from 'node:util'
 import { compileFunction } from 'node:vm'
@@ -10,12 +10,12 @@ import type { GivenCaptures } from './explicit.js'
 
 const TEXTS: Readonly<Record<Obstacle, readonly [why: string, wayOut: string]>> = {
   this: [
-    'it uses the `this` of what surrounds it',
+    'it uses the `this` of the surrounding code',
     'make it a method, write `const self = this` before it and use that, or pass what it needs',
   ],
-  'new.target': ['it uses the `new.target` of what surrounds it', 'keep that in a constant'],
+  'new.target': ['it uses the `new.target` of the surrounding code', 'keep that in a constant'],
   super: [
-    'it uses `super`, which it has only as a part of its object or class',
+    'it uses `super`, which works only inside its object or class',
     'pass an instance of its class, and call the method in a function of your own; if it belongs ' +
       'to an object literal, create that inside the function, or write a class instead',
   ],
@@ -28,12 +28,14 @@ const TEXTS: Readonly<Record<Obstacle, readonly [why: string, wayOut: string]>> 
     'use `new Function`, or the indirect `(0, eval)(text)`',
   ],
   'class definition': [
-    'its definition calls something for the name of a member',
+    'its definition calls a function for the name of a member',
     'compute the name in a constant before the class',
   ],
 }
 
-/** A function whose text means nothing elsewhere; without obstacle: that cannot be read. */
+/**
+ * A function whose text has no meaning elsewhere; without an obstacle: whose text cannot be read.
+ */
 export function refuseObstacle(
   fn: AnyFunction,
   obstacle: FunctionSite['obstacles'][number] | undefined,
@@ -46,39 +48,39 @@ export function refuseObstacle(
   return new Refusal(titleOf(fn), place === undefined ? why : `${why} (${place})`, wayOut)
 }
 
-/** Native code that has no name. */
+/** Native code without a name. */
 export function refuseNative(fn: AnyFunction): Refusal {
   return new Refusal(
     titleOf(fn),
-    'its code is native and nothing names it',
+    'it is native code without a name',
     'call it inside a function of your own',
   )
 }
 
-/** What `bind` has made, where nobody sees of what. */
+/** The result of `bind` when its target cannot be seen. */
 export function refuseBound(fn: AnyFunction): Refusal {
   return new Refusal(
     titleOf(fn),
-    '`bind` has made it, and this process has no inspector to see of what',
+    'it was created by `bind`, and this process has no inspector to see its target',
     'write an arrow function that calls the other one, and give both with task(…, { captures })',
   )
 }
 
-/** A function that a module of Node has made. */
+/** A function that was created by a module of Node. */
 export function refuseBuiltIn(fn: AnyFunction, url: string): Refusal {
   return new Refusal(
     titleOf(fn),
-    `${url} has made it, and nothing names it`,
-    'make it inside the function, or wrap it in a function of your own',
+    `it was created by ${url} and has no name there`,
+    'create it inside the function, or wrap it in a function of your own',
     true,
   )
 }
 
-/** A class whose prototypes were set by hand. */
+/** A class whose prototypes were changed. */
 export function refuseTorn(fn: AnyFunction): Refusal {
   return new Refusal(
     titleOf(fn),
-    'what it inherits from was changed after it was defined',
+    'its prototype was changed after it was defined',
     'define it with the class that it extends',
   )
 }
@@ -87,21 +89,24 @@ export function refuseTorn(fn: AnyFunction): Refusal {
 export function refuseBehindProxy(fn: AnyFunction): Refusal {
   return new Refusal(
     titleOf(fn),
-    'it inherits from a Proxy, so that what it has captured cannot be seen',
-    'let it inherit from what the Proxy stands for',
+    'it inherits from a Proxy, so its captured variables cannot be seen',
+    'let it inherit from the target of the Proxy',
   )
 }
 
-/** A class with a private static field whose value nobody sees. */
+/** A class with a private static field whose value cannot be seen. */
 export function refusePrivateStatic(fn: AnyFunction, name: string): Refusal {
   return new Refusal(
     titleOf(fn),
     `it has the private static field ${name}, and this process has no inspector to see it`,
-    'keep what that holds in a variable before the class, or in a static field that is not private',
+    'keep that value in a variable before the class, or in a static field that is not private',
   )
 }
 
-/** What a function uses is not known. `isGiven`: its user has said what it uses, but not that. */
+/**
+ * The values that a function uses are unknown. `isGiven`: the user has listed captures, but not
+ * these.
+ */
 export function refuseMissing(
   fn: AnyFunction,
   names: readonly FreeName[],
@@ -128,23 +133,23 @@ function titleOf(fn: AnyFunction): string {
     : `function ${name}`
 }
 
-// What `util.promisify` has made: its text belongs to Node and means nothing elsewhere, but V8 says
-// of what it was made. It travels as a function that does the same.
+// The result of `util.promisify`: its text belongs to Node and has no meaning elsewhere, but V8
+// shows the original function. It is sent as a function that does the same.
 
-/** The script of Node that has `promisify`. */
+/** The script of Node that contains `promisify`. */
 const SCRIPT_URL = 'node:internal/util'
 
-/** A function by its text and what that uses. */
+/** A function, as its text and the values used there. */
 interface Remade {
   readonly fn: AnyFunction
   readonly captures: GivenCaptures
 }
 
-/** Knows what it has made. */
+/** Recognises such functions and creates their replacements. */
 export class PromisifiedFunctions {
   readonly #known = new WeakMap<AnyFunction, Remade>()
 
-  /** The same function in a form that can travel; undefined if `promisify` has not made it. */
+  /** An equivalent function that can be sent; undefined if `promisify` did not create it. */
   remade(fn: AnyFunction, url: string, view: FunctionView): Remade | undefined {
     const known = this.#known.get(fn)
     if (known !== undefined) return known
@@ -171,8 +176,8 @@ function ownSymbol(fn: AnyFunction): unknown {
 }
 
 /**
- * Its text is what travels, and names what it uses: so it is one that no compiler or bundler of
- * this package has changed.
+ * The text is sent and names the values that it uses, so it is a string that no compiler or bundler
+ * of this package has changed.
  */
 const CALLER = `return function (...parameters) {
   return Reflect.apply(promisify(original), this, parameters)

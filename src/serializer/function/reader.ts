@@ -1,4 +1,4 @@
-// Makes functions again: the other half of writer.ts.
+// Re-creates functions: the counterpart of writer.ts.
 
 import { DeserializeError } from '../../base/errors.js'
 import { readCodeKey, type ShippedCode } from '../bytes/code.js'
@@ -29,7 +29,7 @@ import {
   FUNCTION_PROTOTYPE,
 } from './writer.js'
 
-/** What is needed of the unit. */
+/** The parts of the unit that are needed here. */
 interface FunctionSource {
   readonly reader: ByteReader
   readonly context: ReaderContext
@@ -38,13 +38,13 @@ interface FunctionSource {
   functionValue(): AnyFunction
 }
 
-/** What is needed to read properties. */
+/** The parts that are needed to read properties. */
 interface PropertySource {
   define(object: object): unknown
   prototype(): object | null
 }
 
-/** A function that is there, but for its late variables and properties. */
+/** A function that exists, except for its late variables and properties. */
 export interface PendingFunction {
   readonly fn: AnyFunction
   readonly made: MadeFunction
@@ -62,7 +62,7 @@ export class FunctionReader {
     this.#properties = properties
   }
 
-  /** A function without its content. */
+  /** Reads a function without its content. */
   header(): PendingFunction {
     const { reader, context } = this.#source
     const codeKey = this.#codeKey()
@@ -85,7 +85,7 @@ export class FunctionReader {
     return { fn, made }
   }
 
-  /** Reads what the function did not have from the beginning. */
+  /** Reads the late parts of a function. */
   content({ fn, made }: PendingFunction): void {
     const { factory, instance } = made
     const late = factory.captures.filter((capture) => isLate(capture))
@@ -105,7 +105,7 @@ export class FunctionReader {
     if ((flags & FUNCTION_INTEGRITY) !== 0) applyIntegrity(fn, this.#source.reader.byte())
   }
 
-  /** A bound function, behind its flags. */
+  /** A bound function, after its flags. */
   bound(): AnyFunction {
     const target = this.#source.functionValue()
     const self = this.#source.value()
@@ -118,7 +118,7 @@ export class FunctionReader {
     return fn
   }
 
-  /** What stands for `import` or `require` in a file. */
+  /** `import` or `require` of a file. */
   runtime(role: 'import' | 'require'): AnyFunction {
     const url = this.#source.reader.text()
     const { loader, shipped } = this.#source.context.tools
@@ -137,7 +137,7 @@ export class FunctionReader {
     }
     const key = this.#codes[number - 1]
     if (key !== undefined) return key
-    throw new DeserializeError('the value refers to a code that it does not have')
+    throw new DeserializeError('the value refers to a code that it does not contain')
   }
 
   #captures({ names }: FunctionCode): Given & { readonly captures: readonly number[] } {
@@ -153,7 +153,9 @@ export class FunctionReader {
       } else if (capture === CAPTURE_EARLY) {
         early.push(readEarly(this.#source.reader, () => this.#source.primitive()))
       } else if (capture !== CAPTURE_LATE && capture !== CAPTURE_ABSENT) {
-        throw new DeserializeError('a variable is given in a way that this version does not know')
+        throw new DeserializeError(
+          'a variable is passed in a way that this version does not support',
+        )
       }
     }
     return { captures, constants, early, references }
@@ -192,13 +194,13 @@ export class FunctionReader {
 
   #defineMembers(prototype: unknown): void {
     if (typeof prototype !== 'object' || prototype === null) {
-      throw new DeserializeError('a class has members, but nothing to keep them')
+      throw new DeserializeError('a class has members, but no prototype for them')
     }
     this.#properties.define(prototype)
   }
 }
 
-/** What the header gives of the variables. */
+/** The variables that the header contains. */
 interface Given extends Pick<FunctionInputs, 'constants' | 'early'> {
   readonly references: ReadonlyMap<number, ExportReference>
 }
@@ -211,35 +213,35 @@ function redefine(fn: AnyFunction, key: 'name' | 'length', value: unknown): void
   if (ownValue(fn, key) !== value) Object.defineProperty(fn, key, { value, configurable: true })
 }
 
-// Functions that were made here from what came from elsewhere. What they are made of is known, so
-// that they can be sent on, or back, without finding it out again.
+// Functions that were created here from received messages. Their parts are known, so they can be
+// sent on, or back, without an analysis.
 
-/** A function and how it was made. */
+/** A function and how it was created. */
 interface MadeFunction {
   readonly factory: FunctionFactory
   readonly instance: FunctionInstance
-  /** In the order of the names, those that are constants. */
+  /** The constants, in the order of the names. */
   readonly constants: readonly unknown[]
-  /** Which of them were imported, by the place of the name. */
+  /** The imported ones among them, by the index of the name. */
   readonly references: ReadonlyMap<number, ExportReference>
 }
 
-/** The functions that were made by one reader. */
+/** The functions that were created by one reader. */
 export class ShippedFunctions {
   readonly #made = new WeakMap<AnyFunction, MadeFunction>()
   readonly #others = new WeakMap<AnyFunction, FunctionParts>()
 
-  /** Remembers how a function with code was made. */
+  /** Records how a function with code was created. */
   add(fn: AnyFunction, made: MadeFunction): void {
     this.#made.set(fn, made)
   }
 
-  /** Remembers what another function is. */
+  /** Records the parts of another function. */
   addParts(fn: AnyFunction, parts: FunctionParts): void {
     this.#others.set(fn, parts)
   }
 
-  /** What a function is made of now; undefined if it was not made here. */
+  /** The current parts of a function; undefined if it was not created here. */
   partsOf(fn: AnyFunction): FunctionParts | undefined {
     const made = this.#made.get(fn)
     if (made === undefined) return this.#others.get(fn)

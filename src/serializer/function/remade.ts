@@ -1,6 +1,6 @@
-// Captured constants whose values cannot travel, but can be made again from the expression that
-// they are initialised with (source/remaking.ts): objects of packages, as a schema or a logger. In
-// their place a function travels that evaluates the expression where, and when, it is needed.
+// Captured constants whose values cannot be sent, but can be re-created from their initializer
+// (source/remaking.ts): objects of packages, such as a schema or a logger. A function is sent
+// instead that evaluates the initializer where, and when, it is needed.
 
 import net from 'node:net'
 import { types } from 'node:util'
@@ -12,9 +12,9 @@ import { MadeCell } from '../value/cell.js'
 import { enterable } from './cell-keys.js'
 import type { KnownScript } from './scripts.js'
 
-/** A function that makes a value again: what it is made of, though nobody calls it here. */
+/** A function that re-creates a value: its parts, although it is never called here. */
 export interface MakerFunction {
-  /** What its variables are looked up with: a function of the same script, or nothing. */
+  /** A function of the same script, for looking up variables; or nothing. */
   readonly fn: AnyFunction
   readonly view: FunctionView
   readonly script: KnownScript
@@ -22,37 +22,37 @@ export interface MakerFunction {
   readonly url: string
 }
 
-/** So much of a value is looked at. */
-const MAX_LOOKS = 5_000
+/** At most this many parts of a value are examined. */
+const MAX_PARTS = 5_000
 
-/** The variables of a process that are made again. */
+/** The re-created variables of a process. */
 export class RemadeVariables {
   readonly #cells = new WeakMap<Binding, { readonly cell: MadeCell; readonly shape: Shape }>()
   readonly #makers = new WeakMap<AnyFunction, MakerFunction>()
   #count = 0
 
-  /** Grows with each variable: what was known of functions before may be different now. */
+  /** Grows with each variable: earlier results for functions may no longer hold. */
   get version(): number {
     return this.#count
   }
 
-  /** What stands for a variable, if it is one of these. */
+  /** The cell for a variable, if it is re-created. */
   cellOf(variable: Binding): MadeCell | undefined {
     return this.#count === 0 ? undefined : this.#cells.get(variable)?.cell
   }
 
-  /** Whether it must be looked at each time: it may have got something since. */
+  /** Whether it must be examined each time because its contents may have changed. */
   isOpen(variable: Binding): boolean {
     return this.#cells.get(variable)?.shape !== undefined
   }
 
-  /** No longer is one of these, if what it holds now looks different. */
+  /** Stops re-creating a variable if its current value looks different. */
   check(variable: Binding, value: unknown): void {
     const known = this.#cells.get(variable)
     if (known !== undefined && !looksLike(value, known.shape)) this.remove(variable)
   }
 
-  /** What a function stands for that is `make` of a cell. */
+  /** The maker of a cell whose `make` is this function. */
   makerOf(fn: AnyFunction): MakerFunction | undefined {
     return this.#count === 0 ? undefined : this.#makers.get(fn)
   }
@@ -71,7 +71,10 @@ export class RemadeVariables {
   }
 }
 
-/** Whether a value still looks like the text that it was made from, as far as that tells. */
+/**
+ * Whether a value still looks like the text that it was created from, as far as that can be
+ * determined.
+ */
 export function looksLike(value: unknown, shape: Shape): boolean {
   if (shape === undefined) return true
   if (shape.kind === 'literal') return Object.is(value, shape.value)
@@ -93,11 +96,11 @@ export function looksLike(value: unknown, shape: Shape): boolean {
   })
 }
 
-/** Whether something in the value is at work in this process: a socket, a server, a thread. */
+/** Whether a part of the value is active in this process: a socket, a server, a thread. */
 export function isAtWork(value: unknown): boolean {
   const seen = new Set<unknown>([process, process.stdin, process.stdout, process.stderr])
   const queue: unknown[] = [value]
-  for (let at = 0; at < queue.length && at < MAX_LOOKS; at += 1) {
+  for (let at = 0; at < queue.length && at < MAX_PARTS; at += 1) {
     const object = queue[at]
     if (!isObject(object) || seen.has(object) || types.isProxy(object)) continue
     seen.add(object)
@@ -125,20 +128,24 @@ function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
-// Variables that are not initialised yet. Node 20 shows `undefined` for them. Where a variable may
-// hold just that, code in the function's place is asked for it, which throws if it is too early.
+// Variables that are not initialized yet. Node 20 shows `undefined` for them. If the value of a
+// variable may really be `undefined`, code in the function's scope reads it, which throws if it is
+// too early.
 
-/** Tells whether they are. */
+/** Determines whether they are. */
 export class DeadZones {
   readonly #source: Pick<Inspector, 'accessTo'>
-  /** What was initialised once stays so: variables of scripts, and those of calls by function. */
+  /**
+   * An initialized variable stays initialized: variables of scripts, and those of calls by
+   * function.
+   */
   readonly #initialized = new WeakMap<object, Set<Binding>>()
 
   constructor(source: Pick<Inspector, 'accessTo'>) {
     this.#source = source
   }
 
-  /** Of a variable that shows `undefined` to a function. */
+  /** For a variable that is `undefined` to a function. */
   has(fn: AnyFunction, binding: Binding): boolean {
     const { kind, name, isOnce, isConstant, isNeverUndefined, isInitialized } = binding
     if (kind === 'class') return isConstant

@@ -1,5 +1,5 @@
-// The scripts that functions come from: their analysis, and the way from a place in V8's
-// coordinates to the function that stands there.
+// The scripts that functions come from: their analysis, and how to find the function at a position
+// given by V8.
 
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { FunctionLocation, Inspector, Script } from '../inspect/inspector.js'
@@ -9,7 +9,7 @@ import type { ImportedName } from '../source/scope.js'
 import { analyzeScript, type ScriptAnalysis } from '../source/analysis.js'
 import { textOfFile } from './modules.js'
 
-/** A script and what its text says; `analysis` is undefined where the text cannot be understood. */
+/** A script and its text; `analysis` is undefined if the text cannot be parsed. */
 export interface KnownScript {
   readonly script: Script
   readonly analysis: ScriptAnalysis | undefined
@@ -21,7 +21,7 @@ export interface Declaration {
   readonly script: KnownScript
 }
 
-/** How far re-exports are followed. */
+/** How many re-exports are followed. */
 const MAX_HOPS = 20
 
 /** Analyses each script once. */
@@ -29,9 +29,9 @@ export class ScriptTable {
   readonly #inspector: Inspector
   readonly #known = new Map<string, KnownScript>()
   readonly #byUrl = new Map<string, KnownScript>()
-  /** Where specifiers have led: by the URL of the script, and the specifier. */
+  /** Resolved specifiers: by the URL of the script and the specifier. */
   readonly #found = new Map<string, string>()
-  /** Texts that a program evaluates have no file: there can be any number of them. */
+  /** Evaluated texts have no file, and there can be any number of them. */
   readonly #passing = new Map<string, WeakRef<KnownScript>>()
   readonly #gone = new FinalizationRegistry<string>((id) => this.#passing.delete(id))
 
@@ -39,7 +39,7 @@ export class ScriptTable {
     this.#inspector = inspector
   }
 
-  /** The script that has this id in V8. Undefined if V8 has forgotten it. */
+  /** The script with this id in V8. Undefined if V8 has forgotten it. */
   get(id: string): KnownScript | undefined {
     const known = this.#known.get(id) ?? this.#passing.get(id)?.deref()
     if (known !== undefined) return known
@@ -53,7 +53,7 @@ export class ScriptTable {
     return location === undefined ? undefined : this.get(location.scriptId)?.script.url
   }
 
-  /** The function with this text that stands at a location. */
+  /** The function with this text at a position. */
   siteAt(
     { script, analysis }: KnownScript,
     { line, column }: FunctionLocation,
@@ -65,42 +65,44 @@ export class ScriptTable {
     return analysis.siteAt(offset, text)
   }
 
-  /** What the script that was loaded last from a place says of its source map; empty if nothing. */
+  /** The source map URL of the script that was loaded last from a place; '' if it has none. */
   sourceMapUrlAt(place: string): string {
     return this.#inspector.scriptsByUrl(place).at(-1)?.sourceMapUrl ?? ''
   }
 
-  /** What the module at `url` exports: exported name to local name, or undefined if not loaded. */
+  /**
+   * The exports of the module at `url`: exported name to local name, or undefined if not loaded.
+   */
   exportsOf(url: string): ReadonlyMap<string, string> | undefined {
     const known = this.#loaded(url)
     return known && this.#isOnly(known) ? exportedLocals(known) : undefined
   }
 
   /**
-   * The variable behind an import of one of the user's own modules, as that module declares it.
-   * Undefined where it cannot be told which one that is.
+   * The variable behind an import of one of the user's modules, as declared there. Undefined if it
+   * is ambiguous.
    */
   variableOf(origin: ImportOrigin, parentUrl: string): Binding | undefined {
     const found = this.declarationOf(origin, parentUrl)
-    // Of a module that was loaded twice, each has its own.
+    // If a module was loaded twice, each instance has its own.
     return found && this.#isOnly(found.script) ? found.binding : undefined
   }
 
-  /** The same, and where it is: in one of several scripts, if they have the same text. */
+  /** The same, with its script: one of several if they have the same text. */
   declarationOf(origin: ImportOrigin, parentUrl: string): Declaration | undefined {
     const [name, ...rest] = origin.path
     if (origin.form !== 'import' || name === undefined || rest.length > 0) return undefined
     return this.#exported(origin.specifier, parentUrl, name, MAX_HOPS)
   }
 
-  /** The same for what `require` gives, too: a function is the same one, whoever has it. */
+  /** The same, also through `require`: functions are equal in all instances. */
   functionOf({ specifier, path }: ImportOrigin, parentUrl: string): Declaration | undefined {
     const [name, ...rest] = path
     if (name === undefined || rest.length > 0) return undefined
     return this.#exported(specifier, parentUrl, name, MAX_HOPS)
   }
 
-  /** The module that a variable of `parent` holds. */
+  /** The module that is the value of a variable of `parent`. */
   moduleOf(
     { kind, name, origin, wrappedSpecifier }: Binding,
     parent: KnownScript,
@@ -110,7 +112,7 @@ export class ScriptTable {
     return specifier === undefined ? undefined : this.#loadedFrom(specifier, parent.script.url)
   }
 
-  /** What stands behind a property of a variable of `parent` that holds a module. */
+  /** The value of a property of a variable of `parent` that holds a module. */
   memberOf(
     binding: Binding,
     parent: KnownScript,
@@ -121,7 +123,7 @@ export class ScriptTable {
     return module && hopsLeft > 0 ? this.#own(module, name, hopsLeft) : undefined
   }
 
-  /** Whether a value that is imported can be made again from the text of its module. */
+  /** Whether an imported value can be re-created from the text of its module. */
   isRemakable(script: KnownScript, { name, member }: ImportedName): boolean {
     const binding = script.analysis?.binding(name)
     if (binding === undefined) return false
@@ -133,7 +135,7 @@ export class ScriptTable {
     const local = declared?.binding.name ?? ''
     const initializer = analysis?.initializerOf(local)
     if (initializer === undefined || declared === undefined) return false
-    // Methods of literals may be functions of the user's own.
+    // Methods of literals may be functions of the user.
     if (initializer.shape !== undefined || analysis?.remakingSite(local) === undefined) return false
     return initializer.needs.every((each) => this.isRemakable(declared.script, each))
   }
@@ -177,7 +179,7 @@ export class ScriptTable {
     return this.#exported(origin.specifier, script.url, imported, hopsLeft - 1)
   }
 
-  /** A place where nothing is takes V8 long to tell: those that were found are asked first. */
+  /** V8 takes long to find that a script does not exist: results are cached. */
   #loadedFrom(specifier: string, parentUrl: string): KnownScript | undefined {
     const key = `${parentUrl} ${specifier}`
     const found = this.#found.get(key)
@@ -201,7 +203,7 @@ export class ScriptTable {
     return known
   }
 
-  /** V8 has no function of it any more. */
+  /** V8 no longer has a function of it. */
   #forgotten(url: string): KnownScript | undefined {
     const known = this.#byUrl.get(url)
     if (known !== undefined) return known
@@ -231,7 +233,7 @@ export class ScriptTable {
   }
 }
 
-/** What a script exports of its own: exported name to local name; undefined if nothing is known. */
+/** The exports that a script declares itself: exported name to local name; undefined if unknown. */
 export function exportedLocals({ analysis }: KnownScript): ReadonlyMap<string, string> | undefined {
   if (analysis === undefined) return undefined
   const locals = new Map<string, string>()
@@ -242,8 +244,8 @@ export function exportedLocals({ analysis }: KnownScript): ReadonlyMap<string, s
 }
 
 /**
- * Where loaders find what a specifier of the user's own modules means: TypeScript's say `.js` and
- * mean `.ts`, those of vite begin at the root of the project. Some loaders give scripts paths.
+ * The files that loaders may use for a specifier of the user's modules: TypeScript specifiers say
+ * `.js` for `.ts`, those of vite start at the root of the project. Some loaders use paths as URLs.
  */
 function candidates(specifier: string, parentUrl: string): readonly string[] {
   const isPath = parentUrl.startsWith('/')

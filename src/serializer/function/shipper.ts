@@ -1,7 +1,6 @@
-// A function as what is stored for it: its own message, and one for each large value that it
-// captured, so that these are stored and sent once, however many functions and tasks use them. The
-// same function gives the same arrays as long as nothing that it captured has changed: callers know
-// them by that.
+// A function in the form in which it is stored: its own message, and one for each large captured
+// value, so that these are stored and sent once for all functions and tasks that use them. The same
+// function gives the same arrays as long as no capture has changed: callers identify it by them.
 
 import { types } from 'node:util'
 import { asBuffer, bytesToLatin1 } from '../../base/bytes.js'
@@ -10,18 +9,18 @@ import type { MessageContext, Sharing } from '../value/context.js'
 import type { Attachments, MessageOptions } from '../value/message.js'
 import type { UnchangedCheck } from './unchanged.js'
 
-// Which of the values that a function captured become messages of their own: those that are large.
+// Which captured values become separate messages: the large ones.
 
-/** A captured value that takes more is a message of its own, in bytes. */
+/** A captured value of more bytes becomes a separate message. */
 const MAX_INLINE_BYTES = 65_536
 
-/** The attachments of one function, in the order in which they were met. */
+/** The attachments of one function, in the order in which they were found. */
 class AttachmentTable implements Attachments {
   readonly #numbers = new Map<unknown, number>()
   readonly #excluded: Set<unknown>
   readonly #used = new Set<unknown>()
 
-  /** `values`: those that it begins with. `excluded`: those that it must not have. */
+  /** `values`: the initial attachments. `excluded`: values that must not become attachments. */
   constructor(values: Iterable<unknown>, excluded: Set<unknown>) {
     this.#excluded = excluded
     for (const value of values) if (!excluded.has(value)) this.add(value)
@@ -36,7 +35,7 @@ class AttachmentTable implements Attachments {
     return [...this.#numbers.keys()]
   }
 
-  /** Those that some function captured. */
+  /** The values that some function captured. */
   get used(): ReadonlySet<unknown> {
     return this.#used
   }
@@ -56,7 +55,7 @@ class AttachmentTable implements Attachments {
   }
 }
 
-/** Each unit, element and entry takes a byte at least. */
+/** Each unit, element and entry takes at least one byte. */
 function isSurelyLarge(value: unknown): boolean {
   if (typeof value === 'string') return value.length > MAX_INLINE_BYTES
   if (typeof value !== 'object' || value === null) return false
@@ -64,33 +63,33 @@ function isSurelyLarge(value: unknown): boolean {
   return Array.isArray(value) && value.length > MAX_INLINE_BYTES
 }
 
-/** A function as it is stored. Nobody may change the bytes. */
+/** A function in the form in which it is stored. The bytes must not be changed. */
 export interface FunctionMessages {
   readonly bytes: Uint8Array
-  /** Large values that it captured, each a message of its own. */
+  /** Large captured values, each as a separate message. */
   readonly attachments: readonly Uint8Array[]
-  /** What each task has to make anew although that takes its time. */
+  /** A value that each task must create again although that takes time. */
   readonly costly?: CostlyCapture | undefined
 }
 
 /** A large value that a function captured and may change. */
 export interface CostlyCapture {
-  /** `rows (captured at app.ts:12)`; undefined if it is several small ones. */
+  /** `rows (captured at app.ts:12)`; undefined if it consists of several small ones. */
   readonly variable: string | undefined
   readonly byteLength: number
 }
 
 /** Writes messages. */
 interface MessageWriter {
-  /** The message, and what it met, which is good until the next one. Throws `SerializeError`. */
+  /** Writes the message. The context is valid until the next call. Throws `SerializeError`. */
   write(value: unknown, options: MessageOptions): Written
-  /** Whether it is certain what these functions share. */
+  /** Whether it is certain which variables these functions share. */
   areCertain(functions: ReadonlySet<AnyFunction>): boolean
   /** Grows with each registration that may change how a function is written. */
   readonly version: number
 }
 
-/** A message. `context`: undefined for one that needs none. */
+/** A message. `context`: undefined if it needs none. */
 export interface Written {
   readonly bytes: Uint8Array
   readonly context: MessageContext | undefined
@@ -105,7 +104,7 @@ interface Piece {
 }
 
 /**
- * How to find out whether a function has changed. `first`: it was written once, which most
+ * How to find out whether a function has changed. `first`: it was written only once, as most
  * functions are; `write`: by writing it again.
  */
 type ChangeTest = UnchangedCheck | 'first' | 'write'
@@ -121,28 +120,30 @@ interface Known {
   readonly test: ChangeTest
   readonly values: readonly unknown[]
   readonly excluded: ReadonlySet<unknown>
-  /** So long was the main message when no other captured value was found to be large. */
+  /** The length of the main message when no other captured value was found to be large. */
   readonly checkedBytes: number
 }
 
-/** Functions alike are recognised by so short messages, so many of them. */
+/**
+ * Equal functions are recognised by messages of at most this length; at most this many are cached.
+ */
 const MAX_ALIKE_BYTES = 4_096
 const MAX_ALIKE = 1_000
-/** Making so much again takes some milliseconds: of bytes as they are, */
+/** Creating this many bytes again takes some milliseconds: for binary data, */
 const COSTLY_MEMORY_BYTES = 16 * 1024 ** 2
-/** and of anything else. */
+/** and for anything else. */
 const COSTLY_BYTES = 256 * 1024
-/** After so many attempts everything goes into one message. */
+/** After this many attempts, everything goes into one message. */
 const MAX_ATTEMPTS = 10
 
-/** Ships functions. */
+/** Writes functions and their attachments. */
 export class FunctionShipper {
   readonly #writer: MessageWriter
   readonly #known = new WeakMap<AnyFunction, Known>()
   readonly #whole = new WeakMap<AnyFunction, KnownWhole>()
-  /** Short messages by their content. The oldest goes first. */
+  /** Short messages by their content. The oldest is removed first. */
   readonly #alike = new Map<string, Uint8Array>()
-  /** The bytes of attachments by the value that they stand for. */
+  /** The bytes of attachments, by value. */
   readonly #pieces = new WeakMap<object, Uint8Array>()
 
   constructor(writer: MessageWriter) {
@@ -150,7 +151,8 @@ export class FunctionShipper {
   }
 
   /**
-   * The function as one message, the same array as long as it is the same. Throws `SerializeError`.
+   * The function as one message; the same array as long as it has not changed. Throws
+   * `SerializeError`.
    */
   whole(fn: AnyFunction): Uint8Array {
     const { version } = this.#writer
@@ -178,7 +180,7 @@ export class FunctionShipper {
     return { bytes: this.whole(fn), attachments: NO_ATTACHMENTS }
   }
 
-  /** The same objects as last time, where they say the same. */
+  /** The previous objects, if the bytes are the same. */
   #messages(
     { bytes, pieces, costly }: Found,
     values: readonly unknown[],
@@ -242,13 +244,13 @@ function nextTest(
   return last === 'write' ? last : (context?.unchangedCheck(version) ?? 'write')
 }
 
-/** Finds out, attempt by attempt, which captured values can be attachments. */
+/** Determines, in several attempts, which captured values can be attachments. */
 class Shipment {
   readonly #writer: MessageWriter
   readonly #fn: AnyFunction
   readonly #test: ChangeTest | undefined
   readonly #pieces = new Map<unknown, Piece>()
-  /** What is written as attachments. */
+  /** The values that are written as attachments. */
   values: readonly unknown[]
   readonly excluded: Set<unknown>
   checkedBytes: number
@@ -262,7 +264,7 @@ class Shipment {
     this.checkedBytes = known?.checkedBytes ?? 0
   }
 
-  /** The messages, or undefined if it has to be tried again with other values. */
+  /** The messages, or undefined if another attempt with other values is needed. */
   attempt(): Found | undefined {
     const table = new AttachmentTable(this.values, this.excluded)
     const options = { strictness: 'strict', attachments: table } as const
@@ -301,7 +303,10 @@ class Shipment {
     return found.length > 0
   }
 
-  /** What cannot be written by itself is not large, but refused where it is. */
+  /**
+   * A value that cannot be written by itself does not count as large; the error is reported where
+   * it is captured.
+   */
   #isLarge(value: unknown): boolean {
     return this.#piece(value).bytes.byteLength > MAX_INLINE_BYTES
   }
@@ -315,7 +320,7 @@ class Shipment {
     return piece
   }
 
-  /** The largest attachment that each task makes anew. */
+  /** The largest attachment that each task creates again. */
   #costly(
     pieces: readonly Uint8Array[],
     { isSteady, attachments }: Sharing,
@@ -351,7 +356,7 @@ function pieceOf(bytes: Uint8Array, context: MessageContext | undefined, value?:
   }
 }
 
-/** Large, and nothing in it is anywhere else. */
+/** Large, and no part of it occurs anywhere else. */
 function isFit(pieces: readonly Piece[], index: number, main: Piece): boolean {
   const piece = pieces[index]
   if (piece === undefined || piece.bytes.byteLength <= MAX_INLINE_BYTES || piece.hasCode)

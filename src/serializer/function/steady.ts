@@ -1,6 +1,6 @@
-// Whether a function that travels stays as it was made, whatever tasks do with it: then a worker
-// makes it once for all of them. Decided here, where the values are, from what the text of each
-// function does to its variables (read-depth.ts).
+// Whether no task can change a sent function: then a worker creates it once for all of them.
+// Decided by the sender, which has the values, from what the text of each function does with its
+// variables (read-depth.ts).
 
 import { types } from 'node:util'
 import type { Inspector } from '../inspect/inspector.js'
@@ -12,10 +12,10 @@ import { arrayForm } from '../value/array-form.js'
 import { type Capture, captureOf, type FunctionParts, type SourceParts } from './parts.js'
 import type { Declaration, KnownScript, ScriptTable } from './scripts.js'
 
-// Whether something in a program may have changed, in place, what a variable holds: in its own
-// script, in functions of other modules that are given it, and in modules that import it.
+// Whether a program may have changed the value of a variable in place: in its own script, in
+// functions of other modules that receive it, and in modules that import it.
 
-/** Where a value may be changed. */
+/** A place where a value may be changed. */
 interface ChangePlace extends TextPlace {
   readonly url: string
 }
@@ -30,14 +30,17 @@ export class ChangeFinder {
     this.#inspector = inspector
   }
 
-  /** The first that is found; undefined if there is none. */
+  /** The first one found; undefined if there is none. */
   changeOf(declaration: Declaration): ChangePlace | undefined {
     const { binding, script } = declaration
     const own = script.analysis?.changesOf(binding.name)
     return this.#within(own, script.script.url, 0) ?? this.#elsewhere(declaration)
   }
 
-  /** `distance`: what is asked for is so many levels down in what these changes are about. */
+  /**
+   * `distance`: the number of levels between the value in question and the value that these changes
+   * are about.
+   */
   #within(
     changes: Changes | undefined,
     url: string,
@@ -90,7 +93,7 @@ export class ChangeFinder {
     return undefined
   }
 
-  /** `name`: of the export, in case that all of the module is imported. */
+  /** `name`: of the export, in case the whole module is imported. */
   #byImport(
     { binding }: Declaration,
     name: string,
@@ -110,41 +113,41 @@ export class ChangeFinder {
   }
 }
 
-/** What is asked about the functions and objects of a shipment. */
+/** Facts about the functions and objects of a shipment. */
 interface SteadySource {
   partsOf(fn: AnyFunction): FunctionParts | Refusal
-  /** Whether it travels as a class. */
+  /** Whether it is sent as a class. */
   isClass(fn: AnyFunction, parts: SourceParts): boolean
-  /** Whether it has properties of its own, or another prototype. */
+  /** Whether it has own properties or another prototype. */
   isExtended(fn: AnyFunction, parts: SourceParts): boolean
   /** Whether every process has the object, or imports it. */
   isElsewhere(object: object): boolean
 }
 
-/** A captured value, and the first level of which the function may change something. */
+/** A captured value, and the first level at which the function may change something. */
 interface HeldValue {
   readonly value: unknown
   readonly depth: number
 }
 
-/** Asks about one shipment. */
+/** The checks for one shipment. */
 export class SteadyCheck {
   readonly #source: SteadySource
-  /** Functions that were met: none of them was found to be open to change. */
+  /** Functions that were found; none of them is open to change. */
   readonly #functions = new Set<AnyFunction>()
-  /** The function that the task calls, as long as nobody else is known to call it. */
+  /** The function that the task calls, unless other code is known to call it. */
   #root: AnyFunction | undefined
 
   constructor(source: SteadySource) {
     this.#source = source
   }
 
-  /** Whether no task can change the function that it calls, or anything that this holds on to. */
+  /** Whether no task can change the function that it calls, or anything that this refers to. */
   isSteady(fn: AnyFunction): boolean {
     this.#root = fn
     const isSteady = this.#isSteady(fn)
     if (this.#root !== undefined) return isSteady
-    // Others call it, too, and may change what it returns.
+    // Other code calls it as well, and may change its result.
     this.#functions.clear()
     return this.#isSteady(fn)
   }
@@ -161,7 +164,7 @@ export class SteadyCheck {
     return held !== undefined && held.every((one) => this.#isOnlyRead(one))
   }
 
-  /** Whether those of these functions that captured a value only read it. */
+  /** Whether all of these functions that captured a value only read it. */
   areReading(functions: Iterable<AnyFunction>, value: unknown): boolean {
     for (const fn of functions) {
       const parts = this.#source.partsOf(fn)
@@ -187,7 +190,10 @@ export class SteadyCheck {
   }
 }
 
-/** What the function holds on to; undefined if it assigns a variable, or something is unknown. */
+/**
+ * The values that the function refers to; undefined if it assigns a variable, or a value is
+ * unknown.
+ */
 function heldValues(parts: SourceParts, isRoot: boolean): readonly HeldValue[] | undefined {
   const found: HeldValue[] = []
   for (const [index, name] of parts.code.names.entries()) {
@@ -227,7 +233,7 @@ function heldBy(
   }
 }
 
-/** A function that is called as a member of a module gets it as `this`. */
+/** A function that is called as a member of a module receives the module as `this`. */
 function usesThis(member: unknown): boolean {
   return typeof member === 'function' && /\bthis\b/.test(Function.prototype.toString.call(member))
 }
@@ -240,14 +246,14 @@ function mayHold(capture: Capture | undefined, value: unknown): boolean {
 
 /** A walk through plain data. */
 interface Walk {
-  /** From this level on nothing may be open to change. */
+  /** From this level on, nothing may be open to change. */
   readonly depth: number
   readonly level: number
-  /** The deepest level at which an object was met. */
+  /** The deepest level at which each object was found. */
   readonly seen: Map<object, number>
 }
 
-/** Whether a value is data that cannot be changed from the depth on, and has no code in it. */
+/** Whether a value is data that cannot be changed from the given depth on, and contains no code. */
 function isPlain(value: unknown, walk: Walk): boolean {
   if (typeof value === 'function') return false
   if (typeof value !== 'object' || value === null) return true
@@ -299,7 +305,7 @@ function isPlainBuiltIn(object: object, prototype: object, below: Walk): boolean
   return types.isArrayBuffer(object) && prototype === ArrayBuffer.prototype
 }
 
-/** Own properties of a view would be listed behind all of its indices: it may not be open. */
+/** Listing own properties of a view would list all of its indices: it must not be extensible. */
 function isPlainView(view: ArrayBufferView, prototype: object): boolean {
   return VIEW_PROTOTYPES.has(prototype) && types.isArrayBuffer(view.buffer)
 }

@@ -59,7 +59,7 @@ test('a class has what it extends, which anybody can see', () => {
   const parts = kit.source(Derived as unknown as AnyFunction).classParts
   assert.deepEqual(parts, { parent: Base, staticPrivates: [], instancePrivates: ['#secret'] })
   assert.equal(kit.source(Base as unknown as AnyFunction).classParts?.parent, undefined)
-  assert.match(kit.reason(Bare as unknown as AnyFunction), /inherits from was changed/)
+  assert.match(kit.reason(Bare as unknown as AnyFunction), /prototype was changed/)
 })
 
 test('a private static field, whose value nobody sees, is refused', () => {
@@ -91,7 +91,7 @@ test('what was bound is refused without an inspector, with another way to write 
   const fn = function (this: unknown): unknown {
     return this
   }.bind(1)
-  assert.match(blind().reason(fn), /`bind` has made it.*no inspector.*arrow function/)
+  assert.match(blind().reason(fn), /created by `bind`.*no inspector.*arrow function/)
   const { parse } = JSON
   assert.equal(blind().parts(parse as AnyFunction).kind, 'native')
 })

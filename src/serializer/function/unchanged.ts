@@ -1,6 +1,6 @@
-// Whether a function can have changed since it was written. Most functions that are submitted again
-// and again captured nothing but constants: of these only a few facts need to be looked at, instead
-// of writing them again and comparing the bytes.
+// Whether a function can have changed since it was written. Most functions that are submitted
+// repeatedly captured only constants: for these, checking a few facts replaces writing them again
+// and comparing the bytes.
 
 import { types } from 'node:util'
 import { hasOwnPrototype, hasPlainName } from '../class/member.js'
@@ -19,7 +19,7 @@ interface WrittenFunction {
   readonly length: unknown
 }
 
-/** What the bytes of one function depend on. */
+/** The facts on which the bytes of one function depend. */
 export class UnchangedCheck {
   readonly #version: number
   readonly #functions: readonly WrittenFunction[]
@@ -57,7 +57,7 @@ export class UnchangedCheck {
   }
 }
 
-/** The text of a function and its captures are constant; the function is an object that is not. */
+/** The text of a function and its captures are constant; the function object is not. */
 function isAsWritten({ fn, parts, name, length }: WrittenFunction): boolean {
   return (
     Object.isExtensible(fn) &&
@@ -69,7 +69,7 @@ function isAsWritten({ fn, parts, name, length }: WrittenFunction): boolean {
   )
 }
 
-/** Whether the captured values are constants through and through, other functions aside. */
+/** Whether the captured values are deeply constant, except other functions. */
 function hasFixedCaptures({ captures, classParts }: SourceParts): boolean {
   if (classParts !== undefined) return false
   return captures.every(({ content }) => {

@@ -1,18 +1,18 @@
-// A function or class with its code. When it is met:
+// A function or class with its code. Where it is first found:
 //
 //   code: 0 and the code, or its number + 1; name: 0, or 1 and a text; length
-//   for each captured variable: LATE, or CONSTANT and the value, or EARLY and a copy for the
-//     moment, or ABSENT: none is captured, the name means what it means there
+//   for each captured variable: LATE, or CONSTANT and the value, or EARLY and a temporary copy, or
+//     ABSENT: there is no capture, the name means what it means at the receiver
 //   for a class that extends something: 0 for null, or 1 and the class
 //
-// and later, as content, what may lead back to it:
+// and later, as content, everything that may refer back to it:
 //
 //   the late variables; static private fields: count, then name and value
-//   flags, then what they say: [[Prototype]], own properties, those of `prototype`, …
+//   flags, then the parts that they announce: [[Prototype]], own properties, those of `prototype`, …
 //
-// What can be given when the code is evaluated is a constant for the engine, and faster. Functions
-// are late, for any of them may capture this one; so is all in an anchor that may be another object
-// in the next message.
+// A value that is passed when the code is evaluated is a constant for the engine, which is faster.
+// Functions are late because any of them may capture this one; so is everything in an anchor that
+// may be another object in the next message.
 
 import { writeReference } from '../bytes/leaf.js'
 import * as tag from '../bytes/tag.js'
@@ -27,16 +27,16 @@ import { writeRecord } from '../value/content-writer.js'
 import { writeEarly } from './early.js'
 import { type Capture, captureOf, type FunctionParts, type SourceParts } from './parts.js'
 
-/** How a captured variable is given: later; */
+/** How a captured variable is passed: later; */
 export const CAPTURE_LATE = 0
-/** at once, for good; */
+/** immediately, as a constant; */
 export const CAPTURE_CONSTANT = 1
-/** later, and a copy at once; */
+/** later, with a copy now; */
 export const CAPTURE_EARLY = 2
 /** not at all. */
 export const CAPTURE_ABSENT = 3
 
-/** What the content of a function has beside its variables: what it inherits from; */
+/** The parts of a function's content besides its variables: its prototype; */
 export const FUNCTION_PROTOTYPE = 1
 /** own properties; */
 export const FUNCTION_PROPERTIES = 2
@@ -49,23 +49,23 @@ export const FUNCTION_OTHER_PROTOTYPE = 16
 /** how far it is closed. */
 export const FUNCTION_INTEGRITY = 32
 
-/** What a function has inherited from, whatever made it. */
+/** The default prototypes of all kinds of functions. */
 const STANDARD_PROTOTYPES: ReadonlySet<object | null> = new Set(
   [function () {}, async () => {}, function* () {}, async function* () {}].map(
     (fn) => Object.getPrototypeOf(fn) as object,
   ),
 )
 
-/** What to write of a function now, and later. */
+/** What to write of a function now, and what later. */
 export interface FunctionPlan {
   readonly fn: AnyFunction
   readonly parts: SourceParts
-  /** It is one thing wherever it travels: what its `prototype` has travels, too. */
+  /** It is the same class everywhere: the properties of its `prototype` are sent as well. */
   readonly isClass: boolean
   readonly late: readonly Capture[]
 }
 
-/** Appends what stands where the function is met, behind its tag. */
+/** Appends the part of a function that follows its tag. */
 function writeHeader(unit: Unit, { fn, parts, isClass }: Omit<FunctionPlan, 'late'>): FunctionPlan {
   const { bytes } = unit
   const { code, classParts } = parts
@@ -91,7 +91,7 @@ function writeHeader(unit: Unit, { fn, parts, isClass }: Omit<FunctionPlan, 'lat
   return { fn, parts, isClass, late }
 }
 
-/** Returns false if the variable has to be written later. */
+/** Returns false if the variable must be written later. */
 function writeCapture(unit: Unit, name: CodeName, capture: Capture, isClass: boolean): boolean {
   const isConstant = unit.isAnchor
     ? isSteady(unit, capture) && (!isClass || name.free.binding?.isConstant === true)
@@ -106,7 +106,7 @@ function writeCapture(unit: Unit, name: CodeName, capture: Capture, isClass: boo
   return false
 }
 
-/** Whether what the variable holds exists before any function of the unit does. */
+/** Whether the value of the variable exists before any function of the unit does. */
 function isIndependent(unit: Unit, { content }: Capture): boolean {
   if (content.kind !== 'value' || typeof content.value !== 'function') return true
   const parts = unit.message.partsOf(content.value as AnyFunction)
@@ -114,7 +114,7 @@ function isIndependent(unit: Unit, { content }: Capture): boolean {
   return parts.kind !== 'source' || parts.classParts !== undefined
 }
 
-/** Whether it is the same thing in every message, too. */
+/** Whether it is also the same in every message. */
 function isSteady(unit: Unit, { content }: Capture): boolean {
   if (content.kind === 'reference' || content.kind === 'privateStore') return true
   if (content.kind !== 'value') return false
@@ -193,14 +193,14 @@ export function writeFunctionContent(unit: Unit, plan: FunctionPlan): void {
   if (integrity !== 0) unit.bytes.byte(integrity)
 }
 
-/** Whether a function that is not a class has anything that its text does not say. */
+/** Whether a function that is not a class has anything that is not in its text. */
 export function isExtended(plan: FunctionPlan): boolean {
   const { fn } = plan
   if (!hasStandardPrototype(plan) || hasOtherPrototype(plan)) return true
   return functionKeys(fn, undefined).length > 0
 }
 
-/** What a bound function has beside what it is bound to. */
+/** The parts of a bound function besides its target and arguments. */
 function boundPlan(fn: AnyFunction, target: AnyFunction): SpecialPlan {
   const isNamed = ownValue(fn, 'name') !== `bound ${String(ownValue(target, 'name'))}`
   const keys = ownKeysOf(fn).filter((key) => key !== 'length' && (key !== 'name' || isNamed))
@@ -225,7 +225,9 @@ function hasStandardPrototype({ fn, parts }: FunctionPlan): boolean {
     : prototype === (parts.classParts?.parent ?? Function.prototype)
 }
 
-/** A class has it from its text; a function of old gets what `util.inherits` and the like set. */
+/**
+ * A class inherits this by its text; a constructor function, by `util.inherits` or similar code.
+ */
 function hasStandardParentMembers({ fn, parts, isClass }: FunctionPlan): boolean {
   if (!isClass || parts.classParts !== undefined) return true
   const prototype = ownValue(fn, 'prototype')
@@ -233,7 +235,7 @@ function hasStandardParentMembers({ fn, parts, isClass }: FunctionPlan): boolean
   return Object.getPrototypeOf(prototype) === Object.prototype
 }
 
-/** Something else was assigned, or a generator's was filled. */
+/** Another `prototype` was assigned, or that of a generator was extended. */
 function hasOtherPrototype({ fn, parts, isClass }: FunctionPlan): boolean {
   if (isClass || parts.classParts !== undefined || hasOwnPrototype(fn)) return false
   const prototype = ownValue(fn, 'prototype')
@@ -255,9 +257,9 @@ const GENERATOR_PROTOTYPES: ReadonlySet<object> = new Set(
   ),
 )
 
-// A function where it is met: by its name, by where it can be imported, or with its code.
+// A function where it is first found: by name, by its export, or with its code.
 
-/** Appends a function that has its number. */
+/** Appends a function that has a number. */
 export function writeFunction(unit: Unit, fn: AnyFunction, parts: FunctionParts): void {
   const { bytes, message, isAnchor } = unit
   switch (parts.kind) {

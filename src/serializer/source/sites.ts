@@ -147,7 +147,7 @@ export interface FreeName {
 
 /** Something in the text of a function that is meaningless outside its place. */
 export type Obstacle =
-  /** An arrow function that uses the `this` of what surrounds it. */
+  /** An arrow function that uses the `this` of the surrounding code. */
   | 'this'
   | 'new.target'
   /** A method outside of its object or class that uses `super`. */

@@ -1,19 +1,19 @@
-// How an array is written. Finding it out must not cost more than the writing.
+// How an array is written. Determining it must not cost more than the writing.
 
 import { inspect } from 'node:util'
 import { Refusal } from '../refusal.js'
 import { engineShapes, ownKeysOf, type RecordKeys } from './shape.js'
 
 /**
- * `numbers`: nothing else, and not only integers. `sparse`: with holes, extra keys, or elements
- * that are more than values.
+ * `numbers`: only numbers, and not only integers. `sparse`: with holes, extra keys, or elements
+ * that are not ordinary values.
  */
 type ArrayForm = 'dense' | 'sparse' | 'numbers'
 
-/** From here on, eight bytes for each number are worth it. */
+/** From this length on, eight bytes for each number pay off. */
 const MIN_PACKED = 4
 
-/** The form that keeps all there is in the array. `isFrozen`: its elements cannot be written. */
+/** The form that keeps everything in the array. `isFrozen`: its elements are read-only. */
 export function arrayForm(array: readonly unknown[], isFrozen: boolean): ArrayForm {
   const shape = engineShapes.arrayForm(array)
   if (shape === undefined) {
@@ -36,7 +36,7 @@ function hasOddProperties(array: readonly unknown[], isFrozen: boolean): boolean
     if (!isFrozen && (found.writable !== true || found.configurable !== true)) return true
   }
   if (!isFrozen && !hasOpenLength(array)) return true
-  // With all indices there, more names are those of other properties.
+  // If all indices are present, additional names are those of other properties.
   const { length } = array
   if (length > SHORT) return hasExtraKeys(array)
   if (Object.getOwnPropertySymbols(array).length > 0) return true
@@ -47,12 +47,12 @@ function hasOpenLength(array: readonly unknown[]): boolean {
   return Object.getOwnPropertyDescriptor(array, 'length')?.writable === true
 }
 
-/** Up to here, listing the keys costs less than asking `inspect`. */
+/** Up to this length, listing the keys is faster than `inspect`. */
 const SHORT = 50
 
 /**
- * Whether an array or typed array has own properties beside its indices. JavaScript lists extra
- * keys only together with all indices; `inspect` knows a shorter way.
+ * Whether an array or typed array has own properties besides its indices. JavaScript lists extra
+ * keys only together with all indices; `inspect` has a faster way.
  */
 export function hasExtraKeys(array: ArrayLike<unknown>): boolean {
   if (Object.getOwnPropertySymbols(array).length > 0) return true
@@ -65,7 +65,7 @@ export function hasExtraKeys(array: ArrayLike<unknown>): boolean {
   return !ORDINARY_VIEW.test(shown)
 }
 
-/** Of a Buffer, `inspect` shows two properties of its class, too. */
+/** For a Buffer, `inspect` shows two properties of its class, too. */
 const ORDINARY_VIEW =
   /^\[ (?:[^,]*, ){5}\[buffer\]: [^{}]*\{[^{}]*\}(?:, parent: \[Getter\], offset: \[Getter\])? \]$/
 
@@ -89,13 +89,13 @@ function isNumeric(array: readonly unknown[]): boolean {
   return !areIntegers
 }
 
-// Arguments objects: what one has that every other has, too. One that was changed travels as an
-// empty one with the properties that it has now. The other side makes all of them as strict
-// functions do: without the function that was called (`callee`), apart from its parameters.
+// Arguments objects. One that was changed is sent as an empty one with its current properties. The
+// receiver creates all of them like those of strict functions: without the function that was called
+// (`callee`), and separate from its parameters.
 
 const STANDARD: RecordKeys = ['length', 'callee', Symbol.iterator]
 
-/** How many arguments the object is made with. */
+/** The number of arguments with which the object is created. */
 export function argumentCount(object: object): number {
   const length = standardValue(object, 'length')
   if (!Number.isSafeInteger(length)) return 0
@@ -105,7 +105,7 @@ export function argumentCount(object: object): number {
   return Number(length)
 }
 
-/** The properties that travel. */
+/** The properties that are sent. */
 export function argumentKeys(object: object): RecordKeys {
   return ownKeysOf(object).filter((key) => {
     if (key === 'length') return standardValue(object, key) !== argumentCount(object)
@@ -114,14 +114,14 @@ export function argumentKeys(object: object): RecordKeys {
   })
 }
 
-/** Why an arguments object cannot travel; undefined if it can. */
+/** Why an arguments object cannot be sent; undefined if it can. */
 export function argumentsIssue(object: object): Refusal | undefined {
   if (STANDARD.every((key) => Object.hasOwn(object, key))) return undefined
-  const why = 'what every one of its kind has was deleted from it'
+  const why = 'one of its standard properties was deleted'
   return new Refusal('an arguments object', why, 'pass [...arguments]')
 }
 
-/** The value of a property that has the attributes as it is made with. */
+/** The value of a property that has its original attributes. */
 function standardValue(object: object, key: string | symbol): unknown {
   const found = Object.getOwnPropertyDescriptor(object, key)
   const isStandard = found?.writable === true && found.configurable === true && !found.enumerable

@@ -1,4 +1,4 @@
-// A captured variable that changes: functions that share it share one of these.
+// A captured variable that changes: the functions that share it share one of these.
 
 /** Code reads and writes `v`. */
 export class Cell {
@@ -9,14 +9,12 @@ export class Cell {
   }
 }
 
-/**
- * A captured constant that is made again where it is used: by `make`, when it is asked for first.
- */
+/** A captured constant that is re-created on first use, by `make`. */
 export class MadeCell {
   make: () => unknown = () => undefined
   #value: { readonly v: unknown } | undefined
 
-  /** `make`: nothing but a function. */
+  /** `make`: must be a function. */
   fill(make: unknown): void {
     this.make = make as () => unknown
   }

@@ -1,4 +1,4 @@
-// The content of objects, read when their turn in the queue comes: the other half of
+// The contents of objects, read when they are taken from the queue: the counterpart of
 // content-writer.ts.
 
 import { DeserializeError } from '../../base/errors.js'
@@ -25,11 +25,11 @@ import { KEY_FIRST, KEY_SYMBOL, KEY_TEXT } from './tables.js'
 
 type Fields = Record<string | symbol, unknown>
 
-/** What is needed of the unit. */
+/** The parts of the unit that are needed here. */
 export interface ContentSource {
   readonly reader: ByteReader
   value(): unknown
-  /** The value behind a tag that was read. */
+  /** The value after a tag that was read. */
   valueOf(valueTag: number): unknown
   symbol(): symbol
 }
@@ -38,7 +38,8 @@ export interface ContentSource {
 interface Shape {
   readonly keys: readonly (string | symbol)[]
   /**
-   * An object that has no property with such a key: on what inherits from it, assigning is safe.
+   * An object without any property of these keys: on objects that inherit from it, assigning is
+   * safe.
    */
   safeUnder: object | null | undefined
 }
@@ -55,7 +56,7 @@ export class ContentReader {
     this.#reader = source.reader
   }
 
-  /** Reads what an object of a kind other than a function or cell holds. */
+  /** Reads the content of an object of any kind except function and cell. */
   fill(object: object, valueTag: number): void {
     switch (valueTag) {
       case tag.VALUE_RECORD:
@@ -78,26 +79,26 @@ export class ContentReader {
         this.#fillError(object)
         break
       default:
-        // What is around it is all.
+        // Its special parts are everything.
         break
     }
   }
 
-  /** Reads what is special about an object, in the order of the flags. */
+  /** Reads the special parts of an object, in the order of the flags. */
   around(object: object, flags: number): void {
     if ((flags & WRAPPED_PROTOTYPE) !== 0) Object.setPrototypeOf(object, this.prototype())
     if ((flags & WRAPPED_PROPERTIES) !== 0) this.define(object)
     if ((flags & WRAPPED_INTEGRITY) !== 0) applyIntegrity(object, this.#reader.byte())
   }
 
-  /** An object to inherit from, or null. */
+  /** A prototype, or null. */
   prototype(): object | null {
     const value = this.#source.value()
     if (typeof value === 'object' || typeof value === 'function') return value
-    throw new DeserializeError('an object inherits from something that is none')
+    throw new DeserializeError('the prototype of an object is not an object')
   }
 
-  /** Reads a record into an object that may have such properties already. Returns the keys. */
+  /** Reads a record into an object that may already have such properties. Returns the keys. */
   define(object: object): readonly (string | symbol)[] {
     const { keys } = this.#shape()
     for (const key of keys) this.#property(object, key, this.#reader.byte())
@@ -145,11 +146,11 @@ export class ContentReader {
   #getterOrSetter(): unknown {
     const value = this.#source.value()
     if (value === undefined || typeof value === 'function') return value
-    throw new DeserializeError('a property has a getter or setter that is no function')
+    throw new DeserializeError('a property has a getter or setter that is not a function')
   }
 
   #fillArray(array: unknown[]): void {
-    // Not the methods of the object: a subclass may have others.
+    // Not the object's own method: a subclass may have another.
     for (let left = this.#reader.count(1); left > 0; left -= 1) {
       Array.prototype.push.call(array, this.#source.value())
     }
@@ -157,7 +158,7 @@ export class ContentReader {
 
   #fillMap(map: Map<unknown, unknown>): void {
     for (let left = this.#reader.count(2); left > 0; left -= 1) {
-      // Not the methods of the object: a subclass may have others.
+      // Not the object's own method: a subclass may have another.
       Map.prototype.set.call(map, this.#source.value(), this.#source.value())
     }
   }
@@ -193,7 +194,7 @@ export class ContentReader {
   #keyNumbered(number: number): string {
     const key = this.#keys[number]
     if (key !== undefined) return key
-    throw new DeserializeError('the value refers to a key that it does not have')
+    throw new DeserializeError('the value refers to a key that it does not contain')
   }
 
   #shape(): Shape {
@@ -209,7 +210,7 @@ export class ContentReader {
     }
     const shape = this.#shapes[number - SHAPE_FIRST]
     if (shape !== undefined) return shape
-    throw new DeserializeError('the value refers to a shape that it does not have')
+    throw new DeserializeError('the value refers to a shape that it does not contain')
   }
 
   #newShape(readText: () => string | symbol): Shape {
@@ -220,7 +221,7 @@ export class ContentReader {
   }
 }
 
-/** Whether no key means anything to what the object inherits from, as `__proto__` would. */
+/** Whether no key has an effect on the prototypes of the object, as `__proto__` would. */
 function isSafe(shape: Shape, prototype: object | null): boolean {
   if (shape.safeUnder === prototype) return true
   if (prototype !== null && shape.keys.some((key) => key in prototype)) return false
@@ -228,7 +229,7 @@ function isSafe(shape: Shape, prototype: object | null): boolean {
   return true
 }
 
-/** What is closed already stays as it is. */
+/** A property that cannot be configured stays as it is. */
 function defineData(object: object, key: string | symbol, value: unknown, bits: number): void {
   Reflect.defineProperty(object, key, {
     value,

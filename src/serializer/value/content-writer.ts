@@ -1,4 +1,4 @@
-// The content of objects, written when their turn in the queue comes: properties, elements,
+// The contents of objects, written when they are taken from the queue: properties, elements,
 // entries.
 
 import { types } from 'node:util'
@@ -32,7 +32,7 @@ import type { Unit } from './unit.js'
 
 type Fields = Readonly<Record<string | symbol | number, unknown>>
 
-/** Appends what an object of a kind other than `function` holds. */
+/** Appends the content of an object of any kind except `function`. */
 export function writeContent(unit: Unit, { object, kind, about }: QueueItem): void {
   if (kind === 'cell') {
     unit.captured((about as CellValue).value, 'v')
@@ -62,7 +62,7 @@ export function writeContent(unit: Unit, { object, kind, about }: QueueItem): vo
       writeErrorProperties(unit, object, special?.isFlat !== false)
       break
     default:
-      // What is around it is all.
+      // Its special parts are everything.
       break
   }
   if (special !== undefined && special.flags > 0) writeAround(unit, object, special)
@@ -102,7 +102,7 @@ function writeElements(unit: Unit, array: readonly unknown[]): void {
 }
 
 function writeEntries(unit: Unit, map: ReadonlyMap<unknown, unknown>): void {
-  // Not the methods of the object: a subclass may have others.
+  // Not the object's own getter: a subclass may have another.
   unit.bytes.varint(Number(Reflect.get(Map.prototype, 'size', map)))
   let step = 0
   Map.prototype.forEach.call(map, (value, key) => {
@@ -153,7 +153,7 @@ function writeOwnErrorProperty(
   else unit.value(isAccessor ? read(unit, error, key) : own.value, key)
 }
 
-/** What a property shows now; of errors that are thrown, reading it must not fail. */
+/** The current value of a property; for errors that are thrown, reading it must not fail. */
 function read(unit: Unit, object: object, key: string | symbol): unknown {
   unit.at(key)
   return unit.isStrict ? (object as Fields)[key] : tryRead(object, key)
@@ -162,7 +162,7 @@ function read(unit: Unit, object: object, key: string | symbol): unknown {
 function writeProperty(unit: Unit, object: object, key: string | symbol, integrity: number): void {
   const found = Object.getOwnPropertyDescriptor(object, key)
   if (found === undefined) {
-    // It went away meanwhile.
+    // It was deleted meanwhile.
     unit.value(undefined, key)
   } else if (found.writable === true && found.enumerable === true && isOpen(found, integrity)) {
     unit.value(found.value, key)
@@ -171,7 +171,7 @@ function writeProperty(unit: Unit, object: object, key: string | symbol, integri
   }
 }
 
-/** A property that is more than an ordinary value. */
+/** A property that is not an ordinary data property. */
 interface OddProperty {
   readonly object: object
   readonly found: PropertyDescriptor
@@ -193,7 +193,8 @@ function writeOddProperty(
     bytes.byte(attributesOf(found))
     unit.value(found.value, key)
   } else if (!unit.isStrict) {
-    // What is said about an error is what it shows now; its code would only be more to fail.
+    // Errors are sent with current values: the code of an accessor could only cause another
+    // failure.
     unit.value(tryRead(object, key), key)
   } else {
     bytes.byte(tag.PROPERTY_ACCESSOR)
@@ -208,7 +209,7 @@ function writeHalves(unit: Unit, key: string | symbol, found: PropertyDescriptor
   }
 }
 
-/** What is special about an object, in the order of the flags. */
+/** Appends the special parts of an object, in the order of the flags. */
 function writeAround(
   unit: Unit,
   object: object,
@@ -221,23 +222,23 @@ function writeAround(
   if ((flags & WRAPPED_INTEGRITY) !== 0) unit.bytes.byte(integrity)
 }
 
-/** Whether an object that inherits from `Object.prototype` is not just that. */
+/** Whether an object that inherits from `Object.prototype` is more than a plain object. */
 function isMore(object: object): boolean {
   return constructorOf(object) !== undefined || types.isArgumentsObject(object)
 }
 
-/** Whether it is configurable, or will be made so with all others. */
+/** Whether it is configurable, or all properties will be made non-configurable together. */
 function isOpen({ configurable }: PropertyDescriptor, integrity: number): boolean {
   return configurable === true || integrity >= INTEGRITY_SEALED
 }
 
-/** An array that travels as a record has its length already, but that may be fixed. */
+/** An array that is sent as a record has its length already, but that may be read-only. */
 function elementKeys(array: readonly unknown[], keys: RecordKeys): RecordKeys {
   const isFixed = Object.getOwnPropertyDescriptor(array, 'length')?.writable !== true
   return isFixed && !Object.isFrozen(array) ? keys : keys.filter((key) => key !== 'length')
 }
 
-/** The property, or a text instead of it if it cannot be read. */
+/** The property, or a text if it cannot be read. */
 function tryRead(object: object, key: string | symbol | number): unknown {
   try {
     return (object as Fields)[key]

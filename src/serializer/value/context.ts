@@ -1,5 +1,5 @@
-// What the units of one message share while it is written: anchors, what the analyst said of each
-// function, and what the message needs beside its units. A round is one attempt at writing it.
+// What the units of one message share while it is written: anchors, the analyst's answers for
+// functions, and the additional parts of the message. A round is one attempt at writing it.
 
 import { types } from 'node:util'
 import { type MessageUnits, PREFIX, type Shipment } from '../bytes/message.js'
@@ -21,37 +21,37 @@ import { PrivateEntries } from './private-entries.js'
 import { ModuleViews } from './views.js'
 import { Unit } from './unit.js'
 
-/** What a worker makes once for all tasks: the function, or some of its attachments. */
+/** What a worker creates once for all tasks: the function, or some of its attachments. */
 export type Sharing = Pick<Shipment, 'isSteady' | 'attachments'>
 
-/** What the unit of an anchor begins with. */
+/** The beginning of an anchor's unit. */
 interface AnchorBegin {
   readonly object: object
   readonly isClass: boolean
-  /** For a captured variable: what it holds. */
+  /** For a captured variable: its value. */
   readonly cell: { readonly value: unknown } | undefined
 }
 
-/** One message after the other. */
+/** The context of one message at a time. */
 export class MessageContext {
   readonly main: Unit
-  /** A property, as it is asked for each object. */
+  /** A plain property rather than a getter, because it is read for each object. */
   hasAnchors = false
   readonly views: ModuleViews = new ModuleViews()
-  /** What the last message with code says of what can be made once for all tasks. */
+  /** What the last message with code allows to create once for all tasks. */
   sharing: Sharing = { isSteady: false, attachments: [] }
-  /** Why `remake` has made nothing again: the end of a reason. */
+  /** Why `remake` has re-created nothing: the end of a reason. */
   notRemade = ''
   readonly tools: WriterTools
   #options: MessageOptions = { strictness: 'strict' }
-  /** Functions of this message, for all its rounds. */
+  /** The functions of this message, for all of its rounds. */
   #parts = new Map<AnyFunction, FunctionParts | Refusal>()
   #analyzed = new Set<AnyFunction>()
   #leftOut = new Map<AnyFunction, Refusal>()
   #classes = new Set<AnyFunction>()
   #special = new Set<object>()
   #isSurprised = false
-  /** Of this round. */
+  /** The anchors of this round. */
   #anchors: AnchorTable
   #known: KnownThings
   readonly #currentKnown = (): KnownThings => this.#known
@@ -60,7 +60,7 @@ export class MessageContext {
   #toldCodecs = new Set<ClassCodec>()
   #lineages: Lineages | undefined
   #active: Unit
-  /** Anchors that the first pass has not looked into yet. */
+  /** Anchors whose contents the first pass has not visited yet. */
   #putOff: (AnchorBegin & { readonly place: Place })[] = []
 
   constructor(tools: WriterTools) {
@@ -84,28 +84,28 @@ export class MessageContext {
     return this.#lineages
   }
 
-  /** Where the writing is. */
+  /** The current position of the writing. */
   get place(): Place {
     return this.#active.place
   }
 
-  /** Every value that a function of the main unit captured. Good until the next message. */
+  /** Every value that a function of the main unit captured. Valid until the next message. */
   get captured(): ReadonlySet<unknown> {
     return this.#captured
   }
 
-  /** The functions whose parts the analyst gave. Good until the next message. */
+  /** The functions whose parts came from the analyst. Valid until the next message. */
   get analyzed(): ReadonlySet<AnyFunction> {
     return this.#analyzed
   }
 
-  /** The objects of the main unit that nothing but the message makes known to the other side. */
+  /** The objects of the main unit that the other side receives only through this message. */
   ownObjects(): Set<object> {
     const own = new Set<object>()
     for (const object of this.main.numbers.all) {
       if (!this.#isOwn(object)) continue
       own.add(object)
-      // Small buffers lie side by side in slabs, which are shared without meaning anything.
+      // Small buffers are placed in slabs, which they share by accident.
       const memory = ArrayBuffer.isView(object) ? object.buffer : undefined
       if (memory !== undefined && memory.byteLength !== Buffer.poolSize) own.add(memory)
     }
@@ -125,7 +125,7 @@ export class MessageContext {
     this.beginRound(seeds)
   }
 
-  /** Begins to write the message again. */
+  /** Starts writing the message again. */
   beginRound(seeds: Seeds | undefined): void {
     if (!this.views.isEmpty) this.views.beginRound()
     this.main.reset()
@@ -141,7 +141,7 @@ export class MessageContext {
     this.#lineages = undefined
   }
 
-  /** Writes the message, every unit of it. */
+  /** Writes the message, with all of its units. */
   write(value: unknown): void {
     if (this.seeds.size > 0) this.#writeSeeds()
     this.main.bytes.raw(PREFIX)
@@ -149,7 +149,7 @@ export class MessageContext {
     this.#drain()
   }
 
-  /** Writes what is known to be an anchor, before anything else can take it for its own. */
+  /** Writes the known anchors before anything else can include their objects. */
   #writeSeeds(): void {
     for (const [object, kind] of this.#anchors.seeds) {
       if (kind === 'cell') continue
@@ -159,7 +159,7 @@ export class MessageContext {
     this.#drainAnchors()
   }
 
-  /** Writes all that is waiting, in every unit. */
+  /** Writes everything that is queued, in every unit. */
   #drain(): void {
     this.main.drain()
     let isBusy = !this.isPlain
@@ -177,8 +177,8 @@ export class MessageContext {
   }
 
   /**
-   * Finds out which objects must be anchors: writes the message as one unit, which is good for
-   * nothing else. What was found to be shared by two anchors is one in later messages, too.
+   * Determines which objects must be anchors: writes the message as one unit, which is then
+   * discarded. An object that is shared by two anchors stays an anchor in later messages.
    */
   findAnchors(value: unknown): Seeds {
     for (;;) {
@@ -191,7 +191,7 @@ export class MessageContext {
       } finally {
         this.main.reach = undefined
       }
-      // What turned out to be a class was not looked into as one.
+      // Objects that turned out to be classes were not visited as such.
       if (this.#classes.size > classCount) continue
       return reach.anchors((object) => this.tools.shared.add(object))
     }
@@ -211,17 +211,17 @@ export class MessageContext {
     }
   }
 
-  /** The first pass has met an anchor: its content comes later. */
+  /** The first pass has found an anchor: its content comes later. */
   putOff(begin: AnchorBegin & { readonly place: Place }): void {
     this.#putOff.push(begin)
   }
 
-  /** What was an anchor from the beginning of this round. */
+  /** The anchors known from the start of this round. */
   get seeds(): Seeds {
     return this.#anchors.seeds
   }
 
-  /** Asks the analyst whether what it said was certain. */
+  /** Asks the analyst whether its answers were certain. */
   settle(): 'certain' | 'again' | Refusal {
     if (this.#analyzed.size === 0) return 'certain'
     const answer = this.tools.analyst.settle(this.#analyzed)
@@ -232,14 +232,14 @@ export class MessageContext {
     return answer
   }
 
-  /** A function that cannot travel stays out of the next round. */
+  /** A function that cannot be sent is left out of the next round. */
   leaveOut(fn: AnyFunction, { reason }: Refusal): void {
     const name = String(ownValue(fn, 'name'))
     this.#leftOut.set(fn, new Refusal(`function ${name}`.trim(), reason, 'leave it out'))
   }
 
   /**
-   * Looks for a captured constant, on the way to the place of the writing, that can be made again
+   * Looks for a captured constant, on the path to the current position, that can be re-created
    * where it arrives. Returns whether there was one: then the message must be written again.
    */
   remake(): boolean {
@@ -256,13 +256,13 @@ export class MessageContext {
     return false
   }
 
-  /** Whether the message needs nothing but its main unit. */
+  /** Whether the message consists of its main unit only. */
   get isPlain(): boolean {
     if (this.main.hasCode || !this.#anchors.isFresh || !this.stores.isEmpty) return false
     return (this.#options.attachments?.size ?? 0) === 0
   }
 
-  /** The message in parts, of this value. */
+  /** The message in parts, for this value. */
   finish(value: unknown): MessageUnits {
     const main = this.main.finish()
     const anchors = this.#anchors.finish(main)
@@ -279,7 +279,7 @@ export class MessageContext {
 
   /**
    * How to find out whether the message would be the same again; undefined if only writing it can
-   * tell. `version`: of all registrations.
+   * show that. `version`: of all registrations.
    */
   unchangedCheck(version: number): UnchangedCheck | undefined {
     const hasObjects = !this.#anchors.isFresh || !this.stores.isEmpty || !this.views.isEmpty
@@ -290,7 +290,7 @@ export class MessageContext {
     return UnchangedCheck.of(this.#parts, version, isConstant)
   }
 
-  /** The variable that holds a captured value, for people; undefined if there is none. */
+  /** The variable that holds a captured value, for messages; undefined if there is none. */
   variableOf(value: unknown): string | undefined {
     for (const parts of this.#parts.values()) {
       if (parts instanceof Refusal || parts.kind !== 'source') continue
@@ -319,12 +319,12 @@ export class MessageContext {
     return parts
   }
 
-  /** Whether a function is to be one thing everywhere. */
+  /** Whether a function is a class, with one identity everywhere. */
   isClass(fn: AnyFunction, parts: SourceParts): boolean {
     return parts.classParts !== undefined || this.#classes.has(fn) || hasOwnPrototype(fn)
   }
 
-  /** From now on it is. */
+  /** From now on it is one. */
   makeClass(fn: AnyFunction): void {
     const parts = this.partsOf(fn)
     if (parts instanceof Refusal || parts.kind !== 'source' || this.#classes.has(fn)) return
@@ -344,13 +344,14 @@ export class MessageContext {
     return this.#anchors.make(object, origin, this)
   }
 
-  /** Whether an object that looks ordinary turned out to be more. */
+  /** Whether an object that looks ordinary turned out to be a `prototype` or similar. */
   isSpecial(object: object): boolean {
     return this.#special.size > 0 && this.#special.has(object)
   }
 
   /**
-   * It did: the message must be written again. To see that at once would cost all others too much.
+   * It did, so the message must be written again. Detecting it earlier would be too slow for all
+   * other objects.
    */
   noteSpecial(object: object): void {
     this.#special.add(object)
@@ -362,7 +363,7 @@ export class MessageContext {
     return this.#isSurprised || this.views.isSurprised
   }
 
-  /** Whether an object that is met for the first time must be an anchor. */
+  /** Whether an object that is found for the first time must be an anchor. */
   isSeed(object: object): boolean {
     return this.#anchors.seeds.has(object)
   }
@@ -374,13 +375,13 @@ export class MessageContext {
 
   /**
    * Called for each object that a unit numbers as its own, if there are anchors. Returns false if
-   * another unit has it: then the message has to be written again.
+   * another unit has it: then the message must be written again.
    */
   claim(object: object, unit: Unit): boolean {
     return this.#anchors.claim(object, unit)
   }
 
-  /** The number of an attachment that stands for the value, or undefined. */
+  /** The number of the attachment for the value, or undefined. */
   attachmentOf(value: unknown): number | undefined {
     return this.#options.attachments?.of(value)
   }
@@ -391,7 +392,7 @@ export class MessageContext {
     }
   }
 
-  /** The bytes of the codec of a registered class that this message does not have yet. */
+  /** The bytes of the codec of a registered class that are not in this message yet. */
   newCodecOf(constructor: AnyFunction): Uint8Array | undefined {
     const codec = this.tools.codecs.ofClass(constructor)
     if (codec === undefined || this.#toldCodecs.has(codec)) return undefined

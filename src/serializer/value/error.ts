@@ -1,4 +1,5 @@
-// The classes of errors that exist on both sides, by name, and which properties of an error travel.
+// The classes of errors that exist on both sides, by name, and which properties of an error are
+// sent.
 
 import { withoutFrames } from '../../base/error-stack.js'
 import * as errors from '../../base/errors.js'
@@ -8,7 +9,7 @@ import { prototypeOf, prototypesFrom } from './prototype-chain.js'
 /** A property of an error. */
 interface ErrorProperty {
   readonly key: string | symbol
-  /** Undefined for one that only its class gives, or that cannot be read. */
+  /** Undefined for a property of its class, or one that cannot be read. */
   readonly own: PropertyDescriptor | undefined
 }
 
@@ -32,14 +33,14 @@ const BY_PROTOTYPE: ReadonlyMap<object, string> = new Map(
   Array.from(BY_NAME, ([name, { prototype }]) => [prototype, name]),
 )
 
-/** The nearest class above the error that the other side has, too. */
+/** The nearest class of the error that the other side has, too. */
 export function errorClassName(error: object): string {
   const prototypes = [...prototypesFrom(error)]
   const known = prototypes.map((prototype) => BY_PROTOTYPE.get(prototype)).find((name) => name)
   if (known !== undefined && !isBuiltIn(known)) return known
   const names = prototypes.map(constructorName)
   if (String(ownValue(error, 'code')).startsWith('ERR_SCALER_')) {
-    // Another copy of this library threw it.
+    // It was thrown by another copy of this library.
     const ours = names.find((name) => BY_NAME.has(name) && !isBuiltIn(name))
     if (ours !== undefined) return ours
   }
@@ -47,9 +48,7 @@ export function errorClassName(error: object): string {
   return known ?? names.find(isBuiltIn) ?? 'Error'
 }
 
-/**
- * Whether the class itself is known on the other side; also one of another copy of this library.
- */
+/** Whether the other side has the class itself, or it belongs to another copy of this library. */
 export function isKnownError(error: object): boolean {
   const prototype = prototypeOf(error)
   if (prototype === null || BY_PROTOTYPE.has(prototype)) return true
@@ -58,7 +57,7 @@ export function isKnownError(error: object): boolean {
   return BY_NAME.get(name)?.prototype.isPrototypeOf(error) === false
 }
 
-/** A new error of the class without properties; of `Error` where this side does not have it. */
+/** A new error of the class without properties; an `Error` if this side does not have the class. */
 export function createError(className: string): Error {
   const error = withoutFrames(() => new Error())
   const { prototype } = BY_NAME.get(className) ?? Error
@@ -69,8 +68,8 @@ export function createError(className: string): Error {
 }
 
 /**
- * The properties that travel. If the class does not (`isFlat`), also those that it gives, and
- * `name` if what is left would be called otherwise.
+ * The properties that are sent. Without the class (`isFlat`), also its inherited properties, and
+ * `name` if the name would otherwise be lost.
  */
 export function errorProperties(error: object, isFlat: boolean): ErrorProperty[] {
   const isHiddenName = isFlat && !Object.hasOwn(error, 'name') && !isNamedByClass(error)
@@ -88,12 +87,12 @@ export function errorProperties(error: object, isFlat: boolean): ErrorProperty[]
   return properties
 }
 
-/** By a symbol of this description Node knows errors of its own. */
+/** Node recognises its own errors by a symbol of this description. */
 const NODE_MARK = 'kIsNodeError'
 
 /**
- * What newer engines keep as a getter of the error's own is data like before. Undefined if looking
- * at it throws: engines make the stack when somebody asks, of a name that may be a getter.
+ * An own property; a getter of the engine (in newer versions) counts as data. Undefined if reading
+ * it throws: engines create the stack on demand, from a name that may be a getter.
  */
 function ownProperty(error: object, key: string | symbol): PropertyDescriptor | undefined {
   try {
@@ -107,7 +106,7 @@ function ownProperty(error: object, key: string | symbol): PropertyDescriptor | 
   }
 }
 
-/** Whether its message is the empty one that every error has. Never throws. */
+/** Whether its message is the empty one of every error. Never throws. */
 function hasNoMessage(error: object): boolean {
   try {
     return (error as Error).message === BY_NAME.get(errorClassName(error))?.prototype.message
@@ -117,8 +116,8 @@ function hasNoMessage(error: object): boolean {
 }
 
 /**
- * What the error is called. A class that never set `name` inherits that of the built-in above it;
- * then the name of the class says more. Never throws.
+ * The name of the error. A class that never sets `name` inherits that of its built-in parent; then
+ * the name of the class is more specific. Never throws.
  */
 export function errorName(error: object): string {
   const className = errorClassName(error)
@@ -160,7 +159,7 @@ function defineHidden(error: Error, key: string, value: unknown): void {
   Object.defineProperty(error, key, { value, configurable: true, writable: true })
 }
 
-// How a property of an error differs from one that the engine gives it: bits of the byte behind its
+// How a property of an error differs from one that the engine creates: bits of the byte after its
 // key.
 
 /** It is enumerable. */

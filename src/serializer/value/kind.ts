@@ -1,5 +1,5 @@
-// Objects that are more than their kind says: of a class, with properties that their kind has not,
-// or closed. They travel wrapped: what is inside as always, and around it what is special.
+// Objects with more than their kind implies: a class, additional properties, or restrictions such
+// as `freeze`. They are sent wrapped: the inside as usual, then the special parts.
 
 import { types } from 'node:util'
 import { bufferOf, isDetached } from '../bytes/binary.js'
@@ -11,10 +11,12 @@ import { remadeOf } from './remade-native.js'
 import { integrityOf, ownKeysOf, type RecordKeys } from './shape.js'
 import type { Strictness } from './place.js'
 
-// What an object is inside: by what only built-in classes can make, not by its prototype, which
-// anybody can change. What it inherits from is the business of lineage.ts.
+// What an object is inside: determined by what only built-in classes can create, rather than by its
+// prototype, which any code can change. Prototypes are handled by lineage.ts.
 
-/** How the inside of an object travels. A `record` is nothing but its properties. */
+/**
+ * The form in which the inside of an object is sent. A `record` consists only of its properties.
+ */
 export type ObjectKind =
   | 'record'
   | 'array'
@@ -31,7 +33,7 @@ export type ObjectKind =
   | 'remade'
   | 'arguments'
 
-/** Built-in objects that structuredClone refuses, too, and how to know them by their inside. */
+/** Built-in objects that structuredClone refuses as well, and how to recognise them. */
 const NEVER: readonly (readonly [className: string, test: (object: object) => boolean])[] = [
   ['Promise', types.isPromise],
   ['WeakMap', types.isWeakMap],
@@ -43,7 +45,7 @@ const NEVER: readonly (readonly [className: string, test: (object: object) => bo
   ['External', types.isExternal],
 ]
 
-/** The kind of an object that is no proxy, or why such an object cannot travel. */
+/** The kind of an object that must not be a proxy, or why it cannot be sent. */
 function kindOf(object: object): ObjectKind | Refusal {
   if (Array.isArray(object)) return 'array'
   if (types.isMap(object)) return 'map'
@@ -59,7 +61,7 @@ function kindOf(object: object): ObjectKind | Refusal {
   return never === undefined ? kindByClass(object) : refuseClass(never[0])
 }
 
-/** Whether an object that is no proxy is nothing but its properties, whatever it inherits from. */
+/** Whether an object, not a proxy, consists only of its properties, whatever its prototype. */
 export function isBare(object: object): boolean {
   return !INSIDES.some((test) => test(object))
 }
@@ -78,7 +80,7 @@ const INSIDES: readonly ((object: object) => boolean)[] = [
   ...NEVER.map(([, test]) => test),
 ]
 
-/** Classes of Node whose instances show nothing of what they have inside. */
+/** Classes of Node whose instances do not show their contents. */
 function kindByClass(object: object): ObjectKind {
   if (object instanceof DOMException) return 'domException'
   if (object instanceof Error) return 'error'
@@ -93,7 +95,7 @@ function binaryKind(memory: ArrayBufferLike): ObjectKind | Refusal {
   return isDetached(memory) ? refuseDetached() : 'binary'
 }
 
-/** Not something that only inherits from one. */
+/** Excludes objects that only inherit from one. */
 function isUrl(object: object): boolean {
   return answers(() => Reflect.get(URL.prototype, 'href', object))
 }
@@ -111,34 +113,34 @@ function answers(question: () => unknown): boolean {
   }
 }
 
-/** The class stands before what is inside. */
+/** The class comes before the inside. */
 export const WRAPPED_CLASS = 1
-/** Content: the object that it inherits from, or null. */
+/** Content: the prototype, an object or null. */
 export const WRAPPED_PROTOTYPE = 2
 /** Content: a record. */
 export const WRAPPED_PROPERTIES = 4
-/** Content: how far it is closed. */
+/** Content: the integrity. */
 export const WRAPPED_INTEGRITY = 8
 
-/** What an object is, in all. */
+/** Everything about an object. */
 interface Special {
   readonly kind: ObjectKind
   readonly constructor: AnyFunction | undefined
   readonly plan: SpecialPlan
 }
 
-/** What is around the inside. */
+/** The special parts around the inside. */
 export interface SpecialPlan {
-  /** Bits of what there is; 0 for an object that needs no wrapping. */
+  /** Bits of the parts; 0 for an object that needs no wrapping. */
   readonly flags: number
   readonly prototype: object | null | undefined
   readonly keys: RecordKeys
   readonly integrity: number
-  /** The class of an error stays behind: the error itself has to say what it was. */
+  /** The class of an error is not sent: the error itself must contain its name. */
   readonly isFlat: boolean
 }
 
-/** Looks at an object that is no proxy. */
+/** Examines an object that must not be a proxy. */
 export function examine(object: object, lineages: Lineages): Special | Refusal {
   const kind = inside(object, lineages.strictness)
   if (kind instanceof Refusal) return kind
@@ -161,7 +163,7 @@ export function examine(object: object, lineages: Lineages): Special | Refusal {
   }
 }
 
-/** What only inherits from `Error` is a record; thrown, it is an error. */
+/** An object that only inherits from `Error` is a record; if it is thrown, it is an error. */
 function inside(object: object, strictness: Strictness): ObjectKind | Refusal {
   const kind = kindOf(object)
   const isRecord = kind === 'error' && strictness === 'strict' && !types.isNativeError(object)
@@ -173,10 +175,10 @@ function flagOf(lineage: Lineage): number {
   return lineage.kind === 'class' ? WRAPPED_CLASS : WRAPPED_PROTOTYPE
 }
 
-/** Up to here, listing the keys of a typed array costs less than asking `inspect`. */
+/** Up to this length, listing the keys of a typed array is faster than `inspect`. */
 const SHORT = 50
 
-/** Own properties that the content of the kind does not bring. */
+/** Own properties that are not part of the kind's content. */
 function extraKeys(object: object, kind: ObjectKind): RecordKeys {
   switch (kind) {
     case 'record':
@@ -192,7 +194,7 @@ function extraKeys(object: object, kind: ObjectKind): RecordKeys {
     case 'boxed':
       return types.isStringObject(object) ? stringKeys(object) : ownKeysOf(object)
     case 'remade':
-      // The symbols are what Node keeps the inside under.
+      // Node stores the inside under symbols.
       return ownKeysOf(object).filter((key) => typeof key !== 'symbol')
     case 'binary':
       return binaryKeys(object as ArrayBuffer | ArrayBufferView)
@@ -214,7 +216,7 @@ function binaryKeys(object: ArrayBuffer | ArrayBufferView): RecordKeys {
   return ownKeysOf(object).slice(length)
 }
 
-/** Whatever `length` a subclass has. */
+/** The number of elements, even if a subclass has another `length`. */
 function elementCount(array: Uint8Array): number {
   return Reflect.get(
     Object.getPrototypeOf(Uint8Array.prototype) as object,
@@ -223,7 +225,7 @@ function elementCount(array: Uint8Array): number {
   ) as number
 }
 
-/** Indices come first, and those of the characters before all others. */
+/** Indices come first, and those of characters before all others. */
 function stringKeys(object: object): RecordKeys {
   return ownKeysOf(object)
     .slice(String.prototype.valueOf.call(object).length)

@@ -1,4 +1,4 @@
-// What an object inherits from, and whether that can be so on the other side, too.
+// The prototypes of objects, and whether they can be the same on the other side.
 
 import type { FunctionParts } from '../function/parts.js'
 import {
@@ -16,14 +16,14 @@ import { constructorOf, prototypeOf, prototypesFrom } from './prototype-chain.js
 import { REMADE_CLASSES } from './remade-native.js'
 import type { Strictness } from './place.js'
 
-// Whether the instances of a class can be made again without running its constructor.
+// Whether instances of a class can be re-created without running its constructor.
 
-/** Asked for each class of a message, and for those above it. */
+/** Called for each class of a message, and for its parents. */
 interface PartsSource {
   partsOf(fn: AnyFunction): FunctionParts | Refusal
 }
 
-/** Answers for one message. */
+/** The results for one message. */
 export class ClassCheck {
   readonly #source: PartsSource
   readonly #issues = new Map<AnyFunction, Refusal | undefined>()
@@ -32,7 +32,7 @@ export class ClassCheck {
     this.#source = source
   }
 
-  /** Why instances cannot travel; undefined if they can. */
+  /** Why instances cannot be sent; undefined if they can. */
   issueOf(constructor: AnyFunction): Refusal | undefined {
     if (this.#issues.has(constructor)) return this.#issues.get(constructor)
     const issue = this.#find(constructor)
@@ -66,7 +66,7 @@ interface Member {
   readonly key?: { readonly type: string; readonly name?: string }
 }
 
-/** The private members of instances, by the text of the class. */
+/** The private members of instances, from the text of the class. */
 function privateNames(constructor: AnyFunction): readonly string[] {
   const text = Function.prototype.toString.call(constructor)
   if (!text.startsWith('class') || !/#[\p{ID_Start}$_]/u.test(text)) return []
@@ -78,21 +78,21 @@ function privateNames(constructor: AnyFunction): readonly string[] {
       .filter(({ key, static: isStatic }) => isStatic !== true && key?.type === 'PrivateIdentifier')
       .map(({ key }) => `#${key?.name ?? ''}`)
   } catch {
-    // It may have some: that is enough.
+    // It may have some, which is enough.
     return ['#private']
   }
 }
 
 /**
- * `standard`: what every object of its kind has. A class: its `prototype`. An object: that object
- * itself, or nothing.
+ * `standard`: the usual prototype of its kind. A class: its `prototype`. An object: that object
+ * itself, or null.
  */
 export type Lineage =
   | 'standard'
   | { readonly kind: 'class'; readonly constructor: AnyFunction }
   | { readonly kind: 'object'; readonly prototype: object | null }
 
-/** The built-in classes that may have made an object of a kind. The first is the usual one. */
+/** The built-in classes that may have created an object of a kind. The first is the usual one. */
 const CLASSES: Readonly<Record<ObjectKind, readonly string[]>> = {
   record: ['Object'],
   array: ['Array'],
@@ -114,7 +114,7 @@ const CLASSES: Readonly<Record<ObjectKind, readonly string[]>> = {
   arguments: ['Object'],
 }
 
-/** Built-in classes whose instances are nothing but their properties. */
+/** Built-in classes whose instances consist only of their properties. */
 const PLAIN_CLASSES: ReadonlySet<string> = new Set(
   (
     'Object Function EventEmitter Stats Dirent Url AssertionError Error AggregateError EvalError ' +
@@ -122,10 +122,10 @@ const PLAIN_CLASSES: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** The same, but nobody can reach the class: the properties must do. */
+/** The same, but the class cannot be accessed: only the properties are sent. */
 const HIDDEN_CLASSES: ReadonlySet<string> = new Set(['BigIntStats', 'StatFs'])
 
-/** The inside of array and string iterators cannot be seen, but they all inherit from this. */
+/** Array and string iterators do not show their contents, but they all inherit from this. */
 const ITERATOR_PROTOTYPE = Object.getPrototypeOf(
   Object.getPrototypeOf([][Symbol.iterator]()),
 ) as object
@@ -138,7 +138,7 @@ export class Lineages {
   readonly #check: ClassCheck
   readonly strictness: Strictness
   readonly #plainClasses = new Map<object, AnyFunction>()
-  /** Verdicts about prototypes, and all that they inherit from. */
+  /** Results for prototypes, including all of their own prototypes. */
   readonly #chains = new Map<object, Refusal | typeof FINE>()
 
   constructor(natives: NativeNames, check: ClassCheck, strictness: Strictness) {
@@ -148,14 +148,14 @@ export class Lineages {
   }
 
   /**
-   * The class whose instances, which inherit from this, are nothing but their properties. Undefined
-   * where that is not so, or not known: asked for each object, this must not cost much.
+   * The class whose instances, with this prototype, consist only of their properties. Undefined if
+   * there is none, or it is not known: this is called for each object and must be fast.
    */
   plainClass(prototype: object): AnyFunction | undefined {
     return this.#plainClasses.get(prototype)
   }
 
-  /** The lineage of an object that is no proxy, or why it cannot travel. */
+  /** The lineage of an object, not a proxy, or why it cannot be sent. */
   of(object: object, kind: ObjectKind): Lineage | Refusal {
     const prototype = Object.getPrototypeOf(object) as object | null
     if (prototype === null) {
@@ -180,8 +180,8 @@ export class Lineages {
   }
 
   /**
-   * What the class of an error that is thrown cannot bring is no reason to lose the error. Of an
-   * error that is a value only a class that Node keeps to itself may stay behind.
+   * A thrown error is never lost because of its class. For an error that is a value, only a class
+   * that Node does not export may be left out.
    */
   #ofError(error: object, prototype: object): Lineage | Refusal {
     if (isKnownError(error)) return 'standard'
@@ -200,7 +200,7 @@ export class Lineages {
     return name !== undefined && CLASSES[kind].includes(name)
   }
 
-  /** An object that any other built-in class has made holds what only its methods can see. */
+  /** Objects of any other built-in class have contents that only its methods can read. */
   #judge(prototype: object, kind: ObjectKind): Refusal | undefined {
     const met: object[] = []
     let verdict: Refusal | undefined
@@ -234,7 +234,7 @@ export class Lineages {
     return refuseClass(name)
   }
 
-  /** Whether no class above could have made anything but a plain object. */
+  /** Whether no parent class can have created anything but a plain object. */
   #isPlain(prototype: object): boolean {
     for (const next of prototypesFrom(prototype)) {
       const constructor = ownValue(next, 'constructor')
@@ -258,7 +258,7 @@ function isErrorClass(constructor: AnyFunction): boolean {
   return /(?:Error|Exception)$/.test(String(ownValue(constructor, 'name')))
 }
 
-/** What wants to be closed is open: a connection, a file, a client. */
+/** A disposable object holds something open: a connection, a file, a client. */
 function isDisposable(prototype: object): boolean {
   return Object.hasOwn(prototype, Symbol.asyncDispose) || Object.hasOwn(prototype, Symbol.dispose)
 }

@@ -1,10 +1,10 @@
-// One message: a main unit, and a unit for each anchor. If something that an anchor needs was
-// written as a part of another unit, a pass over the message finds out which objects must be
-// anchors, and the message is written again; once more if the analyst has learned something.
+// One message: a main unit, and a unit for each anchor. If a part of an anchor was written into
+// another unit, a pass over the message determines which objects must be anchors, and the message is
+// written again; once more if the analyst has new results.
 //
 //   MESSAGE_GRAPH: the binary table, the body and the memories of the main unit
 //   MESSAGE_SHIPMENT: Node's major version, count of attachments, for each whether it is only read,
-//     whether the function can be made once for all tasks, count of anchors,
+//     whether the function can be created once for all tasks, count of anchors,
 //     for each its identity, ANCHOR_CLASS or ANCHOR_OBJECT, and the length of its unit;
 //     then the units, the main one last:
 //       count of the anchors that it refers to, their identities,
@@ -27,24 +27,24 @@ import { MessageContext } from './context.js'
 import { Blame, pathTo, Stop, type Strictness } from './place.js'
 import { type ReaderContext, type ReaderTools, UnitReader } from './reader.js'
 
-// Reads what message.ts wrote: one message.
+// Reads one message that message.ts wrote.
 
-/** What a message is read with. */
+/** The parameters of reading a message. */
 export interface ReadOptions {
   readonly known: KnownThings
-  /** The value of an attachment; `isOnlyRead`: it may be one that others read, too. */
+  /** The value of an attachment; `isOnlyRead`: it may be one that other tasks read, too. */
   readonly readAttachment: (number: number, isOnlyRead: boolean) => unknown
 }
 
-/** What a message with code says. */
+/** A message with code. */
 export interface ReadShipment {
   readonly value: unknown
-  /** Nobody can change the function: it may serve any number of tasks. */
+  /** The function cannot be changed: it may serve any number of tasks. */
   readonly isSteady: boolean
 }
 
 /**
- * The value behind `MESSAGE_GRAPH`. Throws `DeserializeError`, or whatever a constructor throws at
+ * The value after `MESSAGE_GRAPH`. Throws `DeserializeError`, or whatever a constructor throws for
  * a wrong argument.
  */
 export function readGraph(reader: ByteReader, tools: ReaderTools, known: KnownThings): unknown {
@@ -56,7 +56,7 @@ export function readGraph(reader: ByteReader, tools: ReaderTools, known: KnownTh
   return root
 }
 
-/** The value behind `MESSAGE_SHIPMENT`. Throws the same, and `PendingImport`. */
+/** The value after `MESSAGE_SHIPMENT`. Throws the same, and `PendingImport`. */
 export function readShipment(
   reader: ByteReader,
   tools: ReaderTools,
@@ -74,7 +74,7 @@ export function readShipment(
     attachment: (number) => {
       const isOnlyRead = attachments[number]
       if (isOnlyRead !== undefined) return readAttachment(number, isOnlyRead)
-      throw new DeserializeError('the function has a captured value that it did not bring')
+      throw new DeserializeError('the function lacks one of its captured values')
     },
   }
   const anchors = new AnchorReader(reader, context)
@@ -91,18 +91,18 @@ export function readShipment(
   }
 }
 
-/** How many attachments the message behind `MESSAGE_SHIPMENT` has. Throws `DeserializeError`. */
+/** The number of attachments of the message after `MESSAGE_SHIPMENT`. Throws `DeserializeError`. */
 export function readAttachmentCount(reader: ByteReader): number {
   reader.varint()
   return reader.varint()
 }
 
 function anchor(): never {
-  throw new DeserializeError('the value refers to a class that it does not have')
+  throw new DeserializeError('the value refers to a class that it does not contain')
 }
 
 function attachment(): never {
-  throw new DeserializeError('the value refers to an attachment that it does not have')
+  throw new DeserializeError('the value refers to an attachment that it does not contain')
 }
 
 // What all messages of a serializer are written with.
@@ -112,13 +112,13 @@ export interface WriterTools {
   readonly analyst: FunctionAnalyst
   readonly natives: NativeNames
   readonly identities: Identities
-  /** What is known where a message is written. */
+  /** The classes and anchors known to the process or task that writes a message. */
   known(): KnownThings
   readonly codes: CodeEncoder
   readonly codecs: ClassCodecs
-  /** What was once found in the units of two anchors, and is an anchor since. */
+  /** Objects that were once found in the units of two anchors, and are anchors since then. */
   readonly shared: WeakSet<object>
-  /** Functions that came from elsewhere: nobody needs to find out what they are made of. */
+  /** Functions that came from other processes: their parts are known. */
   readonly shipped: ShippedFunctions
   /** The bytes of an instance of a registered class. Throws `SerializeError`. */
   encode(object: object, codec: ClassCodec, strictness: Strictness): EncodedInstance
@@ -126,30 +126,30 @@ export interface WriterTools {
   encodeCodec(codec: ClassCodec): Uint8Array | undefined
 }
 
-/** Captured values that are messages of their own. */
+/** Captured values that are separate messages. */
 export interface Attachments {
   readonly size: number
   /** In the order of their numbers. */
   readonly values: readonly unknown[]
-  /** The number of the attachment that the value is, or undefined. */
+  /** The number of the attachment for the value, or undefined. */
   of(value: unknown): number | undefined
 }
 
-/** How one message is written. */
+/** How to write one message. */
 export interface MessageOptions {
   readonly strictness: Strictness
-  /** Captured values that are messages of their own. */
+  /** Captured values that are separate messages. */
   readonly attachments?: Attachments
 }
 
 /** A message that needs more rounds than this changes while it is read. */
 const MAX_ROUNDS = 200
 
-/** Writes one value at a time. A getter in the value must not lead back to the same instance. */
+/** Writes one value at a time. A getter in the value must not use the same instance. */
 export class GraphWriter {
   readonly #tools: WriterTools
   readonly #context: MessageContext
-  /** What had to be anchors when a function was written last. */
+  /** The anchors that were needed when a function was last written. */
   readonly #seeds = new WeakMap<object, Seeds>()
 
   constructor(tools: WriterTools) {
@@ -157,7 +157,7 @@ export class GraphWriter {
     this.#context = new MessageContext(tools)
   }
 
-  /** What the last message has met. Good until the next one. */
+  /** The context of the last message. Valid until the next one. */
   get last(): MessageContext {
     return this.#context
   }
@@ -170,7 +170,7 @@ export class GraphWriter {
     try {
       return this.#write(value, options, seeds)
     } catch {
-      // From the beginning: the path to what was an anchor at once is not known.
+      // Without seeds: the path to an object that was an anchor from the start is unknown.
       return this.#write(value, options, undefined)
     }
   }
@@ -198,7 +198,7 @@ export class GraphWriter {
     throw serializeErrorAt(rootPath(value), refuseUnsteady().reason)
   }
 
-  /** Returns false if something has to be left out, or is not what it looked like. */
+  /** Returns false if something must be left out, or is not what it looked like. */
   #attempt(value: unknown, pass: () => void): boolean {
     const context = this.#context
     try {

@@ -1,5 +1,5 @@
-// An object where it is met: its tag and what is needed to make it, empty or whole. What it holds
-// waits in the queue of the unit.
+// An object where it is first found: its tag and what is needed to create it, empty or complete.
+// Its content waits in the queue of the unit.
 
 import { types } from 'node:util'
 import { BinaryTableWriter } from '../bytes/binary.js'
@@ -15,26 +15,26 @@ import { constructorOf } from './prototype-chain.js'
 import { engineShapes, INTEGRITY_FROZEN } from './shape.js'
 import type { Unit } from './unit.js'
 
-// Objects by the order in which they were met. Most are met once: so a set is kept, and numbers are
-// only counted when one is asked for.
+// Objects in the order in which they are found. Most are found once, so only a set is kept, and
+// numbers are counted when one is needed.
 
 /** Gives objects numbers, from 0. */
 export class ObjectNumbers {
   #seen = new Set<object>()
   #counted = new Map<object, number>()
-  /** Goes on through `#seen` whenever more objects have to be counted. */
+  /** Continues through `#seen` whenever more objects must be counted. */
   #uncounted: Iterator<object, undefined> | undefined
 
   get size(): number {
     return this.#seen.size
   }
 
-  /** All, in their order. */
+  /** All objects, in order. */
   get all(): Iterable<object> {
     return this.#seen
   }
 
-  /** Forgets all. */
+  /** Clears all numbers. */
   clear(): void {
     if (this.#seen.size === 0) return
     this.#seen = new Set()
@@ -49,7 +49,7 @@ export class ObjectNumbers {
     return this.#seen.size > size
   }
 
-  /** Takes the number of the object that got the last one. */
+  /** Removes the object that got the last number. */
   remove(object: object): void {
     this.#seen.delete(object)
   }
@@ -58,7 +58,7 @@ export class ObjectNumbers {
     return this.#seen.has(object)
   }
 
-  /** The number of an object that has one. */
+  /** The number of an object; it must have one. */
   of(object: object): number {
     let number = this.#counted.get(object)
     if (number !== undefined) return number
@@ -73,7 +73,7 @@ export class ObjectNumbers {
   }
 }
 
-/** What is special about an object that has a class and nothing else. */
+/** The special parts of an object that has a class and nothing else. */
 const PLAIN_INSTANCE: SpecialPlan = {
   flags: WRAPPED_CLASS,
   prototype: undefined,
@@ -82,7 +82,7 @@ const PLAIN_INSTANCE: SpecialPlan = {
   isFlat: false,
 }
 
-/** Appends an object that is no proxy and has its number. */
+/** Appends an object, not a proxy, that has its number. */
 export function writeObject(unit: Unit, object: object): void {
   const prototype = Object.getPrototypeOf(object) as object | null
   if (!Object.isExtensible(object) || unit.message.isSpecial(object)) {
@@ -97,7 +97,7 @@ export function writeObject(unit: Unit, object: object): void {
   }
 }
 
-/** Most objects are like the last one, and asking about each costs much. */
+/** Most objects are like the last one, and examining each is slow. */
 function isBareLike(unit: Unit, object: object): boolean {
   if (unit.lastBare !== undefined && engineShapes.areAlike(object, unit.lastBare)) return true
   if (!isBare(object)) return false
@@ -245,12 +245,12 @@ function writeArray(unit: Unit, array: readonly unknown[], special: SpecialPlan 
   }
 }
 
-/** Only what is around it can follow. */
+/** Only the special parts can follow. */
 function writeAround(unit: Unit, object: object, special: SpecialPlan | undefined): void {
   if (special !== undefined) unit.enqueue(object, 'leaf', special)
 }
 
-/** Whatever `valueOf` a subclass has. */
+/** The primitive, even if a subclass has another `valueOf`. */
 function unboxed(object: object): unknown {
   if (types.isNumberObject(object)) return Number.prototype.valueOf.call(object)
   if (types.isStringObject(object)) return String.prototype.valueOf.call(object)

@@ -1,14 +1,14 @@
-// Where the writing of a message is: what a unit has met and not written yet, and how it was
-// reached. From that come the paths of refusals, which end the writing.
+// The position in a message while it is written: what a unit has found and not written yet, and how
+// it was reached. The paths of refusals, which end the writing, are derived from it.
 
 import type { FunctionPlan } from '../function/writer.js'
 import type { AnyFunction } from '../module/native.js'
 import { NamedStep, type Refusal, type Step, stepText } from '../refusal.js'
 import type { SpecialPlan } from './kind.js'
 
-/** What the content of an object is. */
+/** The kinds of contents of objects. */
 export type ContentKind =
-  /** A record, as far as could be seen. */
+  /** A record, as far as can be seen. */
   | 'ordinary'
   | 'record'
   | 'arguments'
@@ -19,24 +19,24 @@ export type ContentKind =
   | 'cell'
   | 'function'
   | 'bound'
-  /** An object that is complete at once. */
+  /** An object that is complete when it is created. */
   | 'leaf'
 
-/** An object whose content is written later, and where it was met. */
+/** An object whose content is written later, and where it was found. */
 export interface QueueItem {
   readonly object: object
   readonly kind: ContentKind
-  /** What held it; undefined for the root of its unit. */
+  /** The object that contains it; undefined for the root of its unit. */
   readonly holder: QueueItem | undefined
   readonly step: Step
   /**
-   * Of a function what is to be written, of a cell what it holds (in a `CellValue`), of anything
-   * else what it has beside the content of its kind.
+   * For a function, what to write of it; for a cell, its value (in a `CellValue`); for anything
+   * else, its special parts.
    */
   about: FunctionPlan | CellValue | SpecialPlan | undefined
 }
 
-/** What a captured variable holds. */
+/** The value of a captured variable. */
 export class CellValue {
   readonly value: unknown
 
@@ -45,15 +45,15 @@ export class CellValue {
   }
 }
 
-/** A step from something that is written, or the root of its unit. */
+/** A step from an object that is being written, or the root of its unit. */
 export interface Place {
   readonly holder: QueueItem | undefined
   readonly step: Step
-  /** Where the unit itself was met; undefined for the main one. */
+  /** Where the unit itself was found; undefined for the main one. */
   readonly origin: Place | undefined
 }
 
-/** The way from the root of the message to a place. */
+/** The path from the root of the message to a place. */
 export function pathTo(place: Place): string[] {
   const steps: string[] = []
   let isPassing = false
@@ -67,7 +67,7 @@ export function pathTo(place: Place): string[] {
   return steps.toReversed()
 }
 
-/** The function nearest to the root of the message, on the way to a place. */
+/** The function nearest to the root of the message, on the path to a place. */
 export function outermostFunction(place: Place): QueueItem | undefined {
   let found: QueueItem | undefined
   for (let unit: Place | undefined = place; unit !== undefined; unit = unit.origin) {
@@ -78,14 +78,14 @@ export function outermostFunction(place: Place): QueueItem | undefined {
   return found
 }
 
-/** A captured variable, and the property of it that leads on. */
+/** A captured variable, and the property of its value that leads on. */
 interface CaptureStep {
   readonly fn: AnyFunction
   readonly name: string
   readonly member: string | undefined
 }
 
-/** The captured variables on the way to a place, the nearest to it first. */
+/** The captured variables on the path to a place, the nearest to it first. */
 export function* capturesOn(place: Place): Generator<CaptureStep> {
   for (let unit: Place | undefined = place; unit !== undefined; unit = unit.origin) {
     let inner: Step | undefined
@@ -108,7 +108,7 @@ function textOfStep(kind: ContentKind, step: Step, isPassing: boolean): string {
   return stepText(step, isPassing)
 }
 
-/** Ends the writing: something cannot travel. */
+/** Ends the writing: a value cannot be sent. */
 export class Stop extends Error {
   readonly refusal: Refusal
 
@@ -118,7 +118,7 @@ export class Stop extends Error {
   }
 }
 
-/** Begins the writing again, without a function that cannot travel. */
+/** Starts the writing again, without a function that cannot be sent. */
 export class Blame extends Error {
   readonly fn: object
   readonly refusal: Refusal
@@ -131,7 +131,7 @@ export class Blame extends Error {
 }
 
 /**
- * What to do with a part of the value that cannot travel or be read: fail, or put a short text in
- * its place. The value itself is never replaced.
+ * What to do with a part of the value that cannot be sent or read: fail, or write a short text
+ * instead. The value itself is never replaced.
  */
 export type Strictness = 'strict' | 'lenient'

@@ -1,14 +1,14 @@
-// What compilers make of `#private` fields: a WeakMap for each field, with the instances as keys.
-// The stores themselves are one thing everywhere; of what they hold, that travels whose keys do.
+// What compilers write for `#private` fields: a WeakMap for each field, with the instances as keys.
+// The stores themselves have one identity everywhere; only entries whose keys are sent are sent.
 
 import type { Unit } from './unit.js'
 
-/** A private store of a compiler, for a private name. */
+/** A compiler's private store, for a private name. */
 export type PrivateStore = WeakMap<object, unknown> | WeakSet<object>
 
 /** The stores of one message. */
 export class PrivateEntries {
-  /** How many objects of each unit were looked for in each store. */
+  /** How many objects of each unit were looked up in each store. */
   readonly #stores = new Map<PrivateStore, Map<Unit, number>>()
 
   /** Whether there are any. */
@@ -21,8 +21,9 @@ export class PrivateEntries {
   }
 
   /**
-   * Appends what the stores hold about objects of the unit that were not looked for yet. `isOwn`:
-   * whether an object is the unit's, and not only known to it. Returns false if there were none.
+   * Appends the entries of the stores for objects of the unit that were not looked up yet. `isOwn`:
+   * whether an object belongs to the unit and is not only known to it. Returns false if there were
+   * none.
    */
   write(unit: Unit, isOwn: (object: object) => boolean): boolean {
     let isNew = false
@@ -32,7 +33,7 @@ export class PrivateEntries {
       isNew = true
       looked.set(unit, unit.numbers.size)
       let index = 0
-      // A copy: entries bring more.
+      // A copy, because entries add more objects.
       for (const object of Array.from(unit.numbers.all)) {
         if (index >= from && isOwn(object)) writeEntry(unit, store, object)
         index += 1

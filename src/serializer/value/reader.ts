@@ -1,5 +1,5 @@
-// Reads what was written into a unit. Objects are made empty when they are met, and filled in that
-// order, so that cycles are no trouble.
+// Reads one unit. Objects are created empty when they are found, and filled in that order, so
+// cycles are no problem.
 
 import { types } from 'node:util'
 import { DeserializeError } from '../../base/errors.js'
@@ -36,9 +36,9 @@ export interface ReaderTools {
 /** Shared by the units of a message. */
 export interface ReaderContext {
   readonly tools: ReaderTools
-  /** Classes and the like that have arrived where this message is read: in a task, or a process. */
+  /** Classes and anchors that have arrived where this message is read: in a task, or a process. */
   readonly known: KnownThings
-  /** The Node that wrote it. */
+  /** The major version of the Node that wrote it. */
   readonly senderMajor: number
   /** The anchor with this identity. Throws `DeserializeError`. */
   anchor(id: string): object
@@ -53,12 +53,12 @@ const MAX_ARGUMENTS = 65_535
 interface Pending {
   readonly object: object
   readonly valueTag: number
-  /** What is around the content: bits of kind.ts. */
+  /** The special parts around the content: bits of kind.ts. */
   readonly flags: number
   readonly fn: PendingFunction | undefined
 }
 
-/** Reads one unit; made anew for each. */
+/** Reads one unit; a new reader is created for each. */
 export class UnitReader {
   readonly reader: ByteReader
   readonly context: ReaderContext
@@ -68,7 +68,7 @@ export class UnitReader {
   readonly #content: ContentReader
   #functionReader: FunctionReader | undefined
   #binariesRead = 0
-  /** Objects by number; a hole where one is being made. */
+  /** Objects by number; a hole for one that is being created. */
   readonly #objects: (object | undefined)[] = []
   readonly #symbols: symbol[] = []
   readonly #codecs: ClassCodec[] = []
@@ -76,7 +76,7 @@ export class UnitReader {
   readonly #queue: Pending[] = []
   #filled = 0
 
-  /** `reader` stands before the binary table. Throws `DeserializeError`. */
+  /** `reader` is positioned at the binary table. Throws `DeserializeError`. */
   constructor(reader: ByteReader, context: ReaderContext, anchors: readonly string[]) {
     this.reader = reader
     this.context = context
@@ -86,21 +86,21 @@ export class UnitReader {
   }
 
   /**
-   * The first value, whose content is not there yet. Throws `DeserializeError`, `PendingImport`, or
-   * whatever a constructor throws at a wrong argument.
+   * The first value, without its content. Throws `DeserializeError`, `PendingImport`, or whatever a
+   * constructor throws for a wrong argument.
    */
   root(): unknown {
     return this.value()
   }
 
-  /** Takes in the codec of a class, if the unit begins with one; the rest is not read. */
+  /** Adopts the codec of a class, if the unit starts with one; the rest is not read. */
   codec(): void {
     if (this.reader.peek() !== tag.VALUE_REGISTERED) return
     this.reader.skip(1)
     this.context.tools.readCodec(this.#message(), this.context.known)
   }
 
-  /** Reads the content of all that was met. */
+  /** Reads the contents of all objects that were found. */
   drain(): void {
     for (; this.#filled < this.#queue.length; this.#filled += 1) {
       this.#fill(this.#queue[this.#filled] as Pending)
@@ -135,7 +135,7 @@ export class UnitReader {
   functionValue(): AnyFunction {
     const value = this.value()
     if (typeof value === 'function') return value as AnyFunction
-    throw new DeserializeError('something that is no function stands where one is needed')
+    throw new DeserializeError('a function is missing: another value was found')
   }
 
   /** A primitive of any kind. */
@@ -150,10 +150,10 @@ export class UnitReader {
   symbol(): symbol {
     const value = this.primitive()
     if (typeof value === 'symbol') return value
-    throw new DeserializeError('a property key is no symbol')
+    throw new DeserializeError('a property key is not a symbol')
   }
 
-  /** Most units need none. */
+  /** Created on demand: most units need none. */
   get #functions(): FunctionReader {
     this.#functionReader ??= new FunctionReader(this, this.#content)
     return this.#functionReader
@@ -162,7 +162,7 @@ export class UnitReader {
   #reference(): object {
     const object = this.#objects[this.reader.varint()]
     if (object !== undefined) return object
-    throw new DeserializeError('the value refers to an object that it does not have')
+    throw new DeserializeError('the value refers to an object that it does not contain')
   }
 
   #queued(object: object, valueTag: number): object {
@@ -171,7 +171,7 @@ export class UnitReader {
     return object
   }
 
-  /** Its number is that of the order in which objects are met, not finished. */
+  /** Numbers follow the order in which objects are found, not that in which they are completed. */
   #numbered(valueTag: number): object {
     const number = this.#objects.length
     this.#objects.push(undefined)
@@ -214,7 +214,7 @@ export class UnitReader {
     }
   }
 
-  /** An object that is whole, or brings its own place in the queue. */
+  /** An object that is complete, or queues itself. */
   #complete(valueTag: number): object {
     switch (valueTag) {
       case tag.VALUE_WRAPPED:
@@ -249,7 +249,9 @@ export class UnitReader {
     if (valueTag === tag.VALUE_BOXED) return box(this.primitive())
     const leaf = readLeaf(this.reader, valueTag)
     if (leaf !== undefined) return leaf
-    throw new DeserializeError(`the value has a part (${valueTag}) that this version does not know`)
+    throw new DeserializeError(
+      `the value has a part (${valueTag}) that this version does not support`,
+    )
   }
 
   #other(valueTag: number): unknown {
@@ -269,16 +271,16 @@ export class UnitReader {
       case tag.VALUE_SYMBOL_REFERENCE: {
         const symbol = this.#symbols[this.reader.varint()]
         if (symbol !== undefined) return symbol
-        throw new DeserializeError('the value refers to a symbol that it does not have')
+        throw new DeserializeError('the value refers to a symbol that it does not contain')
       }
       default:
         throw new DeserializeError(
-          `the value has a part (${valueTag}) that this version does not know`,
+          `the value has a part (${valueTag}) that this version does not support`,
         )
     }
   }
 
-  /** Only what was made just now can be given another prototype. */
+  /** Only an object that was just created can be given another prototype. */
   #wrapped(): object {
     const flags = this.reader.byte()
     const prototype =
@@ -326,7 +328,7 @@ export class UnitReader {
   #anchorId(): string {
     const id = this.#anchors[this.reader.varint()]
     if (id !== undefined) return id
-    throw new DeserializeError('the value refers to a class that it does not have')
+    throw new DeserializeError('the value refers to a class that it does not contain')
   }
 
   #store(): object {
@@ -340,7 +342,7 @@ export class UnitReader {
     return store
   }
 
-  /** What the process that gave the store its identity holds in it stays. */
+  /** In the process that gave the store its identity, existing entries stay. */
   #privateEntry(): void {
     const store = this.value()
     const key = needObject(this.value())
@@ -350,7 +352,7 @@ export class UnitReader {
     } else if (types.isWeakSet(store)) {
       store.add(key)
     } else {
-      throw new DeserializeError('a private field belongs to nothing')
+      throw new DeserializeError('a private field has no object')
     }
   }
 
@@ -376,7 +378,7 @@ export class UnitReader {
   #binary(): object {
     const binary = this.#binaries[this.#binariesRead++]
     if (binary !== undefined) return binary
-    throw new DeserializeError('the value has more buffers than it brought')
+    throw new DeserializeError('the value refers to more buffers than it contains')
   }
 
   #fill({ object, valueTag, flags, fn }: Pending): void {
@@ -410,18 +412,18 @@ function argumentsOf(length: number): object {
 
 function box(primitive: unknown): object {
   if (primitive !== undefined && primitive !== null) return Object(primitive) as object
-  throw new DeserializeError('nothing cannot be boxed')
+  throw new DeserializeError('undefined or null cannot be boxed')
 }
 
 function prototypeOfClass(constructor: AnyFunction): object {
   const prototype = ownValue(constructor, 'prototype')
   if (typeof prototype === 'object' && prototype !== null) return prototype
-  // That of `Function` is a function.
+  // The prototype of `Function` is a function.
   if (typeof prototype === 'function') return prototype
-  throw new DeserializeError('what should be a class has no prototype')
+  throw new DeserializeError('a class is missing: a function without a prototype was found')
 }
 
 function needObject(value: unknown): object {
   if ((typeof value === 'object' && value !== null) || typeof value === 'function') return value
-  throw new DeserializeError('something that is no object stands where one is needed')
+  throw new DeserializeError('an object is missing: another value was found')
 }

@@ -1,31 +1,31 @@
-// Objects of the language and of Node that hide what they have inside, but tell enough to be made
-// again: `Intl.NumberFormat` tells its options, `TextDecoder` its encoding. They travel as the name
-// of their class and what it is told then, as JSON. Whether that makes the same object is tried
-// where it leaves: what does not come out the same is not sent.
+// Objects of the language and of Node whose contents are hidden, but which show enough to be
+// re-created: `Intl.NumberFormat` shows its options, `TextDecoder` its encoding. They are sent as
+// the name of their class and its input, as JSON. The sender checks that this gives the same
+// object; otherwise the object is refused.
 
 import { DeserializeError } from '../../base/errors.js'
 
 type AnyConstructor = new (...parameters: unknown[]) => object
 
-/** How one class is taken apart and put together. */
+/** How the objects of one class are described and re-created. */
 interface Maker {
-  /** The class; undefined where this Node has none. */
+  /** The class; undefined if this Node does not have it. */
   readonly find: () => AnyConstructor | undefined
-  /** What the object is, as JSON can say it. Throws if it is not one of this class. */
-  readonly tell: (object: object) => unknown
-  readonly make: (constructor: AnyConstructor, told: unknown) => object
-  /** Whether it can change after it was made. */
+  /** The description of the object, as a JSON value. Throws if it is not of this class. */
+  readonly describe: (object: object) => unknown
+  readonly make: (constructor: AnyConstructor, description: unknown) => object
+  /** Whether it never changes after its creation. */
   readonly isFixed: boolean
 }
 
-/** An object that can be made again. */
+/** An object that can be re-created. */
 export interface Remade {
   readonly className: string
   /** JSON. */
-  readonly told: string
+  readonly description: string
 }
 
-/** What `resolvedOptions` says. */
+/** The result of `resolvedOptions`. */
 type Resolved = Readonly<Record<string, unknown>> & { readonly locale: string }
 
 const INTL: readonly string[] = (
@@ -44,7 +44,7 @@ const MAKERS: ReadonlyMap<string, Maker> = new Map([
   ...TEMPORAL.map((name) => [name, textMaker('Temporal', name, fromText)] as const),
   [
     'TextEncoder',
-    { find: () => TextEncoder, tell: () => 0, make: (own) => new own(), isFixed: true },
+    { find: () => TextEncoder, describe: () => 0, make: (own) => new own(), isFixed: true },
   ],
   ['TextDecoder', textDecoderMaker()],
   ['Headers', pairsMaker(() => Headers as AnyConstructor)],
@@ -54,21 +54,21 @@ const MAKERS: ReadonlyMap<string, Maker> = new Map([
 function intlMaker(name: string): Maker {
   return {
     find: () => partOf('Intl', name),
-    tell: (object) => callNative('Intl', name, 'resolvedOptions', object),
-    make: (constructor, told) => {
+    describe: (object) => callNative('Intl', name, 'resolvedOptions', object),
+    make: (constructor, description) => {
       const {
         locale,
         hour12: _hour12,
         pluralCategories: _categories,
         ...options
-      } = told as Resolved
+      } = description as Resolved
       return new constructor(locale, options)
     },
     isFixed: true,
   }
 }
 
-/** A class whose objects are all that their text says. */
+/** A class whose objects are fully described by their text. */
 function textMaker(
   space: string,
   name: string,
@@ -76,7 +76,7 @@ function textMaker(
 ): Maker {
   return {
     find: () => partOf(space, name),
-    tell: (object) => callNative(space, name, 'toString', object),
+    describe: (object) => callNative(space, name, 'toString', object),
     make,
     isFixed: true,
   }
@@ -89,28 +89,28 @@ function fromText(constructor: AnyConstructor, text: unknown): object {
 function textDecoderMaker(): Maker {
   return {
     find: () => TextDecoder as AnyConstructor,
-    tell: (object) => {
+    describe: (object) => {
       const [encoding, fatal, ignoreBOM] = ['encoding', 'fatal', 'ignoreBOM'].map((key): unknown =>
         Reflect.get(TextDecoder.prototype, key, object),
       )
       return [encoding, { fatal, ignoreBOM }]
     },
-    make: (constructor, told) => new constructor(...(told as unknown[])),
+    make: (constructor, description) => new constructor(...(description as unknown[])),
     isFixed: true,
   }
 }
 
-/** A class whose objects are lists of pairs of texts. A file among them does not come out again. */
+/** A class whose objects are lists of pairs of texts. A file among them is not re-created. */
 function pairsMaker(find: () => AnyConstructor): Maker {
   return {
     find,
-    tell: (object) => {
+    describe: (object) => {
       const entries: unknown = Reflect.get(find().prototype as object, 'entries')
       return [...Reflect.apply(entries as () => Iterable<unknown>, object, [])]
     },
-    make: (constructor, told) => {
+    make: (constructor, description) => {
       const made = new constructor() as { append(key: string, value: string): void }
-      for (const [key, value] of told as [string, string][]) made.append(key, value)
+      for (const [key, value] of description as [string, string][]) made.append(key, value)
       return made
     },
     isFixed: false,
@@ -123,7 +123,7 @@ function partOf(space: string, name: string): AnyConstructor | undefined {
   return Reflect.get(owner, name) as AnyConstructor | undefined
 }
 
-/** The method of the built-in class, whatever the object has. */
+/** Calls the method of the built-in class, even if the object has another one. */
 function callNative(space: string, name: string, method: string, object: object): unknown {
   const prototype = partOf(space, name)?.prototype as Record<string, () => unknown> | undefined
   return prototype?.[method]?.call(object)
@@ -132,47 +132,47 @@ function callNative(space: string, name: string, method: string, object: object)
 /** The names of the classes. */
 export const REMADE_CLASSES: readonly string[] = [...MAKERS.keys()]
 
-/** What was found of objects that never change. */
+/** The results for objects that never change. */
 const known = new WeakMap<object, Remade>()
 
-/** How to make the object again; undefined if nothing tells. */
+/** The description of an object; undefined if it cannot be re-created. */
 export function remadeOf(object: object): Remade | undefined {
   const found = known.get(object)
   if (found !== undefined) return found
   for (const [className, maker] of MAKERS) {
     const constructor = maker.find()
     if (constructor === undefined || !(object instanceof constructor)) continue
-    const told = toldBy(object, maker)
-    if (told === undefined || !comesOutSame(maker, constructor, told)) continue
-    const remade = { className, told }
+    const description = descriptionOf(object, maker)
+    if (description === undefined || !isSame(maker, constructor, description)) continue
+    const remade = { className, description }
     if (maker.isFixed) known.set(object, remade)
     return remade
   }
   return undefined
 }
 
-/** The object that a class makes of what it is told. Throws `DeserializeError`. */
-export function remake({ className, told }: Remade): object {
+/** The object that a class creates from its description. Throws `DeserializeError`. */
+export function remake({ className, description }: Remade): object {
   const maker = MAKERS.get(className)
   const constructor = maker?.find()
   if (maker === undefined || constructor === undefined) {
     throw new DeserializeError(`Node ${process.versions.node} has no ${className}`)
   }
-  return maker.make(constructor, JSON.parse(told))
+  return maker.make(constructor, JSON.parse(description))
 }
 
-function toldBy(object: object, { tell }: Maker): string | undefined {
+function descriptionOf(object: object, { describe }: Maker): string | undefined {
   try {
-    return JSON.stringify(tell(object))
+    return JSON.stringify(describe(object))
   } catch {
     return undefined
   }
 }
 
-function comesOutSame(maker: Maker, constructor: AnyConstructor, told: string): boolean {
+function isSame(maker: Maker, constructor: AnyConstructor, description: string): boolean {
   try {
-    const made = maker.make(constructor, JSON.parse(told))
-    return toldBy(made, maker) === told
+    const made = maker.make(constructor, JSON.parse(description))
+    return descriptionOf(made, maker) === description
   } catch {
     return false
   }

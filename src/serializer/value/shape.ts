@@ -1,23 +1,23 @@
-// Whether an array or a view is nothing but its elements. JavaScript only finds out by looking at
-// each property; the engine knows at once: what was never given anything else shares its hidden
-// class with all others that were not. Where the engine cannot be asked, nothing is known.
+// Whether an array or a view consists only of its elements. JavaScript would have to look at each
+// property; the engine answers immediately, because all objects without other properties share a
+// hidden class. If the engine cannot be asked, the answer is unknown.
 
 import { serialize, setFlagsFromString } from 'node:v8'
 import { compileFunction } from 'node:vm'
 
 type SameShape = (some: object, other: object) => boolean
 
-/** Asks the engine. */
+/** Compares hidden classes in the engine. */
 class EngineShapes {
   #isSame: SameShape | undefined
-  /** One for each form that V8 has for elements; those that may have holes last. */
+  /** One array for each form that V8 has for elements; those that may have holes last. */
   #packed: readonly object[] = []
   #holey: readonly object[] = []
   readonly #views = new Map<object, readonly object[]>()
 
   /**
-   * Whether the array is an ordinary one that has elements with nothing odd about them, and nothing
-   * else. `packed`: and no holes. Undefined if that is not so or not known.
+   * Whether the array is an ordinary one with ordinary elements and nothing else. `packed`: and no
+   * holes. Undefined if it is not, or if that is unknown.
    */
   arrayForm(array: readonly unknown[]): 'packed' | 'holey' | undefined {
     const isSame = this.#question()
@@ -25,7 +25,7 @@ class EngineShapes {
     return this.#holey.some((known) => isSame(array, known)) ? 'holey' : undefined
   }
 
-  /** Whether a view or buffer is as its class has made it. False if that is not known. */
+  /** Whether a view or buffer is as its class created it. False if that is unknown. */
   isOrdinary(binary: ArrayBuffer | ArrayBufferView): boolean {
     const isSame = this.#question()
     const prototype = Object.getPrototypeOf(binary) as object | null
@@ -35,7 +35,7 @@ class EngineShapes {
     return known.some((each) => isSame(binary, each))
   }
 
-  /** Whether two objects have the same hidden class. False if that is not known. */
+  /** Whether two objects have the same hidden class. False if that is unknown. */
   areAlike(some: object, other: object): boolean {
     return this.#question()(some, other)
   }
@@ -49,12 +49,13 @@ class EngineShapes {
   }
 }
 
-/** The shapes of this process. */
+/** The engine shapes of this process. */
 export const engineShapes: EngineShapes = new EngineShapes()
 
 /**
- * Asks in the engine's own syntax. V8 forgets the code of what has not been called for a while, and
- * cannot compile it again by itself, for that syntax is allowed only while it is compiled here.
+ * A comparison in the engine's own syntax. V8 discards the code of functions that have not been
+ * called for a while, and cannot compile this one again, because the syntax is allowed only while
+ * it is compiled here.
  */
 function sameShape(): SameShape {
   let ask = compiled()
@@ -74,7 +75,7 @@ function compiled(): SameShape | undefined {
   try {
     setFlagsFromString('--allow-natives-syntax')
     const ask = compileFunction('return %HaveSameMap(some,other)', ['some', 'other']) as SameShape
-    // Functions are compiled when they are called first.
+    // Functions are compiled on their first call.
     ask({}, {})
     return ask
   } catch {
@@ -85,7 +86,7 @@ function compiled(): SameShape | undefined {
 }
 
 function emptyOf(prototype: object): readonly object[] {
-  // JavaScript has made some Buffers, native code others.
+  // Some Buffers are created by JavaScript, others by native code.
   if (prototype === Buffer.prototype) return [Buffer.alloc(0), serialize(0)]
   if (prototype === ArrayBuffer.prototype) return [new ArrayBuffer(0)]
   if (prototype === DataView.prototype) return [new DataView(new ArrayBuffer(0))]
@@ -116,20 +117,20 @@ export const INTEGRITY_SEALED = 2
 /** Nothing can be changed. */
 export const INTEGRITY_FROZEN = 3
 
-/** 0 for an object as most are, else how far it is closed. */
+/** 0 for most objects, otherwise the restriction. */
 export function integrityOf(object: object): number {
   if (Object.isExtensible(object)) return 0
   if (Object.isFrozen(object) && !hasOpenLength(object)) return INTEGRITY_FROZEN
   return Object.isSealed(object) ? INTEGRITY_SEALED : INTEGRITY_NOT_EXTENSIBLE
 }
 
-/** Of an empty array the engine says that it is frozen, whatever its length may become. */
+/** For an empty array the engine reports that it is frozen, even if its length can change. */
 function hasOpenLength(object: object): boolean {
   if (!Array.isArray(object) || object.length > 0) return false
   return Object.getOwnPropertyDescriptor(object, 'length')?.writable === true
 }
 
-/** Closes an object as far as it was. */
+/** Applies the restriction of the original object. */
 export function applyIntegrity(object: object, integrity: number): void {
   if (integrity === INTEGRITY_FROZEN) Object.freeze(object)
   else if (integrity === INTEGRITY_SEALED) Object.seal(object)
@@ -147,7 +148,7 @@ export function applyIntegrity(object: object, integrity: number): void {
 /** The keys of a record: texts first, in the order of the object, then symbols. */
 export type RecordKeys = readonly (string | symbol)[]
 
-/** A larger shape hardly comes again, and the keys of a dictionary should not be kept. */
+/** A larger shape rarely occurs again, and the keys of a dictionary should not be kept. */
 export const MAX_SHAPE_KEYS = 64
 
 /** The keys follow, and get the next number. */
@@ -164,7 +165,7 @@ const MAX_ALIKE = 16
 interface NumberedShape {
   readonly keys: RecordKeys
   readonly number: number
-  /** There are keys by which an object can show that it is more than it looks. */
+  /** Its keys suggest that the object may be a special one. */
   readonly isTelling: boolean
 }
 
@@ -173,19 +174,19 @@ export function areTelling(keys: RecordKeys): boolean {
   return keys.includes('constructor') || keys.includes(Symbol.iterator)
 }
 
-/** The shapes that a unit has already. */
+/** The shapes of a unit. */
 export class ShapeTable {
-  /** Made with the second shape: many units have one. */
+  /** Created with the second shape: many units have only one. */
   #byFirstKey: Map<string | symbol | undefined, NumberedShape[]> | undefined
   #last: NumberedShape | undefined
   #count = 0
 
-  /** How many have a number. */
+  /** The number of numbered shapes. */
   get count(): number {
     return this.#count
   }
 
-  /** Forgets all. */
+  /** Clears the table. */
   clear(): void {
     this.#byFirstKey = undefined
     this.#last = undefined
@@ -223,7 +224,7 @@ function areSame(some: RecordKeys, others: RecordKeys): boolean {
   return true
 }
 
-/** All own keys of an object that is no array, without asking it for all at once, which is slow. */
+/** All own keys of an object, not an array, without requesting them in one call, which is slow. */
 export function ownKeysOf(object: object): RecordKeys {
   const names: (string | symbol)[] = Object.getOwnPropertyNames(object)
   const symbols = Object.getOwnPropertySymbols(object)

@@ -1,5 +1,4 @@
-// What a unit has already: keys, shapes, symbols and codes, by number, so that each is written
-// once.
+// The keys, shapes, symbols and codes of a unit, by number, so that each is written once.
 
 import type { ByteWriter } from '../bytes/writer.js'
 import type { Identities } from '../class/registry.js'
@@ -37,7 +36,7 @@ export class UnitTables {
     this.#identities = identities
   }
 
-  /** Forgets all. */
+  /** Clears all tables. */
   clear(): void {
     if (this.#keys.size > 0) this.#keys = new Map()
     if (this.#shapes.count > 0) this.#shapes.clear()
@@ -78,7 +77,7 @@ export class UnitTables {
     this.#bytes.text(key)
   }
 
-  /** Appends what a record begins with. Returns whether the keys are telling. */
+  /** Appends the shape of a record. Returns whether its keys are those of special objects. */
   shape(keys: RecordKeys): boolean {
     if (keys.length > MAX_SHAPE_KEYS) {
       this.#bytes.varint(SHAPE_ONCE)
@@ -104,7 +103,10 @@ export class UnitTables {
     for (let index = textCount; index < keys.length; index += 1) this.symbol(keys[index] as symbol)
   }
 
-  /** The number of a code that was written, or undefined after giving it the next one. */
+  /**
+   * The number of a code that was written before; undefined for a new one, which gets the next
+   * number.
+   */
   codeNumber(code: FunctionCode): number | undefined {
     const number = this.#codes.get(code)
     if (number === undefined) this.#codes.set(code, this.#codes.size)

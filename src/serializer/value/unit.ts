@@ -1,18 +1,18 @@
-// A unit of a message while it is written. Values that are more than one primitive are a graph of
-// objects, written in the order in which they are met: first the root, then the content of each
-// object, whose own objects join the end of the queue. Nothing is recursive, so no value is too
-// deep; an object is written once and then referred to by its number, which keeps sharing and
-// cycles; and the bytes mean the same to every version of Node (`node:v8` recurses, and an older
-// Node refuses what a newer one wrote). A message has one main unit, and one more for each anchor.
+// A unit of a message while it is written. A value is a primitive or a graph of objects, which are
+// written in the order in which they are found: first the root, then the content of each object,
+// whose own objects are appended to the queue. Nothing is recursive, so values can have any depth;
+// an object is written once and then referred to by its number, which keeps sharing and cycles; and
+// the bytes mean the same to every version of Node (`node:v8` recurses, and an older Node refuses
+// the output of a newer one). A message has one main unit, and one more for each anchor.
 //
-//   GraphWriter     message.ts         writes a message; begins again where that is necessary
-//   MessageContext  context.ts         what the units of one message share
+//   GraphWriter     message.ts         writes a message, several times if necessary
+//   MessageContext  context.ts         shared by the units of one message
 //   Unit            here               bytes, numbers and tables of one unit, and its queue
-//   writeObject     object.ts          an object where it is met
-//   writeContent    content-writer.ts  what an object holds, when its turn comes
+//   writeObject     object.ts          an object where it is found
+//   writeContent    content-writer.ts  the content of an object taken from the queue
 //   writeFunction   function/writer.ts the same two for functions
 //
-// The last three are functions over a unit: each writes one kind of thing, by the methods below.
+// The last three are functions over a unit: each writes one kind of value with the methods below.
 
 import { types } from 'node:util'
 import type { BinaryTableWriter } from '../bytes/binary.js'
@@ -48,7 +48,7 @@ import {
 import type { PrivateStore } from './private-entries.js'
 import { UnitTables } from './tables.js'
 
-/** The bytes of one unit. Good until the unit is used again. */
+/** The bytes of one unit. Valid until the unit is used again. */
 export interface UnitBytes {
   readonly anchors: readonly Anchor[]
   /** The binary table. */
@@ -61,37 +61,37 @@ const EMPTY_TABLE = Uint8Array.of(0, 0)
 const NO_ANCHORS: readonly Anchor[] = []
 const NO_MEMORIES: readonly Uint8Array[] = []
 
-/** One unit. Whatever appends to it may end the writing by throwing. */
+/** One unit. Any method that appends may end the writing by throwing. */
 export class Unit {
   readonly bytes: ByteWriter = new ByteWriter()
-  /** The unit of an anchor, which says the same in every message (class/anchors.ts). */
+  /** The unit of an anchor, which is the same in every message (class/anchors.ts). */
   readonly isAnchor: boolean
   readonly message: MessageContext
   readonly tables: UnitTables
-  /** Of the objects that were met. */
+  /** The numbers of the objects that were found. */
   readonly numbers: ObjectNumbers = new ObjectNumbers()
-  /** Codecs that the unit has, by number. */
+  /** The codecs in the unit, by number. */
   readonly codecs: Map<ClassCodec, number> = new Map()
   binaries: BinaryTableWriter | undefined
-  /** Whether there is a function with its code. */
+  /** Whether it contains a function with its code. */
   hasCode = false
-  /** In the pass that only finds out what holds what. */
+  /** Set in the pass that only determines which object refers to which. */
   reach: Reach | undefined
-  /** An object that was found to be nothing but its properties: most are like the last one. */
+  /** The last object that consisted only of its properties: most are like it. */
   lastBare: object | undefined
-  /** The class of an instance that was written: most likely that of the next one. */
+  /** The class of the last instance, which is likely that of the next one, too. */
   #lastClass: AnyFunction | undefined
   #queue: QueueItem[] = []
   #written = 0
   #anchors = new Map<Anchor, number>()
-  /** What is being written: what holds it, and the step from there. */
+  /** What is being written: the object that contains it, and the step from there. */
   #holder: QueueItem | undefined
   #step: Step = ''
-  /** What a private field belongs to that is being written. */
+  /** The object of the private field that is being written. */
   #privateOwner: object | undefined
   readonly #origin: Place | undefined
 
-  /** `origin`: where the anchor was met whose unit this is; undefined for the main one. */
+  /** `origin`: where the anchor of this unit was found; undefined for the main unit. */
   constructor(message: MessageContext, origin?: Place) {
     this.message = message
     this.#origin = origin
@@ -99,7 +99,7 @@ export class Unit {
     this.tables = new UnitTables(this.bytes, message.tools.identities)
   }
 
-  /** Where the writing is. */
+  /** The current position of the writing. */
   get place(): Place {
     return { holder: this.#holder, step: this.#step, origin: this.#origin }
   }
@@ -108,7 +108,7 @@ export class Unit {
     return this.message.strictness === 'strict'
   }
 
-  /** Forgets all, for the next message. */
+  /** Clears everything for the next message. */
   reset(): void {
     this.bytes.clear()
     this.tables.clear()
@@ -126,7 +126,7 @@ export class Unit {
   }
 
   /**
-   * Writes the anchor itself, which all others only refer to. `cell`: it is a captured variable.
+   * Writes the anchor itself, to which all others only refer. `cell`: it is a captured variable.
    */
   root(object: object, isClass: boolean, cell: { readonly value: unknown } | undefined): void {
     this.numbers.add(object)
@@ -148,7 +148,7 @@ export class Unit {
     this.#holder = undefined
   }
 
-  /** Writes what is waiting. Returns false if nothing was. */
+  /** Writes everything in the queue. Returns false if it was empty. */
   drain(): boolean {
     if (this.#written === this.#queue.length) return false
     for (; this.#written < this.#queue.length; this.#written += 1) {
@@ -161,7 +161,7 @@ export class Unit {
     return true
   }
 
-  /** What was written. */
+  /** The bytes that were written. */
   finish(): UnitBytes {
     const anchors = this.#anchors.size === 0 ? NO_ANCHORS : [...this.#anchors.keys()]
     const body = this.bytes.written
@@ -173,7 +173,7 @@ export class Unit {
     return { anchors, table: table.written, body, memories }
   }
 
-  /** Says what is read next, which may throw. */
+  /** Sets the step to what is read next, which may throw. */
   at(step: Step): void {
     this.#step = step
   }
@@ -187,7 +187,7 @@ export class Unit {
     else writePrimitive(this.bytes, value as Primitive)
   }
 
-  /** Appends a function that is a class, whatever its text is. */
+  /** Appends a function as a class, whatever its text is. */
   classValue(fn: AnyFunction, step: Step): void {
     this.message.makeClass(fn)
     this.value(fn, step)
@@ -227,7 +227,7 @@ export class Unit {
     else this.#cell(key, value)
   }
 
-  /** Appends a module with what is used of it. */
+  /** Appends a module with its used exports. */
   members(used: UsedModule, step: Step): void {
     this.#step = step
     const view = this.message.views.of(used, this.numbers)
@@ -247,26 +247,26 @@ export class Unit {
     this.bytes.byte(types.isWeakSet(store) ? 1 : 0)
   }
 
-  /** Appends what is imported where it arrives. */
+  /** Appends an export that is imported where it arrives. */
   reference(reference: ExportReference): void {
     this.bytes.byte(tag.VALUE_EXPORT)
     writeReference(this.bytes, reference)
   }
 
-  /** Appends what every process has. */
+  /** Appends a built-in that every process has. */
   native(name: string): void {
     this.bytes.byte(tag.VALUE_NATIVE)
     this.bytes.text(name)
   }
 
-  /** Appends an object that is a unit of its own from now on. `cell`: what a variable holds. */
+  /** Appends an object that becomes a separate unit. `cell`: the value of a variable. */
   makeAnchor(object: object, isClass: boolean, cell?: { readonly value: unknown }): void {
     const { place } = this
     if (this.reach !== undefined) return this.message.putOff({ object, isClass, cell, place })
     this.#anchor(this.message.makeAnchor(object, { isClass, place, unit: this, cell }))
   }
 
-  /** Lets the content of an object wait. */
+  /** Queues the content of an object. */
   enqueue(object: object, kind: ContentKind, special: SpecialPlan | undefined): void {
     this.#queue.push(this.item(object, kind, special))
   }
@@ -278,12 +278,12 @@ export class Unit {
     this.#queue.push(item)
   }
 
-  /** A place in the queue for what is being written. */
+  /** A queue item for what is being written. */
   item(object: object, kind: ContentKind, special: SpecialPlan | undefined): QueueItem {
     return { object, kind, holder: this.#holder, step: this.#step, about: special }
   }
 
-  /** Writes what comes before an item can be waiting, and then lets it wait. */
+  /** Writes what comes before an item can be queued, and then queues it. */
   within(item: QueueItem, write: () => void): void {
     this.#holder = item
     write()
@@ -291,7 +291,7 @@ export class Unit {
     this.#leave(item)
   }
 
-  /** Appends what a private store holds about an object, and all that comes with it. */
+  /** Appends the entry of an object in a private store, and everything that it refers to. */
   privateEntry(store: PrivateStore, object: object, value: unknown): void {
     this.bytes.byte(1)
     this.store(store)
@@ -302,7 +302,7 @@ export class Unit {
     this.drain()
   }
 
-  /** Says that an object with a new number is this unit's own. Returns false if it is not. */
+  /** Claims an object with a new number for this unit. Returns false if another unit has it. */
   claim(object: object): boolean {
     this.reach?.own(object)
     return !this.message.hasAnchors || this.message.claim(object, this)
@@ -314,7 +314,7 @@ export class Unit {
     this.#refuseHere(refusal)
   }
 
-  /** The same for an object that was just met: a text has no number. */
+  /** The same for an object that was just found: a text has no number. */
   refuseObject(object: object, refusal: Refusal): void {
     this.numbers.remove(object)
     this.#refuseHere(refusal)
@@ -334,7 +334,7 @@ export class Unit {
     if (types.isProxy(object)) return this.refuseObject(object, refuseClass('Proxy'))
     const name = message.tools.natives.objectNameOf(object)
     if (name !== undefined) return this.native(name)
-    // Cheaper to ask than whether it is a namespace, which always is closed.
+    // Faster than checking for a namespace, which is never extensible.
     const isNamespace = !Object.isExtensible(object) && types.isModuleNamespaceObject(object)
     if ((isCaptured || isNamespace) && this.#isExport(object)) return
     if (isNamespace) {
@@ -352,7 +352,7 @@ export class Unit {
     } else this.#inline(object)
   }
 
-  /** Writes what can be imported instead, if that is so. */
+  /** Writes the reference to an export if the object is one. */
   #isExport(object: object): boolean {
     const reference = this.message.tools.analyst.referenceOf(object)
     if (reference === undefined) return false
@@ -377,12 +377,12 @@ export class Unit {
     if (anchor !== undefined) return this.#anchor(anchor)
     const parts = types.isProxy(fn) ? refuseClass('Proxy') : this.message.partsOf(fn)
     if (parts instanceof Refusal) return this.refuseObject(fn, parts)
-    // That of a class that travels with its text is with that.
+    // The codec of a class that is sent with its text is sent with that.
     if (parts.kind !== 'source') this.#codecOf(fn)
     writeFunction(this, fn, parts)
   }
 
-  /** What a registered class makes where it arrives has to be able to come back. */
+  /** Objects that a registered class creates where it arrives must be able to return. */
   #codecOf(fn: AnyFunction): void {
     const codec = this.message.newCodecOf(fn)
     if (codec === undefined) return
@@ -419,13 +419,13 @@ export class Unit {
     this.bytes.varint(number)
   }
 
-  /** As `#isReference`. `isPart`: in the unit of an anchor the object must be one, too. */
+  /** Like `#isReference`. `isPart`: in the unit of an anchor, the object must be an anchor, too. */
   #isKnown(object: object, isPart: boolean): boolean {
     this.reach?.meet(this.#holder?.object ?? this.#privateOwner, object, isPart)
     return this.#isReference(object)
   }
 
-  /** Appends a reference to an object that was met before, or gives it the next number. */
+  /** Appends a reference to an object that was found before, or gives it the next number. */
   #isReference(object: object): boolean {
     if (this.numbers.add(object)) return false
     this.bytes.byte(tag.VALUE_REFERENCE)

@@ -1,6 +1,6 @@
-// Modules of the user's own, of which only the exports that are used travel. In one message there
-// is one object for each, with all that any function uses of it, so that functions which change the
-// state of a module agree about it; and the module's own object, if somebody uses that as a whole.
+// Modules of the user of which only the used exports are sent. A message contains one object for
+// each, with all exports that any of its functions uses, so that functions that change the state of
+// a module share it; and the module object itself, if it is used as a whole.
 
 import { types } from 'node:util'
 import type { UsedModule } from '../function/parts.js'
@@ -12,10 +12,10 @@ type Used = Map<string, AnyFunction | undefined>
 
 /** The views of one message. */
 export class ModuleViews {
-  /** By module: what is used of it. For all rounds. */
+  /** The used exports by module. For all rounds. */
   readonly #names = new Map<object, Used>()
   readonly #whole = new Set<object>()
-  /** What stands for a module in a unit, and what it has. Of this round. */
+  /** The view of each module in a unit, and its exports. For this round. */
   #made = new WeakMap<object, Map<object, View>>()
   #isSurprised = false
 
@@ -28,20 +28,20 @@ export class ModuleViews {
     return this.#isSurprised
   }
 
-  /** Forgets all. */
+  /** Forgets all modules. */
   clear(): void {
     this.#names.clear()
     this.#whole.clear()
     this.beginRound()
   }
 
-  /** Begins to write the message again. */
+  /** Starts writing the message again. */
   beginRound(): void {
     this.#made = new WeakMap()
     this.#isSurprised = false
   }
 
-  /** What stands for the module in the unit with these numbers. Throws what an export throws. */
+  /** The view of the module in the unit with these numbers. Throws what an export throws. */
   of({ module, names, getters }: UsedModule, unit: ObjectNumbers): object {
     const used = this.#names.get(module) ?? new Map<string, AnyFunction | undefined>()
     this.#names.set(module, used)
@@ -86,7 +86,9 @@ function viewOf(module: object, used: Used): object {
   return view
 }
 
-/** An export that may change stays a getter: what it leads to is shared with who changes it. */
+/**
+ * An export that may change stays a getter: its variable is shared with the code that changes it.
+ */
 function propertyOf(module: object, name: string): PropertyDescriptor {
   const value = (module as Readonly<Record<string, unknown>>)[name]
   const isPrimitive = typeof value !== 'function' && (typeof value !== 'object' || value === null)

@@ -183,7 +183,7 @@ export class AgentWorker {
       case 'dispatch':
         this.#spares.expectTasks()
         return this.#processor?.send(action.bytes, action.units)
-      case 'tellProcessor':
+      case 'sendToProcessor':
         return this.#processor?.send(encodeFrame(action.message))
       case 'sendOutput':
         if (action.mayLeave && this.#socket.isConnected) return this.#outputGate.pass(action.output)
@@ -241,9 +241,9 @@ export class AgentWorker {
         onReady: (pid) => handle({ type: 'processorReady', processor, pid }),
         onResult: (result) => handle({ type: 'taskAnswered', processor, result }),
         onUpdate: (update) => handle({ type: 'taskUpdated', processor, update }),
-        onOutput: (output) => handle({ type: 'outputTold', processor, output }),
+        onOutput: (output) => handle({ type: 'outputReported', processor, output }),
         onPrinted: (stream, content) => this.#onPrinted(host, processor, { stream, content }),
-        onStatus: (status) => handle({ type: 'statusTold', processor, status }),
+        onStatus: (status) => handle({ type: 'statusReported', processor, status }),
         onRetracted: (asked, retracted) =>
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
@@ -304,12 +304,12 @@ function newMachine(options: AgentWorkerOptions): WorkerMachine {
     info,
     agentId,
     units,
-    tellsTasks: logsTasks(logger),
+    logsTasks: logsTasks(logger),
     runtime: `node/${process.versions.node}`,
     heartbeatIntervalMs: settings.heartbeatIntervalMs,
     deathTimeoutMs: settings.deathTimeoutMs,
     drainMs: settings.drainMs,
-    tellsErrors: settings.errorTexts,
+    reportsErrors: settings.errorTexts,
     inlineLimitBytes: settings.inlineLimitBytes,
     cancelGraceMs: settings.cancelGraceMs,
     objectCacheBytes: settings.objectCacheBytes,

@@ -1,14 +1,14 @@
-// A graph for a scheduler that takes graphs only whole and in its own way, as that of 1.9.9: its
-// calls become tasks that need the results of others, and nothing of the graph is left.
+// A graph for a scheduler that accepts graphs only as a whole, such as 1.9.9: its calls become
+// tasks that need each other's results, and the graph itself disappears.
 
 import type { GraphContents } from './part.js'
 import type { GraphRecord } from './record.js'
 import type { ArgumentSource, TaskSubmission } from '../events.js'
-import type { TaskFlow } from '../task/flow.js'
+import type { ClientTaskFlow } from '../task/flow.js'
 import { ResultInput } from '../task/task.js'
 
-/** Submits all calls that the targets of a graph need; the targets become tasks like others. */
-export function submitAsTasks<Owner>(graph: GraphRecord<Owner>, flow: TaskFlow<Owner>): void {
+/** Submits all calls that the targets of a graph need; the targets become ordinary tasks. */
+export function submitAsTasks<Owner>(graph: GraphRecord<Owner>, flow: ClientTaskFlow<Owner>): void {
   const { contents } = graph
   const { nodes } = contents
   const needed = neededBy(graph)
@@ -39,7 +39,7 @@ function neededBy<Owner>({ contents: { nodes }, targets }: GraphRecord<Owner>): 
 function submissionOf<Owner>(
   contents: GraphContents<Owner>,
   position: number,
-  flow: TaskFlow<Owner>,
+  flow: ClientTaskFlow<Owner>,
 ): TaskSubmission<Owner> {
   const { nodes, options } = contents
   const args: ArgumentSource[] = []
@@ -57,7 +57,7 @@ function submissionOf<Owner>(
 function sourceOf<Owner>(
   contents: GraphContents<Owner>,
   value: number,
-  flow: TaskFlow<Owner>,
+  flow: ClientTaskFlow<Owner>,
 ): ArgumentSource {
   const { nodes } = contents
   const number = nodes.sourceOf(value)
@@ -66,7 +66,7 @@ function sourceOf<Owner>(
   if (given !== undefined && given.type !== 'value' && flow.inputs.missing([given]) === undefined) {
     return given
   }
-  // A task that has left its table since, or an object that is not pinned any more.
+  // A task that has left its table since, or an object that is no longer pinned.
   const source = contents.sourceAt(number)
   if (source instanceof ResultInput) return { type: 'task', taskId: source.task.taskId }
   const content = source instanceof Uint8Array ? source : source.value.content

@@ -1,6 +1,5 @@
-// What happens to graphs: they are sent in parts, sent again, cancelled. Their targets are in the
-// table of tasks, like other tasks, and end like them; see task/flow.ts.
-// docs/protocol.md#graph-parts
+// The life of graphs: they are sent in parts, sent again, cancelled. Their targets are in the table
+// of tasks and end like other tasks; see task/flow.ts. docs/protocol.md#graph-parts
 
 import { assert } from '../../../base/assert.js'
 import { FEATURE_GRAPHS, hasFeature } from '../../../base/features.js'
@@ -12,20 +11,20 @@ import { GraphContents, GraphPart } from './part.js'
 import { type GraphNodes, needsOf } from './nodes.js'
 import { GraphRecord, type GraphWatcher } from './record.js'
 import { taskCancelMessage } from '../messages.js'
-import type { ObjectTable } from '../objects.js'
+import type { ClientObjectTable } from '../objects.js'
 import type { SchedulerMemory } from '../link.js'
-import type { TaskFlow } from '../task/flow.js'
-import { ResultInput, type TaskRecord, type TaskTable } from '../task/task.js'
+import type { ClientTaskFlow } from '../task/flow.js'
+import { ResultInput, type TaskRecord, type ClientTaskTable } from '../task/task.js'
 
-/** While tasks wait, too, graphs leave them room, in bytes of one turn. */
+/** While tasks wait as well, graphs send at most this many bytes per turn. */
 const MAX_TURN_BYTES = 512 * 1024
 
-/** What graphs share with other tasks. */
+/** The parts that graphs share with other tasks. */
 export interface GraphParts<Owner> {
-  readonly tasks: TaskTable<Owner>
-  readonly objects: ObjectTable
-  /** `flow.sender` is the way out. */
-  readonly flow: TaskFlow<Owner>
+  readonly tasks: ClientTaskTable<Owner>
+  readonly objects: ClientObjectTable
+  /** Messages are sent through `flow.sender`. */
+  readonly flow: ClientTaskFlow<Owner>
 }
 
 /** The graphs of one client. */
@@ -33,9 +32,9 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
   readonly #options: ClientCoreOptions
   readonly #parts: GraphParts<Owner>
   readonly #graphs = new Map<TaskId, GraphRecord<Owner>>()
-  /** Graphs that have something to send. Invariant: their phase is open. */
+  /** Graphs with unsent parts. Invariant: their phase is open. */
   readonly #unsent = new Set<GraphRecord<Owner>>()
-  /** False: the scheduler that answered last takes no graphs in parts. */
+  /** False: the scheduler that answered last does not accept graphs in parts. */
   #mayGraph = true
 
   constructor(options: ClientCoreOptions, parts: GraphParts<Owner>) {
@@ -43,14 +42,14 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     this.#parts = parts
   }
 
-  /** How many uses graphs make of objects, beside their targets. For tests. */
+  /** The number of uses of objects by graphs, in addition to those by their targets. For tests. */
   get objectUses(): number {
     let uses = 0
     for (const { contents } of this.#graphs.values()) uses += contents.objectUses
     return uses
   }
 
-  /** Takes a graph in. It is sent with the next `flush`. */
+  /** Accepts a graph. It is sent with the next `flush`. */
   submit(submission: GraphSubmission<Owner>): void {
     const { nodes, targets } = submission
     const contents = new GraphContents(submission, this.#options, this.#parts.objects)
@@ -62,9 +61,9 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
       if (missing === undefined) this.#addTarget(graph, target, sources)
       else this.#parts.flow.refuse(target.owner, missing)
     }
-    // Only then what they depend on is among what is known of their tasks.
+    // Only now, the dependencies of the targets are in the records of their tasks.
     this.#linkResults(graph, inputs)
-    // Not all calls can be sent now, or ever.
+    // Some calls cannot be sent now, or ever.
     if (nodes.sources.some(({ type }) => type === 'task' || type === 'object')) graph.onBlocked()
     if (graph.targets.size === 0) return contents.release()
     this.#graphs.set(contents.graphId, graph)
@@ -72,7 +71,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     else this.#dissolve(graph)
   }
 
-  /** Cancels a graph: all its targets that have not ended end with `cancelled`. */
+  /** Cancels a graph: its unfinished targets end with `cancelled`. */
   cancel(graphId: TaskId): void {
     const graph = this.#graphs.get(graphId)
     if (graph === undefined) return
@@ -80,13 +79,13 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     if (graph.targets.size === 0) return this.#forget(graph)
     const targets = [...graph.targets.values()]
     for (const target of targets) {
-      // One whose result was kept only for another target's user has gone with that one.
+      // A result that was kept only for the user of another target ended with that target.
       if (!this.#parts.tasks.has(target) || target.result !== undefined) continue
       this.#parts.flow.ends.abandon(target, 'cancelled', '')
     }
   }
 
-  /** All graphs are given up: the scheduler is notified of each graph, not of every target. */
+  /** All graphs are given up: the scheduler is notified once per graph rather than per target. */
   recallAll(): void {
     for (const graph of this.#graphs.values()) {
       this.#withdraw(graph)
@@ -94,13 +93,13 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     }
   }
 
-  /** A scheduler has answered on a new connection. Called before `TaskFlow.resume`. */
+  /** A scheduler has answered on a new connection. Called before `ClientTaskFlow.resume`. */
   resume(memory: SchedulerMemory): void {
     this.#mayGraph = hasFeature(memory.features, FEATURE_GRAPHS)
     this.#unsent.clear()
     for (const graph of this.#graphs.values()) {
       if (graph.targets.size === 0) {
-        // The scheduler keeps it for a client that lost its link, until it hears of it.
+        // The scheduler keeps the graph of a client that lost its link until it hears of it.
         if (memory.isSame && this.#mayGraph) this.#withdraw(graph)
         this.#forget(graph)
       } else if (this.#mayGraph) this.#resume(graph, memory.isSame)
@@ -108,7 +107,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     }
   }
 
-  /** A TaskResult for nothing that is in the table of tasks. True if it was about a graph. */
+  /** A TaskResult that is not about a task in the table. True if it was about a graph. */
   onTaskResult(message: TaskResult): boolean {
     const graph = this.#graphs.get(message.taskId)
     if (graph === undefined) return false
@@ -137,16 +136,16 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
   /** Whether a part of a graph waits to be sent, and may be. */
   get hasUnsent(): boolean {
     if (this.#unsent.size === 0 || this.#parts.flow.sender.hasRoom) return this.#unsent.size > 0
-    // What has begun goes on.
+    // A graph that has been started may always continue.
     for (const graph of this.#unsent) if (graph.isKnown) return true
     return false
   }
 
-  /** Sends parts of graphs for as long as the outbox has credit. Before tasks, with every flush. */
+  /** Sends parts of graphs while the outbox has credit. Comes before tasks in every flush. */
   flush(): void {
     const { sender } = this.#parts.flow
     let bytesLeft = sender.waitingTasks > 0 ? MAX_TURN_BYTES : Infinity
-    // A part of each in turn: a small one is not stuck behind a large one.
+    // One part of each graph in turn: a small one is not stuck behind a large one.
     while (this.hasUnsent) {
       for (const graph of this.#unsent) {
         if (!sender.hasCredit || bytesLeft <= 0) return
@@ -175,19 +174,22 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
   /** Throws if the tables disagree. */
   checkInvariants(): void {
     for (const [graphId, graph] of this.#graphs) {
-      assert(graph.contents.graphId === graphId, 'a graph under a foreign id')
+      assert(graph.contents.graphId === graphId, 'a graph has the wrong key')
       for (const target of graph.targets.values()) {
-        assert(this.#parts.tasks.has(target), 'a target that has ended')
+        assert(this.#parts.tasks.has(target), 'an ended target is still in its graph')
       }
       graph.checkInvariants()
     }
     for (const graph of this.#unsent) {
-      assert(this.#graphs.get(graph.contents.graphId) === graph, 'a graph to send that is gone')
-      assert(graph.phase === 'open', 'a graph to send that was sent')
+      assert(
+        this.#graphs.get(graph.contents.graphId) === graph,
+        'an unsent graph is not in the table',
+      )
+      assert(graph.phase === 'open', 'an unsent graph is not open')
     }
     for (const task of this.#parts.tasks.values()) {
       const isKnown = task.graph === undefined || this.#isTarget(task)
-      assert(isKnown, 'a target without a graph')
+      assert(isKnown, 'a target does not belong to its graph')
     }
   }
 
@@ -197,7 +199,10 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     return this.#graphs.get(graph.contents.graphId) === graph
   }
 
-  /** What targets need of other tasks and of objects, by position; those that need nothing not. */
+  /**
+   * The other tasks and the objects that each target needs, by position; targets without any are
+   * left out.
+   */
   #inputsOf(
     nodes: GraphNodes,
     targets: readonly GraphTarget<Owner>[],
@@ -267,7 +272,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     }
   }
 
-  /** Its calls go on as tasks. */
+  /** Continues a graph as separate tasks. */
   #dissolve(graph: GraphRecord<Owner>): void {
     const { flow } = this.#parts
     for (const target of graph.targets.values()) {
@@ -280,7 +285,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     graph.contents.release()
   }
 
-  /** The scheduler need not do anything more for it. */
+  /** Withdraws a graph from the scheduler. */
   #withdraw(graph: GraphRecord<Owner>): void {
     const { graphId } = graph.contents
     if (graph.isKnown && graph.phase !== 'over') {
@@ -297,7 +302,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     graph.contents.release()
   }
 
-  /** Returns roughly how many bytes it took. */
+  /** Returns the approximate number of bytes sent. */
   #sendPart(graph: GraphRecord<Owner>): number {
     const { tasks, flow } = this.#parts
     const part = new GraphPart(graph.contents, this.#options.identity)

@@ -1,24 +1,24 @@
-// The calls of a graph, in flat arrays: a graph may have millions of them, and its client keeps
-// them until it has ended, because a scheduler that was restarted needs them again.
+// The calls of a graph, in flat arrays: a graph may have millions of calls, and its client keeps
+// them until it has ended because a restarted scheduler needs them again.
 
 import { assert } from '../../../base/assert.js'
 import { taskId, type TaskId } from '../../../base/ids.js'
 import { IntList } from '../../../base/int-list.js'
 import type { ArgumentSource, StoredValue } from '../events.js'
 
-// Which results of tasks outside of a graph, and which objects, its targets depend on, directly or
-// through other nodes. Most graphs need none; then this costs nothing.
+// Which results of outside tasks, and which objects, the targets of a graph depend on, directly or
+// through other nodes. Most graphs have no such dependencies; then this costs nothing.
 
 const NOTHING = 0
 
 /**
  * Sets of sources: a set is one source, or the union of two other sets. So a chain of nodes that
- * adds nothing shares one set, and one that adds a source per node takes one union per node.
+ * adds nothing shares one set, and one that adds a source per node needs one union per node.
  */
 class SourceSets {
   readonly #left = new IntList()
   readonly #right = new IntList()
-  /** Which walk has seen a set last. */
+  /** The last walk that visited each set. */
   #seenBy = new Int32Array(0)
   #walk = 0
 
@@ -61,14 +61,14 @@ class SourceSets {
 }
 
 /**
- * Calls `tell` for each of some calls with the numbers of the sources that it depends on, among
+ * Calls `onNeeds` for each of some calls with the numbers of the sources that it depends on, among
  * those for which `isMeant`.
  */
 export function needsOf(
   nodes: GraphNodes,
   positions: Iterable<number>,
   isMeant: (source: number) => boolean,
-  tell: (position: number, sources: readonly number[]) => void,
+  onNeeds: (position: number, sources: readonly number[]) => void,
 ): void {
   const sets = new SourceSets()
   const ofSource = nodes.sources.map((_, source) =>
@@ -85,35 +85,38 @@ export function needsOf(
     }
     ofNode[position] = set
   }
-  for (const position of positions) tell(position, sets.list(ofNode[position] ?? NOTHING))
+  for (const position of positions) onNeeds(position, sets.list(ofNode[position] ?? NOTHING))
 }
 
-/** What is stored in the scheduler for a function. */
+/** The stored objects of a function. */
 interface GraphFunction {
   readonly function: StoredValue
-  /** Big values of the function, which reach the worker as further arguments. */
+  /** Large values captured by the function, which reach the worker as additional arguments. */
   readonly attachments: readonly StoredValue[]
 }
 
 /** An argument that is not another node: as for any task, or a value stored as an object. */
 type GraphSource = ArgumentSource | { readonly type: 'value'; readonly value: StoredValue }
 
-/** Small values share chunks of memory: from the first size, doubled up to the second, in bytes. */
+/**
+ * Small values share chunks of memory: the first has the first size, and each next one twice as
+ * much up to the second, in bytes.
+ */
 const FIRST_CHUNK_BYTES = 1024
 const MAX_CHUNK_BYTES = 1024 ** 2
 /** Instead of a chunk: the value is a source. */
 const NO_CHUNK = -1
 
-/** Behind the bytes that the ids of all nodes share there are so many for the position. */
+/** An id is the prefix of its graph followed by the position in this many bytes. */
 const POSITION_BYTES = 4
 
-/** The id of the node at a position of the graph whose ids have this prefix. */
+/** The id of the node at a position of the graph with this prefix. */
 function nodeId(prefix: string, position: number): TaskId {
   const upper = String.fromCharCode(position >>> 24, (position >>> 16) & 0xff)
   return taskId(prefix + upper + String.fromCharCode((position >>> 8) & 0xff, position & 0xff))
 }
 
-/** The position of the node with an id; undefined if it is of another graph. */
+/** The position of the node with an id; undefined if it belongs to another graph. */
 export function nodePosition(prefix: string, id: TaskId): number | undefined {
   if (id.length !== prefix.length + POSITION_BYTES || !id.startsWith(prefix)) return undefined
   let position = 0
@@ -124,8 +127,9 @@ export function nodePosition(prefix: string, id: TaskId): number | undefined {
 }
 
 /**
- * Calls in an order in which each comes after those that it needs; a call is named by its position
- * in this order. An argument is the position of a call, or `~` the number of a value.
+ * Calls in an order in which each one comes after the calls that it needs; calls are identified by
+ * their positions in this order. An argument is the position of a call, or `~` the number of a
+ * value.
  */
 export class GraphNodes {
   readonly functions: GraphFunction[] = []
@@ -133,32 +137,32 @@ export class GraphNodes {
   readonly sources: Exclude<GraphSource, Uint8Array>[] = []
   readonly #idPrefix: string
   readonly #functionOf = new IntList()
-  /** Where the arguments of a call begin. */
+  /** The first argument of each call. */
   readonly #starts = new IntList()
   readonly #args = new IntList()
   readonly #chunks: Buffer[] = []
   #chunkUsed = 0
-  /** By value: its chunk, where in it, how long; or `NO_CHUNK` and the number of its source. */
+  /** For each value: its chunk, offset and length; or `NO_CHUNK` and the number of its source. */
   readonly #valueChunks = new IntList()
   readonly #valueOffsets = new IntList()
   readonly #valueBytes = new IntList()
 
-  /** `idPrefix`: 12 bytes that no other graph has. */
+  /** `idPrefix`: 12 bytes, unique to this graph. */
   constructor(idPrefix: string) {
     this.#idPrefix = idPrefix
   }
 
-  /** How many calls there are. */
+  /** The number of calls. */
   get count(): number {
     return this.#functionOf.length
   }
 
-  /** The id of the task that is the call at a position. */
+  /** The id of the task for the call at a position. */
   idOf(position: number): TaskId {
     return nodeId(this.#idPrefix, position)
   }
 
-  /** The position of the call with an id; undefined if it is none of this graph. */
+  /** The position of the call with an id; undefined if it is not in this graph. */
   positionOf(id: TaskId): number | undefined {
     const position = nodePosition(this.#idPrefix, id)
     return position === undefined || position >= this.count ? undefined : position
@@ -169,7 +173,7 @@ export class GraphNodes {
     return this.functions.push(fn) - 1
   }
 
-  /** Adds a value, of which small bytes are copied; returns its number. */
+  /** Adds a value, copying bytes; returns its number. */
   addValue(source: GraphSource): number {
     const number = this.#valueChunks.length
     if (source instanceof Uint8Array) {
@@ -182,7 +186,7 @@ export class GraphNodes {
     return number
   }
 
-  /** Adds a call after all others; its arguments follow. Returns its position. */
+  /** Adds a call at the end; its arguments follow. Returns its position. */
   addCall(functionNumber: number): number {
     const position = this.#functionOf.length
     this.#functionOf.push(functionNumber)
@@ -190,17 +194,17 @@ export class GraphNodes {
     return position
   }
 
-  /** Adds an argument of the last call: the result of an earlier one. */
+  /** Adds an argument to the last call: the result of an earlier one. */
   addCallArgument(position: number): void {
     this.#args.push(position)
   }
 
-  /** Adds an argument of the last call: a value. */
+  /** Adds an argument to the last call: a value. */
   addValueArgument(number: number): void {
     this.#args.push(~number)
   }
 
-  /** No more is added: gives back the room that was kept for it. */
+  /** Frees reserved memory when nothing more will be added. */
   trim(): void {
     for (const list of [this.#functionOf, this.#starts, this.#args]) list.trim()
     for (const list of [this.#valueChunks, this.#valueOffsets, this.#valueBytes]) list.trim()
@@ -214,11 +218,13 @@ export class GraphNodes {
   /** The function of a call. */
   functionAt(position: number): GraphFunction {
     const fn = this.functions[this.functionOf(position)]
-    assert(fn !== undefined, 'a call of no function')
+    assert(fn !== undefined, 'a call has no function')
     return fn
   }
 
-  /** Where the arguments of a call begin; those of the next one begin where they end. */
+  /**
+   * The index of a call's first argument, which is also the end of the previous call's arguments.
+   */
   argsStart(position: number): number {
     return position < this.count ? this.#starts.at(position) : this.#args.length
   }
@@ -240,7 +246,7 @@ export class GraphNodes {
     return chunk?.subarray(start, start + this.#valueBytes.at(value)) ?? Buffer.alloc(0)
   }
 
-  /** What all values take that are bytes. */
+  /** The memory of all values that are bytes. */
   get valueBytes(): number {
     let bytes = this.#chunkUsed
     for (const chunk of this.#chunks.slice(0, -1)) bytes += chunk.byteLength
@@ -264,17 +270,17 @@ export class GraphNodes {
   }
 }
 
-// What depends on a call of a graph. Made only when a target is cancelled.
+// The dependents of the calls of a graph. Created only when a target is cancelled.
 
 /** The calls of a graph that need others. */
 export class GraphDependents {
-  /** Those that use call n directly are `#users[#starts[n]]` to before `#starts[n + 1]`. */
+  /** The direct users of call n are `#users[#starts[n]]` to before `#starts[n + 1]`. */
   readonly #starts: Int32Array
   readonly #users: Int32Array
-  /** By position: it has been taken. */
+  /** By position: whether it was taken. */
   readonly #taken: Uint8Array
 
-  /** Looks at every argument of every call once. */
+  /** Reads every argument of every call once. */
   constructor(nodes: GraphNodes) {
     this.#starts = new Int32Array(nodes.count + 1)
     this.#taken = new Uint8Array(nodes.count)
@@ -294,8 +300,8 @@ export class GraphDependents {
   }
 
   /**
-   * The calls that need the one at `position`, directly or through others, without those that were
-   * taken before: taking all of them one by one looks at every use once.
+   * The calls that need the one at `position`, directly or through others, except those taken
+   * before: taking all of them one by one visits every use once.
    */
   take(position: number): number[] {
     const found: number[] = []
@@ -313,12 +319,12 @@ export class GraphDependents {
   }
 }
 
-function forEachUse(nodes: GraphNodes, tell: (input: number, user: number) => void): void {
+function forEachUse(nodes: GraphNodes, onUse: (input: number, user: number) => void): void {
   for (let user = 0; user < nodes.count; user += 1) {
     const end = nodes.argsStart(user + 1)
     for (let at = nodes.argsStart(user); at < end; at += 1) {
       const input = nodes.argAt(at)
-      if (input >= 0) tell(input, user)
+      if (input >= 0) onUse(input, user)
     }
   }
 }

@@ -1,5 +1,5 @@
-// A part of a graph as a message: some of its calls, one behind the other, and which of them are
-// targets. docs/protocol.md#graph-parts
+// A part of a graph as a message: some consecutive calls, and which of them are targets.
+// docs/protocol.md#graph-parts
 
 import { assert } from '../../../base/assert.js'
 import { latin1ToBytes } from '../../../base/bytes.js'
@@ -7,22 +7,22 @@ import type { Identity, ObjectId, TaskId } from '../../../base/ids.js'
 import type { GraphTask, Task, TaskArgument } from '../../../wire/message.js'
 import { argumentName } from '../../../wire/object-content.js'
 import type { ClientCoreOptions, GraphSubmission, TaskOptions } from '../events.js'
-import type { ClientObject, ObjectTable } from '../objects.js'
+import type { ClientObject, ClientObjectTable } from '../objects.js'
 import { ResultInput } from '../task/task.js'
 import type { GraphNodes } from './nodes.js'
 
-// What a graph is made of: its calls, and the objects that they use, each of them in use once for
-// as long as the graph lives.
+// The contents of a graph: its calls, and the objects that they use, each held once until the graph
+// ends.
 
-/** What a function of a graph needs: its object, then its attachments. */
+/** The objects of a function: its own, then its attachments. */
 interface FunctionObjects {
   readonly function: ClientObject
   readonly attachments: readonly ClientObject[]
 }
 
 /**
- * Results of other tasks that came in messages travel inside of each call that uses them, unless
- * they have more bytes than this.
+ * Results of other tasks that arrived in messages are copied into each call that uses them, up to
+ * this many bytes.
  */
 const MAX_COPIED_BYTES = 256
 
@@ -32,9 +32,9 @@ export class GraphContents<Owner> {
   readonly options: TaskOptions
   readonly nodes: GraphNodes
   readonly #coreOptions: ClientCoreOptions
-  readonly #objects: ObjectTable
+  readonly #objects: ClientObjectTable
   readonly #functions: FunctionObjects[] = []
-  /** Undefined: it is not there, and no call that needs it is ever sent. */
+  /** Undefined: it does not exist, and no call that needs it is ever sent. */
   readonly #sources: (ClientObject | ResultInput<Owner> | Uint8Array | undefined)[] = []
   readonly #used: ClientObject[] = []
   #hasResults = false
@@ -42,7 +42,7 @@ export class GraphContents<Owner> {
   constructor(
     submission: GraphSubmission<Owner>,
     coreOptions: ClientCoreOptions,
-    objects: ObjectTable,
+    objects: ClientObjectTable,
   ) {
     this.graphId = submission.graphId
     this.options = submission.options
@@ -67,17 +67,17 @@ export class GraphContents<Owner> {
     }
   }
 
-  /** How many uses it makes of objects. For tests. */
+  /** The number of uses of objects. For tests. */
   get objectUses(): number {
     return this.#used.length
   }
 
-  /** Whether some source stands for the result of a task outside of the graph. */
+  /** Whether any source is the result of a task outside of the graph. */
   get hasResults(): boolean {
     return this.#hasResults
   }
 
-  /** The result that a source stands for. */
+  /** Sets the result that a source refers to. */
   setResult(source: number, input: ResultInput<Owner>): void {
     this.#hasResults = true
     this.#sources[source] = input
@@ -85,26 +85,26 @@ export class GraphContents<Owner> {
 
   functionOf(position: number): FunctionObjects {
     const found = this.#functions[this.nodes.functionOf(position)]
-    assert(found !== undefined, 'a call of no function')
+    assert(found !== undefined, 'a call has no function')
     return found
   }
 
-  /** A value that is not among the bytes of the nodes: bytes, or the object that has them. */
+  /** A value that is not stored in the nodes: bytes, or an object. */
   sourceAt(number: number): Uint8Array | ClientObject | ResultInput<Owner> {
     const source = this.#sources[number]
-    assert(source !== undefined, 'a call was sent that cannot have what it needs')
+    assert(source !== undefined, 'a call was sent though its input does not exist')
     if (!(source instanceof ResultInput) || source.content === undefined) return source
     const settled = this.#settled(source.content)
     this.#sources[number] = settled
     return settled
   }
 
-  /** Whether a source is a value that all tasks share: a result, or a pinned object. */
+  /** Whether the value of a source is shared by all tasks: a result or a pinned object. */
   isShared(number: number): boolean {
     return this.nodes.sources[number]?.type !== 'value'
   }
 
-  /** Lets go of all objects. */
+  /** Releases all objects. */
   release(): void {
     for (const object of this.#used) this.#objects.release(object)
     this.#used.length = 0
@@ -115,7 +115,7 @@ export class GraphContents<Owner> {
     return object
   }
 
-  /** The content of a result: itself, or the object that has it. */
+  /** The content of a result: the bytes, or an object. */
   #settled(content: Uint8Array): Uint8Array | ClientObject {
     if (content.byteLength <= MAX_COPIED_BYTES) return content
     const id = this.#coreOptions.objectIdOf(content)
@@ -127,19 +127,19 @@ export class GraphContents<Owner> {
 /** A part is sent when it has this many calls, or this many bytes. */
 const MAX_PART_NODES = 200
 const MAX_PART_BYTES = 64 * 1024
-/** Roughly what a call takes beside its arguments, and what an argument takes, in bytes. */
+/** The approximate size of a call without its arguments, and of an argument, in bytes. */
 const NODE_BYTES = 160
 const ARGUMENT_BYTES = 24
 
-/** One part in the making. */
+/** A part under construction. */
 export class GraphPart<Owner> {
   readonly #contents: GraphContents<Owner>
   readonly #source: Identity
   readonly #nodes: Task[] = []
   readonly #targets: TaskId[] = []
-  /** Roughly what it takes. */
+  /** The approximate size. */
   bytes = 0
-  /** What has to be there before it. */
+  /** The objects that must be sent before it. */
   readonly objects: Set<ClientObject> = new Set()
 
   constructor(contents: GraphContents<Owner>, source: Identity) {
@@ -191,7 +191,7 @@ export class GraphPart<Owner> {
     })
   }
 
-  /** The message. `isOpen`: others of the same graph follow. */
+  /** The message. `isOpen`: more parts of the same graph follow. */
   message(isOpen: boolean): GraphTask {
     return {
       kind: 'graphTask',
@@ -214,7 +214,7 @@ export class GraphPart<Owner> {
       return this.#object(source, source.isShared || this.#contents.isShared(number))
     }
     const { result } = source.task
-    assert(result !== undefined, 'a call was sent before what it needs')
+    assert(result !== undefined, 'a call was sent before its input is ready')
     return this.#id('sharedObjectID', result.objectId)
   }
 

@@ -1,6 +1,6 @@
-// One graph that has not ended: which of its calls have been sent over this connection, and which
-// are to be sent. Usually all of them once, in their order; after a lost connection, when targets
-// were cancelled, or when some wait for other tasks, those that the waiting targets need.
+// One unfinished graph: which of its calls were sent over this connection, and which will be.
+// Usually all of them once, in order; after a lost connection, when targets were cancelled, or when
+// some wait for other tasks, only those that the waiting targets need.
 
 import { assert } from '../../../base/assert.js'
 import type { GraphContents } from './part.js'
@@ -8,15 +8,15 @@ import { GraphDependents } from './nodes.js'
 import type { TargetGraph, TaskRecord } from '../task/task.js'
 
 /**
- * `open`: not all of it has been sent, or may be sent yet. `sent`: the scheduler knows that it has
- * all of it. `over`: the scheduler has nothing more to do for it, although results of targets may
- * be kept there.
+ * `open`: not all of it has been sent, or can be sent yet. `sent`: the scheduler has all of it, and
+ * was notified of that. `over`: the scheduler has nothing more to do for it, although it may keep
+ * results of targets.
  */
 export type GraphPhase = 'open' | 'sent' | 'over'
 
-/** Notified of what happens to targets. */
+/** Notified of changes to graphs and their targets. */
 export interface GraphWatcher<Owner> {
-  /** A graph has something to send, it seems. */
+  /** A graph probably has something to send. */
   onUnsent(graph: GraphRecord<Owner>): void
   /** No result of a graph is needed any more. */
   onIdle(graph: GraphRecord<Owner>): void
@@ -29,8 +29,8 @@ const NEEDED = 1
 const SENT = 2
 
 /**
- * A target that has ended makes other nodes needless, maybe. To look at all nodes again for each
- * would cost more than it saves: it is done when so large a share of them has been passed.
+ * When a target has ended, other nodes may have become unneeded. Checking all nodes for each target
+ * would cost more than it saves: it is done after 1/`CULL_SHARE` of the nodes has been passed.
  */
 const CULL_SHARE = 8
 
@@ -38,29 +38,29 @@ const CULL_SHARE = 8
 export class GraphRecord<Owner> implements TargetGraph<Owner> {
   readonly contents: GraphContents<Owner>
   phase: GraphPhase = 'open'
-  /** Whether this scheduler has seen any part of it. */
+  /** Whether this scheduler has received any part of it. */
   isKnown = false
   /**
-   * Whether it was sent again to the same scheduler. It may have ended there just before; then the
-   * result of its first time comes while its second one has begun.
+   * Whether it was sent again to the same scheduler, where its first run may have ended just
+   * before: then the result of the first run arrives although the second one has begun.
    */
   isRepeated = false
   /**
-   * Whether the scheduler will tell, once it has all of it, that it has ended. Not for sure if
-   * targets were given up that it has, nor if it has refused a part.
+   * Whether the scheduler, once it has all of the graph, is certain to report its end. False if
+   * targets that it has were given up, or if it has refused a part.
    */
   isEndDue = true
-  /** Targets that are in the table of tasks, by position. */
+  /** Targets in the table of tasks, by position. */
   readonly targets: Map<number, TaskRecord<Owner>> = new Map()
   readonly #watcher: GraphWatcher<Owner>
-  /** The next node to look at. */
+  /** The next node to examine. */
   #cursor = 0
   /** Undefined: all nodes are needed, and those before the cursor have been sent. */
   #marks: Uint8Array | undefined
   #isPlanDue = false
   #isCullDue = false
   #plannedAt = 0
-  /** Undefined while no target was cancelled. */
+  /** Undefined until a target is cancelled. */
   #dependents: GraphDependents | undefined
 
   constructor(contents: GraphContents<Owner>, watcher: GraphWatcher<Owner>) {
@@ -68,14 +68,16 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     this.#watcher = watcher
   }
 
-  /** Whether all that could be sent has been, and nothing can follow. */
+  /** Whether everything that can be sent has been, and nothing can follow. */
   get isComplete(): boolean {
     if (this.#isPlanDue || this.#cursor < this.contents.nodes.count) return false
     for (const target of this.targets.values()) if (target.state === 'blocked') return false
     return true
   }
 
-  /** A scheduler has answered on a new connection: all that targets wait for is sent to it. */
+  /**
+   * A scheduler has answered on a new connection: everything that targets wait for is sent to it.
+   */
   resume(isSame: boolean): void {
     this.isRepeated = isSame && this.isKnown
     this.isEndDue = true
@@ -83,7 +85,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     this.#restart()
   }
 
-  /** The next node that is to be sent; undefined if there is none for now. It counts as sent. */
+  /** The next node to send; undefined if there is none at present. It counts as sent. */
   takeNode(): number | undefined {
     if (this.#isPlanDue || this.#mayCull) this.#plan()
     const { count } = this.contents.nodes
@@ -101,8 +103,8 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   }
 
   /**
-   * The scheduler tells that it has ended, but has not got all of it: that was its first time, or
-   * it is refused. In both cases targets are reported one by one.
+   * The scheduler reports the end of the graph without having received all of it: either its first
+   * run ended, or it was refused. In both cases targets are reported one by one.
    */
   onEarlyEnd(): void {
     this.isRepeated = false
@@ -110,8 +112,8 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   }
 
   enqueue(target: TaskRecord<Owner>): void {
-    assert(target.state === 'waiting', 'a target is sent before what it needs is there')
-    // It may end there for the first time while its second one has begun.
+    assert(target.state === 'waiting', 'a target is sent before its inputs are ready')
+    // The first run may end there after the second one has begun.
     if (this.phase === 'sent') this.isRepeated = true
     const position = this.contents.nodes.positionOf(target.taskId) ?? 0
     if (this.phase !== 'open' || this.#isSent(position)) this.#restart()
@@ -121,7 +123,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
 
   recall(target: TaskRecord<Owner>): void {
     this.isEndDue = false
-    // With the last one the whole graph is cancelled.
+    // With the last target, the whole graph is cancelled.
     if (this.targets.size > 1 && this.phase !== 'over') this.#watcher.onRecall(target)
   }
 
@@ -147,22 +149,22 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     this.targets.delete(position)
     if (this.targets.size === 0) return this.#watcher.onIdle(this)
     if (this.phase !== 'open' || target.state === 'sent') return
-    // What it alone has needed of other tasks may be gone by now.
+    // The results of other tasks that only this target needed may be gone.
     if (this.contents.hasResults) this.#isPlanDue = true
     else this.#isCullDue = true
     this.#watcher.onUnsent(this)
   }
 
-  /** Throws if it disagrees with itself. */
+  /** Throws if the record is inconsistent. */
   checkInvariants(): void {
     const { nodes } = this.contents
     for (const [position, target] of this.targets) {
-      assert(target.graph === this, 'a target of another graph')
-      assert(nodes.idOf(position) === target.taskId, 'a target at another position')
+      assert(target.graph === this, 'a target belongs to another graph')
+      assert(nodes.idOf(position) === target.taskId, 'a target has the wrong position')
       const isUnsent = target.state === 'waiting' && !this.#isSent(position)
-      assert(!isUnsent || this.phase === 'open', 'a target that nobody will send')
+      assert(!isUnsent || this.phase === 'open', 'a waiting target will not be sent')
     }
-    assert(this.targets.size > 0 || this.phase === 'sent', 'a graph that nobody waits for')
+    assert(this.targets.size > 0 || this.phase === 'sent', 'a graph without targets is kept')
   }
 
   get #mayCull(): boolean {
@@ -177,7 +179,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   }
 
   #restart(): void {
-    // Targets that were left alone for their results may have none any more.
+    // Targets that were skipped because they had results may have lost them.
     this.#dependents = undefined
     this.phase = 'open'
     this.#cursor = 0
@@ -185,7 +187,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     this.#isPlanDue = true
   }
 
-  /** Marks what the targets need that can be sent. */
+  /** Marks the nodes that targets need and that can be sent. */
   #plan(): void {
     const { nodes } = this.contents
     const marks = this.#marks ?? new Uint8Array(nodes.count).fill(SENT, 0, this.#cursor)

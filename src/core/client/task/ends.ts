@@ -1,6 +1,6 @@
-// What follows when a task has ended: its owner is told, what it held is let go, and tasks that
-// need its result go on, or end like it. One end can bring about many others, one behind the other
-// in a chain of any length: they are worked off from a list, not by recursion.
+// The consequences of a task's end: its owner is notified, its inputs are released, and tasks that
+// need its result continue, or end in the same way. One end can cause many others, in chains of any
+// length: they are processed from a list, not by recursion.
 
 import { assert } from '../../../base/assert.js'
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
@@ -13,24 +13,23 @@ import {
   finishTask,
 } from '../events.js'
 import { taskCancelMessage } from '../messages.js'
-import type { ObjectTable } from '../objects.js'
+import type { ClientObjectTable } from '../objects.js'
 import type { Sender } from '../sender.js'
 import type { UnacknowledgedTasks } from './flow.js'
 import type { TaskInputs } from './inputs.js'
-import { isNeeded, ResultInput, type TaskRecord, type TaskTable } from './task.js'
+import { isNeeded, ResultInput, type TaskRecord, type ClientTaskTable } from './task.js'
 
-// Tasks that were over and done with, and have to run again after all: the result of another one
-// is lost that was made from theirs. What a task is made of stays in its record for as long as
-// somebody has a result that was made from its own.
+// Finished tasks that must run again: another result, made from theirs, was lost. The inputs of a
+// task stay in its record as long as a result that was made from its own is kept.
 
 /**
- * Adds the tasks to the table that have to run before one can that is in it: they are waiting, and
- * hold nothing. Returns them; undefined if one of them cannot run again. Works for chains of any
+ * Adds to the table the tasks that must run before a task in it can run: they are waiting, and hold
+ * no inputs. Returns them; undefined if one of them cannot run again. Works for chains of any
  * length.
  */
 export function resubmit<Owner>(
   task: TaskRecord<Owner>,
-  tasks: TaskTable<Owner>,
+  tasks: ClientTaskTable<Owner>,
 ): readonly TaskRecord<Owner>[] | undefined {
   const found = new Set<TaskRecord<Owner>>()
   const open = [task]
@@ -39,7 +38,7 @@ export function resubmit<Owner>(
       if (!(argument instanceof ResultInput) || argument.content !== undefined) continue
       const source = argument.task
       if (tasks.has(source) || found.has(source)) continue
-      // Only its graph knew what it is made of.
+      // Only its graph had its inputs.
       if (source.graph !== undefined) return undefined
       found.add(source)
       open.push(source)
@@ -55,16 +54,16 @@ export function resubmit<Owner>(
   return resubmitted
 }
 
-/** What the parts of the core that deal with tasks share. */
+/** The parts of the core that handle tasks. */
 interface TaskParts<Owner> {
-  readonly tasks: TaskTable<Owner>
-  readonly objects: ObjectTable
+  readonly tasks: ClientTaskTable<Owner>
+  readonly objects: ClientObjectTable
   readonly inputs: TaskInputs<Owner>
   readonly sender: Sender<Owner>
   readonly unacknowledged: UnacknowledgedTasks<Owner>
 }
 
-/** How tasks end that will not run, because another one has ended so. */
+/** How tasks end that will not run because another one has ended in this way. */
 type SharedEnd =
   | { readonly failedTaskId: TaskId; readonly payload: Uint8Array }
   | { readonly failedTaskId: TaskId; readonly reason: TaskEndReason; readonly detail: string }
@@ -73,16 +72,16 @@ type SharedEnd =
 const NOT_RUN = { isSuccess: false, metadata: NO_BYTES, worker: identity('') }
 
 /** Ends tasks. */
-export class TaskEnds<Owner> {
+export class ClientTaskEnds<Owner> {
   readonly #turn: ClientTurn<Owner>
   readonly #parts: TaskParts<Owner>
-  /** Tasks that have to end because of others. Empty between events, like `#unneeded`. */
+  /** Tasks that must end because of others. Empty between events, like `#unneeded`. */
   #failedByDependency: (readonly [task: TaskRecord<Owner>, end: SharedEnd])[] = []
-  /** Tasks that are probably not needed any more. */
+  /** Tasks that are probably no longer needed. */
   #unneeded: TaskRecord<Owner>[] = []
-  /** Whether cancelling may kill what runs: not done to a 1.9.9 worker, which is slow at it. */
+  /** Whether cancelling may kill running tasks: false for 1.9.9 workers, which are slow at it. */
   mayForce = true
-  /** Called before a scheduler that has a task drops it. */
+  /** Called before a scheduler is requested to drop a task that it has. */
   onRecall: (task: TaskRecord<Owner>) => void = () => {}
 
   constructor(turn: ClientTurn<Owner>, parts: TaskParts<Owner>) {
@@ -90,16 +89,16 @@ export class TaskEnds<Owner> {
     this.#parts = parts
   }
 
-  /** A task, which has left the table, has returned or thrown. */
+  /** A task, already removed from the table, has returned or thrown. */
   finish(task: TaskRecord<Owner>, outcome: Outcome): void {
     if (isNeeded(task)) this.#passOn(task, outcome)
     this.#leave(task)
     const { owner } = task
     if (owner !== undefined) finishTask(this.#turn, owner, outcome)
-    this.#workOff()
+    this.#process()
   }
 
-  /** A task, which has left the table, has ended in another way. */
+  /** A task, already removed from the table, has ended in another way. */
   end(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
     if (isNeeded(task) || task.graph !== undefined) {
       this.#failDependents(task, { failedTaskId: failedTaskId ?? task.taskId, reason, detail })
@@ -107,7 +106,7 @@ export class TaskEnds<Owner> {
     this.#leave(task)
     const { owner } = task
     if (owner !== undefined) endTask(this.#turn, owner, { reason, detail, failedTaskId })
-    this.#workOff()
+    this.#process()
   }
 
   /** A task can be sent (again): its state is `waiting`. */
@@ -116,7 +115,7 @@ export class TaskEnds<Owner> {
     else task.graph.enqueue(task)
   }
 
-  /** Has a scheduler that has a task drop it. */
+  /** Requests that the scheduler drop a task that it has. */
   recall(task: TaskRecord<Owner>): void {
     if (task.state !== 'sent') return
     this.onRecall(task)
@@ -124,21 +123,21 @@ export class TaskEnds<Owner> {
     this.#parts.sender.post(taskCancelMessage(task.taskId, this.mayForce))
   }
 
-  /** Ends a task from this side. */
+  /** Ends a task on the client's side. */
   abandon(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string): void {
     this.#forgetResult(task)
     this.#parts.tasks.change(task, 'givenUp')
     this.end(task, reason, detail)
   }
 
-  /** The end of a task is not reported any more. */
+  /** The end of a task is no longer reported. */
   disown(task: TaskRecord<Owner>): void {
     task.owner = undefined
     this.#unneeded.push(task)
-    this.#workOff()
+    this.#process()
   }
 
-  /** The result of a task is kept in the cluster: what it is made of can go. */
+  /** The result of a task is kept in the cluster: its inputs can be released. */
   rest(task: TaskRecord<Owner>): void {
     const { inputs, sender, unacknowledged } = this.#parts
     unacknowledged.delete(task)
@@ -146,19 +145,19 @@ export class TaskEnds<Owner> {
     task.unready = 0
     inputs.letGo(task, this.#unneeded)
     if (task.result?.isSuccess === true && task.asInput !== undefined) this.#onReady(task.asInput)
-    this.#workOff()
+    this.#process()
   }
 
-  /** What the task is made of can go. */
+  /** The inputs of the task can be released. */
   letGo(task: TaskRecord<Owner>): void {
     this.#parts.inputs.letGo(task, this.#unneeded)
-    this.#workOff()
+    this.#process()
   }
 
-  /** Throws if something was left behind. */
+  /** Throws if anything was left behind. */
   checkInvariants(): void {
-    assert(this.#failedByDependency.length === 0, 'tasks that have to end')
-    assert(this.#unneeded.length === 0, 'tasks that nobody needs')
+    assert(this.#failedByDependency.length === 0, 'tasks that must end were left behind')
+    assert(this.#unneeded.length === 0, 'unneeded tasks were left behind')
   }
 
   #passOn(task: TaskRecord<Owner>, { isSuccess, payload, failedTaskId }: Outcome): void {
@@ -170,7 +169,7 @@ export class TaskEnds<Owner> {
     this.#onReady(input)
   }
 
-  /** A result is there: those that have waited for nothing else can be sent. */
+  /** A result has arrived: tasks that waited for nothing else can be sent. */
   #onReady(input: ResultInput<Owner>): void {
     const { tasks, inputs } = this.#parts
     for (const user of input.users) {
@@ -184,8 +183,8 @@ export class TaskEnds<Owner> {
   }
 
   /**
-   * Tasks that wait for the result of one that has none will end as it did; with one that was
-   * cancelled also those that have its result and run.
+   * Tasks that wait for the result of a failed task end in the same way; if it was cancelled, even
+   * those that have its result and run.
    */
   #failDependents(task: TaskRecord<Owner>, end: SharedEnd): void {
     const isCancelled = 'reason' in end && end.reason === 'cancelled'
@@ -197,8 +196,8 @@ export class TaskEnds<Owner> {
       this.#failedByDependency.push([target, end])
   }
 
-  /** Ends what has to end, and what has to end because of that. */
-  #workOff(): void {
+  /** Ends the tasks that must end, and those that must end because of that. */
+  #process(): void {
     // Both lists grow meanwhile.
     for (;;) {
       const failed = this.#failedByDependency
@@ -225,7 +224,7 @@ export class TaskEnds<Owner> {
     else finishTask(this.#turn, owner, { ...NOT_RUN, payload: end.payload, failedTaskId })
   }
 
-  /** Ends a task whose end is not reported, if nothing else needs it. */
+  /** Ends a task whose end is not reported, if no other task needs it. */
   #release(task: TaskRecord<Owner>): void {
     const { tasks } = this.#parts
     if (!tasks.has(task) || task.owner !== undefined || isNeeded(task)) return

@@ -1,6 +1,6 @@
-// What happens to tasks: they are submitted, are answered, are cancelled, given up, or sent again.
-// Nothing here knows of connections; the machine says when there is a scheduler to talk to. What
-// follows from an end is in ends.ts. docs/protocol.md#task
+// The life of tasks: they are submitted, answered, cancelled, given up, or sent again. Nothing here
+// depends on connections; the machine reports when there is a scheduler. The consequences of an end
+// are in ends.ts. docs/protocol.md#task
 
 import { assert, unreachable } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'
@@ -20,14 +20,14 @@ import {
   finishTask,
 } from '../events.js'
 import type { SchedulerMemory } from '../link.js'
-import { ObjectTable } from '../objects.js'
+import { ClientObjectTable } from '../objects.js'
 import { Sender } from '../sender.js'
-import { resubmit, TaskEnds } from './ends.js'
+import { resubmit, ClientTaskEnds } from './ends.js'
 import { TaskInputs } from './inputs.js'
-import { isNeeded, type StoredResult, type TaskRecord, TaskTable } from './task.js'
+import { isNeeded, type StoredResult, type TaskRecord, ClientTaskTable } from './task.js'
 
-// Tasks that a 1.9.9 scheduler had before a connection was lost: it cannot be asked about them, nor
-// be sent them again, so they are given up some time after.
+// Tasks that a 1.9.9 scheduler had before a connection was lost: it cannot report on them, nor may
+// they be sent to it again, so they are given up some time later.
 
 /** Those tasks, and when they are given up. Invariant: their state is sent. */
 export class UnacknowledgedTasks<Owner> {
@@ -39,7 +39,7 @@ export class UnacknowledgedTasks<Owner> {
     return first
   }
 
-  /** A task that is there already keeps its time. */
+  /** A task that was added before keeps its time. */
   add(task: TaskRecord<Owner>, givenUpAt: InstantMs): void {
     if (!this.#givenUpAt.has(task)) this.#givenUpAt.set(task, givenUpAt)
   }
@@ -48,7 +48,7 @@ export class UnacknowledgedTasks<Owner> {
     if (this.#givenUpAt.size > 0) this.#givenUpAt.delete(task)
   }
 
-  /** Those that are given up by now. They are still in here. */
+  /** The tasks that are given up by now. They are not removed. */
   due(now: InstantMs): TaskRecord<Owner>[] {
     const due: TaskRecord<Owner>[] = []
     for (const [task, givenUpAt] of this.#givenUpAt) {
@@ -58,16 +58,16 @@ export class UnacknowledgedTasks<Owner> {
     return due
   }
 
-  /** Throws if there is one that does not belong here. */
-  checkInvariants(tasks: TaskTable<Owner>): void {
+  /** Throws if it contains a task that does not belong here. */
+  checkInvariants(tasks: ClientTaskTable<Owner>): void {
     for (const task of this.#givenUpAt.keys()) {
-      assert(tasks.has(task), 'an unacknowledged task that has ended')
-      assert(task.state === 'sent', 'an unacknowledged task that was not sent')
+      assert(tasks.has(task), 'an ended task is unacknowledged')
+      assert(task.state === 'sent', 'an unacknowledged task was not sent')
     }
   }
 }
 
-/** What the refusals of a scheduler mean. */
+/** The meaning of a scheduler's refusals. */
 const REFUSALS = {
   canceled: 'dropped',
   notFound: 'notFound',
@@ -75,13 +75,13 @@ const REFUSALS = {
   noWorker: 'noWorker',
 } as const
 
-/** The tasks of one client, from submission until their results are not needed any more. */
-export class TaskFlow<Owner> {
-  readonly tasks: TaskTable<Owner>
-  readonly objects: ObjectTable
+/** The tasks of one client, from submission until their results are no longer needed. */
+export class ClientTaskFlow<Owner> {
+  readonly tasks: ClientTaskTable<Owner>
+  readonly objects: ClientObjectTable
   readonly inputs: TaskInputs<Owner>
   readonly sender: Sender<Owner>
-  readonly ends: TaskEnds<Owner>
+  readonly ends: ClientTaskEnds<Owner>
   readonly #turn: ClientTurn<Owner>
   readonly #unacknowledged = new UnacknowledgedTasks<Owner>()
   readonly #unacknowledgedAlarm: Alarm
@@ -89,16 +89,16 @@ export class TaskFlow<Owner> {
 
   constructor(options: ClientCoreOptions, turn: ClientTurn<Owner>) {
     this.#turn = turn
-    this.tasks = new TaskTable(turn, options.tellsTasks === true)
+    this.tasks = new ClientTaskTable(turn, options.logsTasks === true)
     this.#timeoutMs = options.timeoutMs
-    this.objects = new ObjectTable(turn)
+    this.objects = new ClientObjectTable(turn)
     this.#unacknowledgedAlarm = turn.alarm(() => this.#giveUpUnacknowledged())
     const { tasks, objects } = this
     this.inputs = new TaskInputs(options, tasks, objects)
     const { inputs } = this
     this.sender = new Sender(options, { tasks, objects, inputs }, turn)
     const { sender } = this
-    this.ends = new TaskEnds(turn, {
+    this.ends = new ClientTaskEnds(turn, {
       tasks,
       objects,
       inputs,
@@ -117,7 +117,7 @@ export class TaskFlow<Owner> {
     else this.sender.enqueue(task)
   }
 
-  /** A target leaves its graph: it is a task like others now, made of what `submission` has. */
+  /** A target leaves its graph: it becomes an ordinary task with the inputs of `submission`. */
   adopt(task: TaskRecord<Owner>, submission: TaskSubmission<Owner>): void {
     this.inputs.exchange(task, submission, (old) => this.ends.letGo(old))
     task.graph = undefined
@@ -126,10 +126,10 @@ export class TaskFlow<Owner> {
     if (task.unready === 0) this.sender.enqueue(task)
   }
 
-  /** Ends a task that cannot be taken in, for something that it needs is missing. */
+  /** Ends a task that cannot be accepted because one of its inputs is missing. */
   refuse(owner: Owner | undefined, missing: ArgumentSource): void {
     if (owner === undefined || missing instanceof Uint8Array || missing.type === 'shared') return
-    // A task that has left the table meanwhile was cancelled: results come in other events.
+    // A task that has left the table in the meantime was cancelled: results arrive in other events.
     const end: TaskEnd =
       missing.type === 'task'
         ? { reason: 'cancelled', detail: '', failedTaskId: missing.taskId }
@@ -137,20 +137,20 @@ export class TaskFlow<Owner> {
     endTask(this.#turn, owner, end)
   }
 
-  /** A scheduler has answered on a new connection: all that it may not have is sent to it. */
+  /** A scheduler has answered on a new connection: everything that it may lack is sent to it. */
   resume(memory: SchedulerMemory): void {
     this.sender.start(memory)
     for (const task of this.tasks.values()) this.#resumeTask(task, memory)
   }
 
-  /** A user cancels a task, and with it all that needs its result. */
+  /** A user cancels a task, and with it all tasks that need its result. */
   cancel(task: TaskRecord<Owner>): void {
     if (task.owner === undefined) return
     this.ends.recall(task)
     this.ends.abandon(task, 'cancelled', '')
   }
 
-  /** Somebody asks for a result that was offered. */
+  /** A result that was offered is requested. */
   want(id: TaskId, owner: Owner): void {
     const task = this.tasks.get(id)
     if (task === undefined) {
@@ -188,7 +188,9 @@ export class TaskFlow<Owner> {
       case 'inactive':
       case 'running':
       case 'canceling':
-        return this.#turn.log('warn', 'ignored a result that is none', { status: message.status })
+        return this.#turn.log('warn', 'ignored a TaskResult with a status that is not an outcome', {
+          status: message.status,
+        })
       default:
         unreachable(message.status)
     }
@@ -204,7 +206,7 @@ export class TaskFlow<Owner> {
   onTaskUpdate({ taskId, update, done, total }: TaskUpdate): void {
     const task = this.tasks.get(taskId)
     if (task === undefined) return
-    // Whatever a task tells of itself, it tells because it runs.
+    // Every update except `queued` shows that the task is running.
     task.hasBegun = update !== 'queued'
     const { owner } = task
     if (owner === undefined || update !== 'progress') return
@@ -213,7 +215,7 @@ export class TaskFlow<Owner> {
 
   onObjectResponse(message: ObjectResponse): void {
     const { objectIds, objectBytes } = message.objectContent
-    // Lists of unequal length: something is missing, and it is unknown what.
+    // Lists of unequal length: something is missing, but it is unknown what.
     const isComplete = message.responseType === 'content' && objectIds.length === objectBytes.length
     for (const [index, id] of objectIds.entries()) {
       const task = this.tasks.waitingFor(id)
@@ -224,7 +226,7 @@ export class TaskFlow<Owner> {
     }
   }
 
-  /** The task has to run again, if it can. */
+  /** The task must run again, if it can. */
   sendAgain(task: TaskRecord<Owner>, cause: 'forgotten' | 'contentLost'): void {
     this.#unacknowledged.delete(task)
     const wasReady = task.asInput?.isReady === true
@@ -243,7 +245,7 @@ export class TaskFlow<Owner> {
     task.graph?.onBlocked()
   }
 
-  /** Throws if the tables disagree. `otherUses`: how many uses graphs make of objects. */
+  /** Throws if the tables disagree. `otherUses`: the number of uses of objects by graphs. */
   checkInvariants(otherUses = 0): void {
     this.tasks.checkInvariants()
     this.objects.checkInvariants()
@@ -254,14 +256,14 @@ export class TaskFlow<Owner> {
     let uses = otherUses
     for (const task of this.tasks.values()) {
       uses += this.inputs.usesOf(task)
-      assert(task.owner !== undefined || isNeeded(task), 'a task that nobody needs')
+      assert(task.owner !== undefined || isNeeded(task), 'an unneeded task is kept')
       if (task.place !== undefined) waiting += 1
     }
-    assert(waiting === this.sender.waitingTasks, 'tasks that wait')
-    assert(uses === this.objects.users, 'uses of objects')
+    assert(waiting === this.sender.waitingTasks, 'the number of waiting tasks is wrong')
+    assert(uses === this.objects.users, 'the number of uses of objects is wrong')
   }
 
-  /** A scheduler that has no room for a task says when it has; a graph it always takes. */
+  /** A scheduler that has no room for a task reports when it has; it always accepts graphs. */
   #mayComeLater(task: TaskRecord<Owner>): boolean {
     return task.graph === undefined && hasFeature(this.sender.features, FEATURE_WAITING)
   }
@@ -280,7 +282,7 @@ export class TaskFlow<Owner> {
       if (state === 'fetching') this.sender.request(result)
       return
     }
-    // A graph sends its targets again itself; a blocked task is sent when what it needs is there.
+    // A graph sends its targets again on its own; a blocked task is sent when its inputs are ready.
     if (task.graph !== undefined || state === 'blocked') return
     if (state !== 'sent' || memory.mayRepeat) return this.sendAgain(task, 'forgotten')
     if (!memory.mayHaveLostResults) return
@@ -297,7 +299,9 @@ export class TaskFlow<Owner> {
     this.#unacknowledgedAlarm.set(this.#unacknowledged.nextAt)
   }
 
-  /** Tasks that had ended run again for one that needs their results. False if that is too late. */
+  /**
+   * Ended tasks run again for a task that needs their results. False if that is no longer possible.
+   */
   #resubmit(task: TaskRecord<Owner>): boolean {
     if (!this.inputs.hasLostInput(task)) return true
     const resubmitted = resubmit(task, this.tasks)
@@ -309,7 +313,7 @@ export class TaskFlow<Owner> {
     return resubmitted !== undefined
   }
 
-  /** A result is gone: tasks that need it and are not sent have to wait for it again. */
+  /** A result is gone: unsent tasks that need it must wait for it again. */
   #block(task: TaskRecord<Owner>): void {
     for (const user of task.asInput?.users ?? []) {
       if (user.state === 'blocked') user.unready += 1
@@ -341,7 +345,7 @@ export class TaskFlow<Owner> {
     const known = task.result?.objectId
     if (known === undefined && this.tasks.storedIn(objectId) !== undefined) {
       this.tasks.change(task, 'resultArrived')
-      return this.ends.end(task, 'malformed', 'its object is the result of another task, too')
+      return this.ends.end(task, 'malformed', 'its object is also the result of another task')
     }
     this.tasks.change(task, 'resultStored')
     if (known !== undefined) {
@@ -364,7 +368,7 @@ export class TaskFlow<Owner> {
 
   #onContent(task: TaskRecord<Owner>, chunks: readonly Uint8Array[]): void {
     const { result, owner } = task
-    assert(result !== undefined, 'content for a task that waits for none')
+    assert(result !== undefined, 'content arrived for a task without a stored result')
     const payload = joined(chunks)
     if (result.isSuccess && isNeeded(task)) {
       this.tasks.change(task, 'contentShared')
@@ -401,7 +405,7 @@ function storedResult(objectId: ObjectId, message: TaskResult): StoredResult {
   }
 }
 
-/** The other node that has failed, if it is not the task itself. */
+/** The node that failed, if it was not the task itself. */
 function failedTaskOf({ failedTaskId }: TaskResult): TaskId | undefined {
   return failedTaskId === '' ? undefined : failedTaskId
 }

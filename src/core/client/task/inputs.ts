@@ -1,42 +1,46 @@
-// What tasks need before they can run: their function and their arguments. Takes tasks in, keeps
-// what they need for as long as they need it, and lets it go. docs/protocol.md#objects
+// The inputs of tasks: their function and their arguments. Accepts tasks, holds their inputs while
+// they are needed, and releases them. docs/protocol.md#objects
 
 import { assert } from '../../../base/assert.js'
 import { argumentName } from '../../../wire/object-content.js'
 import type { ArgumentSource, ClientCoreOptions, StoredValue, TaskSubmission } from '../events.js'
-import type { ObjectTable } from '../objects.js'
+import type { ClientObjectTable } from '../objects.js'
 import {
   isNeeded,
   ResultInput,
   type TargetGraph,
   type TaskInput,
   type TaskRecord,
-  type TaskTable,
+  type ClientTaskTable,
 } from './task.js'
 
-/** Roughly what a Task message takes beside its arguments, in bytes. */
+/** The approximate size of a Task message without its arguments, in bytes. */
 export const TASK_BYTES = 160
 
 /** The inputs of the tasks of one client. */
 export class TaskInputs<Owner> {
   readonly #options: ClientCoreOptions
-  readonly #tasks: TaskTable<Owner>
-  readonly #objects: ObjectTable
-  /** Argument bytes that unfinished tasks hold beside those in objects. */
+  readonly #tasks: ClientTaskTable<Owner>
+  readonly #objects: ClientObjectTable
+  /** The size of arguments of unfinished tasks that are not in objects, in bytes. */
   #inlineBytes = 0
 
-  constructor(options: ClientCoreOptions, tasks: TaskTable<Owner>, objects: ObjectTable) {
+  constructor(
+    options: ClientCoreOptions,
+    tasks: ClientTaskTable<Owner>,
+    objects: ClientObjectTable,
+  ) {
     this.#options = options
     this.#tasks = tasks
     this.#objects = objects
   }
 
-  /** What the arguments of unfinished tasks take, in bytes. Shared ones count once. */
+  /** The size of the arguments of unfinished tasks, in bytes. Shared ones count once. */
   get heldBytes(): number {
     return this.#inlineBytes + this.#objects.usedBytes
   }
 
-  /** The first source that is not there, or no longer. */
+  /** The first source that does not exist, or no longer. */
   missing(sources: readonly ArgumentSource[]): ArgumentSource | undefined {
     for (const source of sources) {
       if (source instanceof Uint8Array || source.type === 'shared') continue
@@ -48,7 +52,7 @@ export class TaskInputs<Owner> {
   }
 
   /**
-   * The record of a new task, blocked or waiting, which holds what it needs. Nothing may be
+   * The record of a new task, blocked or waiting, which holds its inputs. No source may be
    * `missing`.
    */
   take(submission: TaskSubmission<Owner>, graph?: TargetGraph<Owner>): TaskRecord<Owner> {
@@ -81,7 +85,7 @@ export class TaskInputs<Owner> {
     return task
   }
 
-  /** The task is made of something else from now on, and holds that. Nothing may be `missing`. */
+  /** Replaces the inputs of the task. No source may be `missing`. */
   exchange(
     task: TaskRecord<Owner>,
     submission: TaskSubmission<Owner>,
@@ -101,7 +105,7 @@ export class TaskInputs<Owner> {
     }
   }
 
-  /** Whether a result that the task needs cannot be had any more. */
+  /** Whether a result that the task needs is no longer available. */
   hasLostInput({ args }: TaskRecord<Owner>): boolean {
     return args.some((argument) => {
       if (!(argument instanceof ResultInput)) return false
@@ -109,7 +113,7 @@ export class TaskInputs<Owner> {
     })
   }
 
-  /** The task is to be sent again: it holds what it needs, and counts the results it lacks. */
+  /** The task must be sent again: holds its inputs, and counts the results that it lacks. */
   acquire(task: TaskRecord<Owner>): void {
     if (!task.holdsInputs) this.#holdAgain(task)
     if (!task.args.some((argument) => argument instanceof ResultInput)) return
@@ -117,7 +121,7 @@ export class TaskInputs<Owner> {
     if (task.unready === 0) this.settle(task)
   }
 
-  /** All results that the task waited for are there: those that came in messages are copied in. */
+  /** All results that the task waited for have arrived: copies in those that came in messages. */
   settle(task: TaskRecord<Owner>): void {
     const shared = new Set(task.sharedArgs)
     const args = task.args.map((argument, index) => {
@@ -131,14 +135,14 @@ export class TaskInputs<Owner> {
     task.messageBytes = TASK_BYTES + task.inlineBytes
   }
 
-  /** Turns all arguments into objects: the scheduler understands nothing else. */
+  /** Turns all arguments into objects: the scheduler supports nothing else. */
   outsourceAll(task: TaskRecord<Owner>): void {
     this.#replaceArgs(task, this.#outsource(task.args, true))
   }
 
   /**
-   * The task has ended, or only its result is needed. What it is made of is still in its record,
-   * but may be gone from the cluster. Adds tasks to `unneeded` that nobody needs any more.
+   * The task has ended, or only its result is needed. Its inputs stay in its record, but may be
+   * deleted from the cluster. Adds tasks that are no longer needed to `unneeded`.
    */
   letGo(task: TaskRecord<Owner>, unneeded: TaskRecord<Owner>[]): void {
     if (!task.holdsInputs) return
@@ -152,7 +156,7 @@ export class TaskInputs<Owner> {
     }
   }
 
-  /** How many uses the task makes of objects. For tests. */
+  /** The number of uses of objects by the task. For tests. */
   usesOf({ holdsInputs, args }: TaskRecord<Owner>): number {
     if (!holdsInputs) return 0
     const isObject = (argument: TaskInput<Owner>): boolean =>
@@ -170,11 +174,11 @@ export class TaskInputs<Owner> {
     if (source.type === 'shared') return source.content
     if (source.type === 'object') {
       const object = this.#objects.pinned(source.id)
-      assert(object !== undefined, 'an object that nobody has pinned')
+      assert(object !== undefined, 'the object of an argument is not pinned')
       return this.#objects.use(object.value, 'argument')
     }
     const task = this.#tasks.get(source.taskId)
-    assert(task !== undefined, 'the result of a task that is not there')
+    assert(task !== undefined, 'the task of an argument does not exist')
     task.asInput ??= new ResultInput(task)
     return task.asInput
   }
@@ -234,7 +238,7 @@ export class TaskInputs<Owner> {
   }
 }
 
-/** The bytes of some arguments; -1 if one of them is something else. */
+/** The total bytes of some arguments; -1 if one of them is not bytes. */
 function plainBytesOf(sources: readonly ArgumentSource[]): number {
   let bytes = 0
   for (const source of sources) {
@@ -244,7 +248,7 @@ function plainBytesOf(sources: readonly ArgumentSource[]): number {
   return bytes
 }
 
-/** Which arguments tasks share, of those that are bytes; undefined = none. */
+/** The positions of arguments that are bytes shared by tasks; undefined = none. */
 function sharedPositions(sources: readonly ArgumentSource[]): ReadonlySet<number> | undefined {
   const found = new Set<number>()
   for (const [position, source] of sources.entries()) {

@@ -12,36 +12,36 @@ export type TaskState = 'blocked' | 'waiting' | 'sent' | 'stored' | 'fetching'
 
 /** Why a task changes its state. */
 export type TaskCause =
-  /** All results that it needs are there. */
+  /** All results that it needs have arrived. */
   | 'inputsReady'
-  /** A result that it needs has to be made, or made again. */
+  /** A result that it needs must be made, or made again. */
   | 'inputMissing'
-  /** The Task message was handed to the transport. */
+  /** The Task message was passed to the transport. */
   | 'taskSent'
-  /** A TaskResult came that has the result in it. */
+  /** A TaskResult that contains the result arrived. */
   | 'resultArrived'
-  /** A TaskResult came that names the object which holds the result. */
+  /** A TaskResult that names the object with the result arrived. */
   | 'resultStored'
-  /** A TaskResult came that refuses the task or takes it back. */
+  /** A TaskResult that refuses the task or takes it back arrived. */
   | 'refused'
-  /** Somebody asks for the result. */
+  /** The result was requested. */
   | 'wanted'
-  /** The object with the result came. */
+  /** The object with the result arrived. */
   | 'contentArrived'
-  /** It came, and other tasks need it where it is. */
+  /** It arrived, and other tasks need it in the cluster. */
   | 'contentShared'
   /** The scheduler does not have the object with the result. */
   | 'contentMissing'
-  /** Nor had it when it was asked after a lost connection: the task has to run again. */
+  /** The same, on the first request after a lost connection: the task must run again. */
   | 'contentLost'
-  /** The scheduler may not have the task, or its result, any more: it is sent again. */
+  /** The scheduler may no longer have the task, or its result: it is sent again. */
   | 'forgotten'
   /** The user cancelled, the client ended or gave up the scheduler, or it is not needed. */
   | 'givenUp'
 
-/** What comes after each state. */
+/** The state that follows each state and cause. */
 export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
-  // Results for a blocked or waiting task come from its first time: they are as good as any.
+  // Results for a blocked or waiting task come from an earlier run: they are as good as any.
   blocked: {
     inputsReady: 'waiting',
     inputMissing: 'blocked',
@@ -87,7 +87,7 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     forgotten: 'waiting',
     givenUp: 'ended',
   },
-  // Further results are those of a second run: the first one counts.
+  // Further results come from a second run: the first one counts.
   stored: {
     inputsReady: 'impossible',
     inputMissing: 'impossible',

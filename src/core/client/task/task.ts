@@ -1,5 +1,5 @@
-// The tasks of a client that have not ended, or whose results are kept in the cluster. Where lines
-// for DEBUG are written, each change is one.
+// The tasks of a client that have not ended, or whose results are kept in the cluster. With DEBUG
+// lines, each change is logged.
 
 import { assert } from '../../../base/assert.js'
 import type { FifoNode } from '../../../base/fifo.js'
@@ -16,26 +16,28 @@ import type { TaskOptions, ClientTurn } from '../events.js'
 import type { ClientObject } from '../objects.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './state.js'
 
-// What a client knows of one task that is not over and done with.
+// The record of one unfinished task.
 
-/** What a TaskResult said about a result that is an object. */
+/** The parts of a TaskResult whose result is an object. */
 export interface StoredResult {
   readonly objectId: ObjectId
   readonly isSuccess: boolean
   readonly metadata: Uint8Array
   readonly worker: Identity
-  /** The node of a graph that has failed, if it was another one. */
+  /** The node of a graph that failed, if it was another one. */
   readonly failedTaskId: TaskId | undefined
-  /** A connection was lost since: if the scheduler does not have it, the task runs again. */
+  /**
+   * A connection was lost since: if the scheduler does not have the object, the task runs again.
+   */
   isUnacknowledged: boolean
 }
 
-/** The result of one task as an argument of others: one for all of them. */
+/** The result of one task as an argument of others, which share it. */
 export class ResultInput<Owner> {
   readonly task: TaskRecord<Owner>
-  /** Tasks with it as an argument whose own result is not there. */
+  /** Tasks that have it as an argument and whose own result has not arrived. */
   readonly users: Set<TaskRecord<Owner>> = new Set()
-  /** The result, if it came inside of a message. Then its task has ended. */
+  /** The result, if it arrived in a message. Then its task has ended. */
   content: Uint8Array | undefined
 
   constructor(task: TaskRecord<Owner>) {
@@ -48,57 +50,57 @@ export class ResultInput<Owner> {
   }
 }
 
-/** An argument: bytes that travel inside of the Task, or the object that has them. */
+/** An argument: bytes that are part of the Task, or the object with the value. */
 export type TaskInput<Owner> = Uint8Array | ClientObject | ResultInput<Owner>
 
-/** Stands for the graph of a target. */
+/** The graph of a target. */
 export interface TargetGraph<Owner> {
   /** The target can be sent (again): its state is `waiting`. */
   enqueue(target: TaskRecord<Owner>): void
-  /** The scheduler has the target, and need not compute it any more. */
+  /** The scheduler has the target, but need no longer compute it. */
   recall(target: TaskRecord<Owner>): void
-  /** The targets that need this one, directly or not, and have not ended; each once. */
+  /** The unfinished targets that need this one, directly or not; each once. */
   dependentsOf(target: TaskRecord<Owner>): readonly TaskRecord<Owner>[]
-  /** A target has to wait for other tasks after all. */
+  /** A target must wait for other tasks after all. */
   onBlocked(): void
   /** The target has left the table. */
   onTargetEnded(target: TaskRecord<Owner>): void
 }
 
 /**
- * A task that has not ended, or whose result is still needed. It does not keep the submission: that
- * has large arguments, too, which are in objects here, where equal ones share their memory.
+ * A task that has not ended, or whose result is still needed. It does not keep the submission,
+ * whose large arguments are objects here, so that equal ones share memory.
  */
 export interface TaskRecord<Owner> {
   readonly taskId: TaskId
-  /** To whom its end is reported. Undefined: only other tasks need its result. */
+  /** The owner to which its end is reported. Undefined: only other tasks need its result. */
   owner: Owner | undefined
   readonly options: TaskOptions
   function: ClientObject
   /** Attachments of the function come last. */
   args: readonly TaskInput<Owner>[]
-  /** Which arguments are results of other tasks that have come here; undefined = none. */
+  /** The arguments that are results of other tasks and have arrived here; undefined = none. */
   sharedArgs: ReadonlySet<number> | undefined
-  /** What the arguments take that are bytes. */
+  /** The size of the arguments that are bytes. */
   inlineBytes: number
-  /** Roughly what sending all of it takes, in bytes. */
+  /** The approximate size of its message and arguments, in bytes. */
   messageBytes: number
   state: TaskState
-  /** A worker has begun it, as far as was heard since it was sent. */
+  /** A worker is known to have started it since it was sent. */
   hasBegun: boolean
-  /** How many results it waits for. Invariant: above 0 exactly when the state is blocked. */
+  /** The number of results it waits for. Invariant: above 0 exactly when the state is blocked. */
   unready: number
-  /** The first scheduler that it was sent to, as a task of its own; undefined = none was. */
+  /** The first scheduler to which it was sent as a separate task; undefined = none. */
   firstSentTo: SchedulerId | undefined
   /** Invariant: set exactly when the state is waiting and it is not a target of a graph. */
   place: FifoNode<TaskRecord<Owner>> | undefined
-  /** Whether its inputs are kept for it. Not while its result is kept. */
+  /** Whether its inputs are held. False while its result is kept. */
   holdsInputs: boolean
   /** Invariant: set exactly when the state is stored or fetching. */
   result: StoredResult | undefined
-  /** Its result as an argument of others; undefined while it never was one. */
+  /** Its result as an argument of others; undefined if it never was one. */
   asInput: ResultInput<Owner> | undefined
-  /** A target of a graph is sent by its graph. */
+  /** Set for a target of a graph, which is sent by the graph. */
   graph: TargetGraph<Owner> | undefined
 }
 
@@ -113,38 +115,38 @@ const STEPS: Readonly<Record<TaskCause, string>> = {
   taskSent: 'task sent to the scheduler',
   resultArrived: 'result of a task arrived',
   resultStored: 'result of a task is kept in the cluster',
-  refused: 'task refused, or taken back, by the scheduler',
-  wanted: 'result of a task asked for',
+  refused: 'task refused or taken back by the scheduler',
+  wanted: 'result of a task requested',
   contentArrived: 'result of a task arrived',
   contentShared: 'result of a task arrived, and stays in the cluster',
   contentMissing: 'result of a task is no longer in the cluster',
-  contentLost: 'result of a task lost: it runs again',
+  contentLost: 'result of a task lost; it runs again',
   forgotten: 'task will be sent again',
   givenUp: 'task given up',
 }
 
 /** The tasks of one client, in order of submission. */
-export class TaskTable<Owner> {
+export class ClientTaskTable<Owner> {
   readonly #tasks = new Map<TaskId, TaskRecord<Owner>>()
-  /** Tasks by the objects that hold their results. Invariant: state is stored or fetching. */
+  /** Tasks by the objects that contain their results. Invariant: state is stored or fetching. */
   readonly #stored = new Map<ObjectId, TaskRecord<Owner>>()
-  /** How many are stored, and not being fetched. */
+  /** The number of stored tasks that are not being fetched. */
   #restingCount = 0
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
   readonly #turn: ClientTurn<Owner>
-  readonly #tellsTasks: boolean
+  readonly #logsTasks: boolean
 
-  constructor(turn: ClientTurn<Owner>, tellsTasks: boolean) {
+  constructor(turn: ClientTurn<Owner>, logsTasks: boolean) {
     this.#turn = turn
-    this.#tellsTasks = tellsTasks
+    this.#logsTasks = logsTasks
   }
 
-  /** Tasks that somebody waits for. */
+  /** The number of tasks whose result is awaited. */
   get openCount(): number {
     return this.#tasks.size - this.#restingCount
   }
 
-  /** Whether there are results that the scheduler has to keep. */
+  /** Whether the scheduler must keep any results. */
   get hasStored(): boolean {
     return this.#stored.size > 0
   }
@@ -160,9 +162,9 @@ export class TaskTable<Owner> {
 
   add(task: TaskRecord<Owner>): void {
     const { taskId } = task
-    assert(!this.#tasks.has(taskId), 'a task id was used twice')
+    assert(!this.#tasks.has(taskId), 'a task id is used twice')
     this.#tasks.set(taskId, task)
-    if (this.#tellsTasks) this.#tell(task, 'task submitted')
+    if (this.#logsTasks) this.#log(task, 'task submitted')
   }
 
   /** Oldest first. Tasks may end while iterating. */
@@ -181,10 +183,10 @@ export class TaskTable<Owner> {
     return task?.state === 'fetching' ? task : undefined
   }
 
-  /** Gives a task its next state. The caller keeps what belongs to the state. */
+  /** Changes the state of a task. The caller updates the fields that belong to the state. */
   change(task: TaskRecord<Owner>, cause: TaskCause): TaskState | 'ended' {
     const next = this.#lifecycle.next(task.taskId, task.state, cause)
-    if (this.#tellsTasks && next !== task.state) this.#tell(task, STEPS[cause])
+    if (this.#logsTasks && next !== task.state) this.#log(task, STEPS[cause])
     if (task.state === 'stored') this.#restingCount -= 1
     if (next === 'stored') this.#restingCount += 1
     if (cause === 'taskSent') task.hasBegun = false
@@ -199,7 +201,7 @@ export class TaskTable<Owner> {
     this.#stored.set(result.objectId, task)
   }
 
-  /** The object is of no use any more. Returns which it was, if there was one. */
+  /** The object is no longer needed. Returns its id, if there was one. */
   stopKeeping(task: TaskRecord<Owner>): ObjectId | undefined {
     const { result } = task
     if (result === undefined) return undefined
@@ -208,12 +210,12 @@ export class TaskTable<Owner> {
     return result.objectId
   }
 
-  #tell({ taskId, options, function: fn }: TaskRecord<Owner>, text: string): void {
+  #log({ taskId, options, function: fn }: TaskRecord<Owner>, text: string): void {
     const name = options.name === '' ? spokenName(fn.value.name) : options.name
     this.#turn.log('debug', text, taskLogFields(taskId, name))
   }
 
-  /** Throws if the table disagrees with itself. */
+  /** Throws if the table is inconsistent. */
   checkInvariants(): void {
     let stored = 0
     let resting = 0
@@ -221,18 +223,19 @@ export class TaskTable<Owner> {
       const { state, result } = task
       const isStored = state === 'stored' || state === 'fetching'
       const isPlaced = state === 'waiting' && task.graph === undefined
-      assert(task.taskId === id, 'a task under a foreign id')
-      assert(isPlaced === (task.place !== undefined), 'a task out of place')
-      assert((state === 'blocked') === task.unready > 0, 'a task that is blocked by nothing')
-      if (state === 'blocked') assert(task.unready === unreadyInputs(task), 'what a task waits for')
-      assert(isStored === (result !== undefined), 'a result that is kept without reason')
+      assert(task.taskId === id, 'a task has the wrong key')
+      assert(isPlaced === (task.place !== undefined), 'a task is queued in the wrong state')
+      assert((state === 'blocked') === task.unready > 0, 'a blocked task waits for nothing')
+      if (state === 'blocked')
+        assert(task.unready === unreadyInputs(task), 'the number of missing results is wrong')
+      assert(isStored === (result !== undefined), 'a result is kept in the wrong state')
       if (state === 'stored') resting += 1
       if (result === undefined) continue
       stored += 1
-      assert(this.#stored.get(result.objectId) === task, 'a result without its task')
+      assert(this.#stored.get(result.objectId) === task, 'a stored result belongs to another task')
     }
-    assert(stored === this.#stored.size, 'results of tasks that are not there')
-    assert(resting === this.#restingCount, 'results that nobody has asked for')
+    assert(stored === this.#stored.size, 'results of unknown tasks are kept')
+    assert(resting === this.#restingCount, 'the number of stored results is wrong')
   }
 }
 

@@ -1,56 +1,59 @@
-// Who is to blame when a processor ended: exactly the task that took it down fails, the others that
-// it had run again.
+// Which task caused a processor to exit: that task fails, and the other tasks of the processor run
+// again.
 
 import { type ProcessorDeath, ProcessorDiedError } from '../../../base/errors.js'
 import type { LastRun } from '../events.js'
 import type { Answers } from '../task/ends.js'
-import { describeTask, type TaskTable, type WorkerTask } from '../task/task.js'
+import { describeTask, type WorkerTaskTable, type WorkerTask } from '../task/task.js'
 
 /**
- * So often a task is given back without suspicion by processors that ended while they ran nothing.
+ * A task becomes a suspect after this many processors exited with it while they were running
+ * nothing.
  */
 const MAX_UNATTRIBUTED_DEATHS = 3
 
-/** How often a task that may have ended its processor, but not certainly, is tried again. */
+/**
+ * How often a task that may have caused the exit of its processor, without certainty, is retried.
+ */
 const MAX_UNCERTAIN_DEATHS = 6
 
 /** How often the children of a task may end the processor in which it waits for them. */
 const MAX_DEATHS_BY_CHILDREN = 3
 
 /**
- * So often a task may lose its processor while it waits, to whatever it is. It may be to what it
- * has submitted, which shows neither if that was submitted by a task on another worker, nor if it
- * ends with the processor: then it would go on like that for ever.
+ * How often a task may lose its processor for any reason while it waits. The reason may be its
+ * children, but that is not visible if a task on another worker submitted them, or if they end with
+ * the processor: without a limit, the task would be retried forever.
  */
 const MAX_LOSSES = 6
 
-/** How much of one line of stderr is reported. */
+/** The longest part of a line of stderr that is reported, in characters. */
 const MAX_LINE_LENGTH = 400
 
-/** The last line of what Node writes about an error that nobody has caught, */
+/** The last line of Node's report of an uncaught error, */
 const NODE_VERSION = /^Node\.js v\d/
-/** and the line that says which: `TypeError: no`, `[Error: no]`, `Uncaught 'no'`. */
+/** and the line with the error itself: `TypeError: no`, `[Error: no]`, `Uncaught 'no'`. */
 const HEADLINE = /^(?:\[?[\w$]*(?:Error|Exception|Rejection)\b|Uncaught\b)/
 
-/** What V8 writes when a process is aborted begins so. */
+/** The first line that V8 writes when a process aborts. */
 const NATIVE_STACK = '----- Native stack trace -----'
 
-/** What becomes of the tasks that a processor left unanswered. */
+/** The attribution of a processor's exit to the tasks that it left unanswered. */
 interface Attribution {
-  /** The task that ended it, if that is certain. */
+  /** The task that caused the exit, if that is certain. */
   readonly cause: WorkerTask | undefined
-  /** Those of which each may have been it. They run again, one by one, and then it shows. */
+  /** The possible causes. They run again one at a time, which then shows the cause. */
   readonly candidates: ReadonlySet<WorkerTask>
 }
 
 const NO_TASKS: ReadonlySet<WorkerTask> = new Set()
 
-/** For a processor that was ended on purpose. */
+/** For a processor that was stopped on purpose. */
 export const NO_CAUSE: Attribution = { cause: undefined, candidates: NO_TASKS }
 
 /**
- * Finds the task that ended a processor, from what the processor reported last. Without a report, a
- * single task is certainly the cause; of several, each one that did not wait for others may be.
+ * Finds the task that ended a processor, using the processor's last report. Without a report, a
+ * single task is certainly the cause; of several, each one that was not waiting for others may be.
  */
 export function attributeDeath(unanswered: readonly WorkerTask[], lastRun: LastRun): Attribution {
   if (lastRun === 'retired') return NO_CAUSE
@@ -61,50 +64,54 @@ export function attributeDeath(unanswered: readonly WorkerTask[], lastRun: LastR
   return taskIds.length === 1 ? certainly(noted[0]) : possibly(noted)
 }
 
-/** Whether a task is given up because it may have ended several processors. */
+/** Whether a task fails because it may have ended several processors. */
 function retriesExhausted({ deaths }: WorkerTask): boolean {
   return deaths >= MAX_UNCERTAIN_DEATHS
 }
 
-/** Whether a task is given up because of those that it has submitted. */
+/** Whether a task fails because its children ended several processors. */
 function hasDeadlyChildren({ deaths }: WorkerTask): boolean {
   return deaths >= MAX_DEATHS_BY_CHILDREN
 }
 
-/** Whether a task that lost its processor while it waited may run again. */
+/** Whether a task that lost its processor while waiting may run again. */
 function isRetriable({ lossCount }: WorkerTask): boolean {
   return lossCount < MAX_LOSSES
 }
 
-/** One line: how the processor of a task ended, and what it wrote last. */
+/** One line: how the processor of a task ended, and the last line that it wrote. */
 function describeDeath(task: WorkerTask, death: ProcessorDeath): string {
   return describe(task, death, '')
 }
 
-/** One line: that it did so because of another task. */
+/** One line: the processor ended because of a child of the task. */
 function describeDeathByChild(task: WorkerTask, child: WorkerTask, death: ProcessorDeath): string {
   const times = `, for the ${MAX_DEATHS_BY_CHILDREN}rd time`
-  return describe(task, death, `${times} because of what it has submitted: ${describeTask(child)}`)
+  return describe(
+    task,
+    death,
+    `${times} because of a task that it submitted: ${describeTask(child)}`,
+  )
 }
 
-/** One line: that it did so while the task waited, once too often. */
+/** One line: the processor ended while the task was waiting, and the limit was reached. */
 function describeLoss(task: WorkerTask, death: ProcessorDeath): string {
-  return describe(task, death, `, for the ${MAX_LOSSES}th time while it waited for others`)
+  return describe(task, death, `, for the ${MAX_LOSSES}th time while it waited for other tasks`)
 }
 
 function describe(task: WorkerTask, death: ProcessorDeath, more: string): string {
   const line = hasRunOutOfMemory(death) ? '' : lastLineOf(death.stderr)
-  const said = line === '' ? '' : `: ${line}`
-  return `${describeTask(task)}: the process that ran it ${causeOf(death)}${more}${said}`
+  const stderr = line === '' ? '' : `: ${line}`
+  return `${describeTask(task)}: the process that ran it ${causeOf(death)}${more}${stderr}`
 }
 
 /**
- * What a process wrote last, without what Node adds to the report of an error: its stack, its
- * properties, the version of Node. Empty: nothing.
+ * The last line that a process wrote, without what Node adds to its report of an error: stack,
+ * properties, version. Empty: none.
  */
 export function lastLineOf(stderr: string): string {
-  const [said = ''] = stderr.split(NATIVE_STACK, 1)
-  const lines = said.split(/\r?\n/).filter((line) => line.trim() !== '')
+  const [report = ''] = stderr.split(NATIVE_STACK, 1)
+  const lines = report.split(/\r?\n/).filter((line) => line.trim() !== '')
   const isReport = NODE_VERSION.test(lines.at(-1) ?? '')
   const headline = isReport ? lines.findLast((line) => HEADLINE.test(line)) : undefined
   const line = headline ?? lines.findLast((text) => !NODE_VERSION.test(text)) ?? ''
@@ -118,7 +125,7 @@ function hasRunOutOfMemory({ stderr }: ProcessorDeath): boolean {
 /** How a processor ended, as the rest of a sentence. */
 export function causeOf(death: ProcessorDeath): string {
   if (hasRunOutOfMemory(death)) return 'ran out of memory'
-  if (death.signal !== undefined) return `was ended by ${death.signal}`
+  if (death.signal !== undefined) return `was killed by ${death.signal}`
   if (death.exitCode !== undefined) return `exited with code ${death.exitCode}`
   return 'could not be started'
 }
@@ -130,7 +137,10 @@ export function kindOf(death: ProcessorDeath): string {
   return death.exitCode === undefined ? 'not started' : 'exit'
 }
 
-/** It ran none of them. But what it cannot even start must not come back for ever. */
+/**
+ * The processor was running none of these tasks. But a task that cannot even be started must not be
+ * retried forever.
+ */
 function attributeIdleDeath(unanswered: readonly WorkerTask[]): Attribution {
   const only = onlyOf(unanswered)
   if (only?.isCandidate === true) return certainly(only)
@@ -138,8 +148,9 @@ function attributeIdleDeath(unanswered: readonly WorkerTask[]): Attribution {
 }
 
 /**
- * It said nothing. One that runs beside waiting ones is most likely it, but one of these may have
- * gone on unnoticed just before: it has to do it twice.
+ * There is no report. A task that runs next to waiting ones is the most likely cause, but one of
+ * those may have continued unnoticed just before: the task becomes the certain cause only the
+ * second time.
  */
 function attributeCrash(unanswered: readonly WorkerTask[]): Attribution {
   const only = onlyOf(unanswered)
@@ -168,31 +179,32 @@ function onlyOf(tasks: readonly WorkerTask[]): WorkerTask | undefined {
   return tasks.length === 1 ? tasks[0] : undefined
 }
 
-// What becomes of the tasks that a processor had when it ended: the one that has ended it fails,
-// the others run again in the next.
+// The tasks of a processor that ended: the cause fails, and the others run again in the next
+// processor.
 
 /** How a processor ended, and which task is the cause. */
 interface Aftermath extends Attribution {
   readonly death: ProcessorDeath
-  /** It was ended by us, so it does not count against any task. */
+  /** This package stopped it, so it does not count against any task. */
   readonly isOnPurpose: boolean
 }
 
-/** Sorts out the tasks of processors that have ended. */
+/** Requeues or fails the tasks of processors that have ended. */
 export class RequeuedTasks {
-  readonly #tasks: TaskTable
+  readonly #tasks: WorkerTaskTable
   readonly #answers: Answers
 
-  constructor(tasks: TaskTable, answers: Answers) {
+  constructor(tasks: WorkerTaskTable, answers: Answers) {
     this.#tasks = tasks
     this.#answers = answers
   }
 
-  /** Ends or gives back all that a processor had left unanswered. */
+  /** Fails or requeues every task that the processor left unanswered. */
   sort(unanswered: readonly WorkerTask[], aftermath: Aftermath): void {
     const { cause, isOnPurpose } = aftermath
     this.#answers.outputs.onProcessorExited(unanswered)
-    // Who had to be ended by force is as deadly to what waits for it as who ends its process.
+    // For a task that waits for it, a child that had to be killed counts like one that ends its
+    // process.
     const ended = isOnPurpose ? unanswered.filter(({ state }) => state === 'canceling') : []
     for (const task of unanswered) {
       if (task.isWaiting) task.lossCount += 1
@@ -207,7 +219,7 @@ export class RequeuedTasks {
     }
   }
 
-  /** The task is run again by the next processor, if anybody still waits for it. */
+  /** The task runs again in the next processor, if it is still awaited. */
   #giveBack(task: WorkerTask, aftermath: Aftermath): void {
     const isCandidate = aftermath.candidates.has(task)
     if (isCandidate && retriesExhausted(task)) {
@@ -220,16 +232,16 @@ export class RequeuedTasks {
     }
     if (this.#tasks.change(task, 'requeued') !== 'fetching') return
     if (isCandidate) this.#tasks.markCandidate(task)
-    // Where it runs again it has not waited yet: it counts again for what it is.
+    // It has not waited yet when it runs again: it counts as load again.
     if (task.isWaiting) this.#answers.resumes(task)
     this.#answers.requeues(task)
   }
 
   /**
-   * What submits the same deadly task again whenever it is run again would do so for ever: it ends
-   * after some times. One that was not in the processor (`lost`) has lost nothing: the cause is a
-   * child of an earlier run of it. One that has several such children has lost it once: who has
-   * been counted is no longer among the lost.
+   * A task that submits the same deadly task on each run would be retried forever: it fails after a
+   * few times. A task that was not in the processor (not in `lost`) has lost nothing: the cause is
+   * a child of an earlier run of it. A task with several such children has lost its processor once:
+   * a counted task is removed from `lost`.
    */
   #blameAncestors(cause: WorkerTask, lost: Set<WorkerTask>, aftermath: Aftermath): void {
     const seen = new Set<WorkerTask>()

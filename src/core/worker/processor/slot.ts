@@ -1,30 +1,30 @@
-// The one processor of a worker: starting it, ending it by force, starting the next one. Apart from
-// its tasks, which are the matter of core/worker/task/flow.ts.
+// The one processor of a worker: starting, killing and replacing it. Its tasks are handled
+// separately, in core/worker/task/flow.ts.
 
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { Recurrence } from '../../../base/recurrence.js'
 import type { ProcessorNumber, WorkerTurn } from '../events.js'
 
-/** The first pause before a processor is started again that ended before it had done anything. */
+/** The first pause before a restart after a processor exited without having been given a task. */
 const MIN_PAUSE_MS = 100
 
 /** The pause doubles each time, up to this. */
 const MAX_PAUSE_MS = 10_000
 
-/** A processor that has not reported in by then is replaced, in milliseconds. */
+/** A processor that has not reported ready within this time is replaced, in milliseconds. */
 const START_TIMEOUT_MS = 60_000
 
-/** How often it is logged that no processor can be started, in milliseconds. */
-const TELL_INTERVAL_MS = 60_000
+/** How often a failure to start processors is logged, in milliseconds. */
+const LOG_INTERVAL_MS = 60_000
 
-/** More deaths of processors than this within this time, in milliseconds, are an error. */
+/** More processors than this exiting within this time, in milliseconds, is logged as an error. */
 const MAX_DEATHS = 5
 const DEATHS_WITHIN_MS = 10_000
 
-/** `none`: the next one is to be started. `dying`: it was killed, but its exit was not seen yet. */
+/** `none`: the next one has to be started. `dying`: it was killed and has not exited yet. */
 type SlotState = 'none' | 'starting' | 'ready' | 'dying'
 
-/** Which processor lives, and when the next one starts. */
+/** The current processor, and when the next one starts. */
 export class ProcessorSlot {
   readonly #turn: WorkerTurn
   #state: SlotState = 'none'
@@ -32,11 +32,11 @@ export class ProcessorSlot {
   #pid = 0
   #wasUseful = false
   #failures = 0
-  /** `none`: the next one must not start before this. `starting`: when it must be ready. */
+  /** `none`: the earliest start of the next one. `starting`: the latest time to become ready. */
   readonly #alarm: Alarm
-  /** When processors ended that were not killed by us, those of the last seconds. */
+  /** When processors exited that were not killed by this worker, within the last seconds. */
   #deathsAt: InstantMs[] = []
-  readonly #useless = new Recurrence(TELL_INTERVAL_MS)
+  readonly #useless = new Recurrence(LOG_INTERVAL_MS)
 
   constructor(turn: WorkerTurn) {
     this.#turn = turn
@@ -47,7 +47,7 @@ export class ProcessorSlot {
     return this.#state
   }
 
-  /** Process id of the processor from when it is ready; 0 = there is none. */
+  /** Process id of the processor once it is ready; 0 = none. */
   get pid(): number {
     return this.#pid
   }
@@ -57,12 +57,12 @@ export class ProcessorSlot {
     return this.#state === 'none' && !this.#alarm.isSet
   }
 
-  /** Whether it takes messages: it exists and will go on to. */
+  /** Whether it accepts messages: it exists and is not being killed. */
   get isListening(): boolean {
     return this.#state === 'starting' || this.#state === 'ready'
   }
 
-  /** Whether an event is about the processor that lives. */
+  /** Whether an event is about the current processor. */
   isCurrent(processor: ProcessorNumber): boolean {
     return this.#state !== 'none' && processor === this.#number
   }
@@ -76,20 +76,23 @@ export class ProcessorSlot {
     this.#turn.act({ type: 'startProcessor', processor: this.#number })
   }
 
-  /** It has reported in. One that is being killed stays that. */
+  /** It has reported ready. A processor that is being killed stays `dying`. */
   onReady(pid: number): void {
     this.#pid = pid
     this.#alarm.clear()
     if (this.#state === 'starting') this.#state = 'ready'
   }
 
-  /** It was given a task: if it ends, that is the task's doing and the next starts at once. */
+  /**
+   * It was given a task: if it exits, the task is the cause, and the next processor starts
+   * immediately.
+   */
   onUsed(): void {
     this.#wasUseful = true
     this.#failures = 0
   }
 
-  /** Ends it by force. */
+  /** Kills it. */
   kill(): void {
     if (!this.isListening) return
     this.#state = 'dying'
@@ -99,8 +102,8 @@ export class ProcessorSlot {
   }
 
   /**
-   * It is gone, or could not be started: the next one starts at once, or after a pause if this one
-   * was good for nothing. `reason` says why, if that is known.
+   * It has exited or could not be started. The next one starts immediately, or after a pause if
+   * this one was never given a task. `reason`: why it could not be started, if known.
    */
   onExited(reason?: string): void {
     const { now } = this.#turn
@@ -113,41 +116,45 @@ export class ProcessorSlot {
     this.#failures += 1
     this.#alarm.set(now + pauseMs)
     const count = this.#useless.note(now)
-    const what = reason ?? 'the processor ended before it had done anything'
+    const problem = reason ?? 'the processor ended before it was given a task'
     const fields = { pauseMs, ...(count > 1 ? { count } : {}) }
-    if (count > 0) this.#turn.log('warn', `${what}; trying again`, fields)
+    if (count > 0) this.#turn.log('warn', `${problem}; trying again`, fields)
   }
 
-  /** Ends one that hangs while it starts. */
+  /** Kills a processor that hangs while starting. */
   #giveUpStart(): void {
     if (this.#state !== 'starting') return
-    this.#turn.log('warn', 'the processor has not reported in', { afterMs: START_TIMEOUT_MS })
+    this.#turn.log('warn', 'the processor did not become ready in time; replacing it', {
+      afterMs: START_TIMEOUT_MS,
+    })
     this.kill()
   }
 
-  /** Whose tasks end one processor after the other should see that at a glance. */
+  /** Makes it easy to see in the log that tasks repeatedly end their processors. */
   #countDeath(now: InstantMs): void {
     const since = now - DEATHS_WITHIN_MS
     this.#deathsAt = [...this.#deathsAt.filter((at) => at > since), now]
     const deaths = this.#deathsAt.length
     if (deaths <= MAX_DEATHS) return
     this.#deathsAt = []
-    const text = 'tasks end one processor after the other; each is replaced'
+    const text = 'tasks repeatedly end their processors; each is replaced'
     this.#turn.log('error', text, { deaths, withinMs: DEATHS_WITHIN_MS })
   }
 }
 
-// When a processor collects garbage on request. Node collects while a program makes garbage; one
-// that has stopped working keeps what its last tasks have left. So a processor that rests is asked
-// to, each time only after it has worked again.
+// When a processor collects garbage on request. Node collects only while a program allocates; a
+// processor that has become idle keeps the garbage of its last tasks. It is requested to collect
+// once each time it has worked.
 
 /**
- * A processor rests once nothing was asked of it for so long, in milliseconds. A collection takes
- * some 50 ms: it must not be in the way of the next task where one follows the other.
+ * A processor is idle when it has had no work for this time, in milliseconds. A collection takes
+ * about 50 ms and must not delay a task that follows directly.
  */
 const REST_MS = 500
 
-/** What holds much memory for good is not looked at more often than this, in milliseconds. */
+/**
+ * A processor that keeps using much memory is not trimmed more often than this, in milliseconds.
+ */
 const TRIM_INTERVAL_MS = 5_000
 
 /** When an idle processor collects garbage; 0 = never. */
@@ -160,18 +167,18 @@ export interface IdleCollectionOptions {
 interface IdleJob {
   readonly intervalMs: number
   lastAt: InstantMs
-  /** Whether tasks have run since. */
+  /** Whether tasks have run since the last time. */
   isWanted: boolean
 }
 
-/** Follows one worker's processor, one after the other. */
+/** Handles the processors of one worker, one after another. */
 export class IdleCollection {
   readonly #turn: WorkerTurn
   readonly #thresholdBytes: number
   readonly #collection: IdleJob
   readonly #trim: IdleJob
   readonly #alarm: Alarm
-  /** Since when the processor has nothing to do; undefined while it has. */
+  /** Since when the processor has had nothing to do; undefined while it works. */
   #restsSince: InstantMs | undefined
 
   constructor(turn: WorkerTurn, options: IdleCollectionOptions) {
@@ -186,15 +193,15 @@ export class IdleCollection {
     this.#alarm = turn.alarm(() => this.#collect())
   }
 
-  /** Another processor was started: it has nothing to collect, and its interval begins. */
+  /** A new processor has started: it has nothing to collect, and its interval begins. */
   onProcessorStarted(): void {
     this.#collection.lastAt = this.#turn.now
     for (const job of [this.#collection, this.#trim]) job.isWanted = false
   }
 
   /**
-   * To be called after each event. `isResting`: the processor is there, and nothing runs in it,
-   * waits in it or waits for it.
+   * Must be called after each event. `isResting`: the processor is ready, and no task runs, waits
+   * in it or waits for it.
    */
   update(isResting: boolean): void {
     if (!isResting) {
@@ -208,14 +215,14 @@ export class IdleCollection {
     this.#alarm.setBy(this.#dueAt)
   }
 
-  /** When the processor must collect; Infinity while it works, or has not worked since. */
+  /** When the processor must collect; Infinity while it works, or if it has not worked since. */
   get #dueAt(): InstantMs {
     if (this.#restsSince === undefined) return Infinity
     const jobsAt = Math.min(dueAtOf(this.#collection), dueAtOf(this.#trim))
     return Math.max(jobsAt, this.#restsSince + REST_MS)
   }
 
-  /** The alarm stays set while the processor works: it may ring too early. */
+  /** The alarm stays set while the processor works, so it may ring too early. */
   #collect(): void {
     const { now } = this.#turn
     if (now >= this.#dueAt) this.#request(now)
@@ -225,7 +232,7 @@ export class IdleCollection {
   #request(now: InstantMs): void {
     const isCollection = now >= dueAtOf(this.#collection)
     const aboveBytes = isCollection ? 0 : this.#thresholdBytes
-    // A collection does all that a trim does.
+    // A collection includes everything that a trim does.
     if (isCollection) finish(this.#collection, now)
     finish(this.#trim, now)
     this.#turn.act({ type: 'collectGarbage', aboveBytes })

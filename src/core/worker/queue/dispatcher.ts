@@ -1,4 +1,5 @@
-// The queue of a worker and the tasks that its processor has: who goes next, and who is answered.
+// The queue of a worker and the tasks in its processor: which task is dispatched next, and which
+// have been answered.
 
 import { assert } from '../../../base/assert.js'
 import type { TaskId } from '../../../base/ids.js'
@@ -7,47 +8,47 @@ import type { InstantMs } from '../../../base/machine.js'
 import { type ObjectEntry, runsBefore, type WorkerTask } from '../task/task.js'
 import type { HostUnits } from './units.js'
 
-// How many tasks a processor may have at once. One while nothing is known or tasks are long, so
-// that none is stuck behind another; some milliseconds of work while they are tiny, so that the
-// processor never waits for its agent.
+// How many tasks a processor may have at a time. One while no durations are known or tasks are
+// long, so that no task is stuck behind another; a few milliseconds of work while tasks are tiny,
+// so that the processor never waits for its agent.
 
-/** Most work that is handed over ahead of time, in milliseconds. */
+/** Most work that is dispatched ahead of time, in milliseconds. */
 const MAX_WORK_MS = 5
 
-/** Most tasks that a processor has at once. */
+/** Most tasks in a processor at a time. */
 const MAX_TASKS = 512
 
-/** What a new measurement weighs against the earlier ones when a function turns out quicker. */
+/** The weight of a new measurement against earlier ones when a function turns out to be quicker. */
 const WEIGHT = 0.25
 
-/** The tasks that the processor has not answered and that do not wait, counted and weighed. */
+/** The unanswered tasks of the processor that are not waiting: their number and total work. */
 class DispatchWindow {
   #limit = 1
   #count = 0
-  /** Of those that were measured. */
+  /** Of the measured tasks. */
   #workMs = 0
   #unmeasuredCount = 0
-  /** No task in the window has a higher one. */
+  /** The highest priority of any task in the window. */
   #topPriority = -Infinity
 
-  /** How many tasks there are. */
+  /** The number of tasks. */
   get count(): number {
     return this.#count
   }
 
-  /** Whether this task may be handed over now. A function that was never measured runs alone. */
+  /** Whether this task may be dispatched now. A function that was never measured runs alone. */
   hasRoomFor(task: WorkerTask): boolean {
     if (this.#count === 0) return true
     if (this.#count >= this.#limit || this.#unmeasuredCount > 0) return false
     return this.#workMs + (task.functionEntry?.expectedMs ?? Infinity) <= MAX_WORK_MS
   }
 
-  /** Whether the task would run before all that is here and has not begun. */
+  /** Whether the task would run before all tasks here that have not started. */
   isOutrankedBy(task: WorkerTask): boolean {
     return task.priority > this.#topPriority && this.#count < MAX_TASKS
   }
 
-  /** The task is handed over, or does not wait any more. */
+  /** The task is dispatched, or no longer waits. */
   add(task: WorkerTask): void {
     task.expectedMs = task.functionEntry?.expectedMs ?? Infinity
     this.#count += 1
@@ -56,18 +57,21 @@ class DispatchWindow {
     else this.#workMs += task.expectedMs
   }
 
-  /** The processor is done with the task, or it waits. */
+  /** The processor has finished the task, or the task waits. */
   remove(task: WorkerTask): void {
     this.#count -= 1
     if (task.expectedMs === Infinity) this.#unmeasuredCount -= 1
     else this.#workMs -= task.expectedMs
     if (this.#count > 0) return
-    // With none left the sum starts afresh: rounding errors do not stay.
+    // Start from zero when empty, so that rounding errors do not accumulate.
     this.#workMs = 0
     this.#topPriority = -Infinity
   }
 
-  /** Learns from the duration of a call. Long ones shut the window at once, tiny ones open it. */
+  /**
+   * Learns from the duration of a call. A long call closes the window immediately; each short one
+   * doubles it.
+   */
   learn(entry: ObjectEntry | undefined, durationMs: number): void {
     this.#limit = durationMs > MAX_WORK_MS ? 1 : Math.min(this.#limit * 2, MAX_TASKS)
     if (entry === undefined) return
@@ -85,39 +89,47 @@ class DispatchWindow {
     this.#topPriority = -Infinity
   }
 
-  /** Throws unless this is what `tasks`, all that the processor has, amounts to. */
+  /**
+   * Throws unless the counts match `tasks`, all tasks that are in the processor and not waiting.
+   */
   checkInvariants(tasks: readonly WorkerTask[]): void {
-    assert(tasks.length === this.#count, 'the window counts other tasks than the processor has')
+    assert(tasks.length === this.#count, 'the window does not count the tasks in the processor')
     const measured = tasks.filter(({ expectedMs }) => expectedMs !== Infinity)
     const workMs = measured.reduce((sum, task) => sum + task.expectedMs, 0)
-    assert(Math.abs(workMs - this.#workMs) < 1e-6, 'the window weighs its tasks wrongly')
+    assert(Math.abs(workMs - this.#workMs) < 1e-6, 'the total work of the window is wrong')
     const isCounted = this.#unmeasuredCount === tasks.length - measured.length
-    assert(isCounted, 'the window miscounts what was never measured')
-    assert(!tasks.some(({ priority }) => priority > this.#topPriority), 'a priority is not known')
-    // What goes on after it has waited comes on top, and so does what is more urgent.
+    assert(isCounted, 'the window miscounts unmeasured tasks')
+    assert(
+      !tasks.some(({ priority }) => priority > this.#topPriority),
+      'the highest priority of the window is wrong',
+    )
+    // Tasks that continue after waiting, or are more urgent, may exceed the limits.
     const [first] = tasks
     if (tasks.some((task) => task.hasWaited || task.priority !== first?.priority)) return
-    assert(tasks.length <= MAX_TASKS, 'the window is wider than it may be')
+    assert(tasks.length <= MAX_TASKS, 'too many tasks are in the window')
     if (tasks.length < 2) return
-    assert(workMs <= MAX_WORK_MS + 1e-6, 'more work is handed over than may be')
-    assert(measured.length === tasks.length, 'what was never measured has company')
+    assert(workMs <= MAX_WORK_MS + 1e-6, 'too much work is in the window')
+    assert(measured.length === tasks.length, 'an unmeasured task does not run alone')
   }
 }
 
-/** How long a waiting candidate has the processor for itself and what it waits for. */
+/** How long a waiting candidate has the processor for itself and the tasks it waits for. */
 const CANDIDATE_PATIENCE_MS = 2_000
 
-/** Orders tasks into the processor. It does not know why a task may not go: its owner does. */
+/**
+ * Decides the order in which tasks enter the processor. Whether a task may enter is up to the
+ * owner.
+ */
 export class Dispatcher {
-  /** Invariant: the tasks in state `queued` that are not candidates. */
+  /** Invariant: the `queued` tasks that are not candidates. */
   readonly #queue = new IndexedHeap<WorkerTask>(runsBefore)
-  /** Invariant: those that are. */
+  /** Invariant: the `queued` tasks that are candidates. */
   readonly #candidates = new IndexedHeap<WorkerTask>(runsBefore)
-  /** Tasks that were candidates when the processor got them. */
+  /** Tasks that were candidates when they were dispatched. */
   readonly #candidatesOut = new Set<WorkerTask>()
-  /** What the processor has, in the order in which it got it. */
+  /** The tasks in the processor, in dispatch order. */
   readonly #unanswered = new Map<TaskId, WorkerTask>()
-  /** Invariant: the unanswered tasks that do not wait. */
+  /** Invariant: the unanswered tasks that are not waiting. */
   readonly #window = new DispatchWindow()
   readonly #units: HostUnits | undefined
   #dispatchCount = 0
@@ -127,47 +139,47 @@ export class Dispatcher {
     this.#units = units
   }
 
-  /** How many tasks wait for their turn. */
+  /** The number of queued tasks. */
   get queuedCount(): number {
     return this.#queue.size + this.#candidates.size
   }
 
-  /** How many tasks the processor has that do not wait for others. */
+  /** The number of tasks in the processor that are not waiting for others. */
   get activeCount(): number {
     return this.#window.count
   }
 
-  /** How many tasks the processor has that only wait for tasks of their own. */
+  /** The number of tasks in the processor that only wait for their children. */
   get waitingCount(): number {
     return this.#unanswered.size - this.#window.count
   }
 
-  /** Whether the processor has nothing. */
+  /** Whether the processor has no task. */
   get isEmpty(): boolean {
     return this.#unanswered.size === 0
   }
 
-  /** What the processor has, in the order in which it got it. */
+  /** The tasks in the processor, in dispatch order. */
   unanswered(): Iterable<WorkerTask> {
     return this.#unanswered.values()
   }
 
-  /** The task of this id that the processor has: also one that was cancelled. */
+  /** The task with this id in the processor, even if it was cancelled. */
   get(id: TaskId): WorkerTask | undefined {
     return this.#unanswered.get(id)
   }
 
-  /** The task waits for its turn. */
+  /** Queues the task. */
   add(task: WorkerTask): void {
     this.#heapOf(task).add(task)
   }
 
-  /** The task does not wait any more. */
+  /** Takes the task out of the queue. */
   remove(task: WorkerTask): void {
     this.#heapOf(task).remove(task)
   }
 
-  /** When time alone may change what `nextAt` returns; undefined: never. */
+  /** The next time at which the result of `nextAt` changes without an event; undefined: never. */
   turnAt(now: InstantMs): InstantMs | undefined {
     const candidate = this.#candidates.first
     if (candidate === undefined || !this.hasRoomFor(candidate, true)) return undefined
@@ -176,8 +188,9 @@ export class Dispatcher {
   }
 
   /**
-   * The task whose turn it is. One candidate at a time: while it waits, it is for others, that came
-   * later and are none. But these may not come before this worker has done all that it has.
+   * The next task to dispatch. Candidates go one at a time: while one waits, tasks run that arrived
+   * later and are not candidates, but not before this worker has finished all the tasks in its
+   * processor.
    */
   nextAt(now: InstantMs): WorkerTask | undefined {
     const candidate = this.#candidates.first
@@ -186,16 +199,16 @@ export class Dispatcher {
   }
 
   /**
-   * Whether the processor may have this task now; one by one: nothing else but tasks that wait. One
-   * that was cancelled and has come again waits until its first run is over: answers only say which
-   * task they are about.
+   * Whether the processor may have this task now; `isOneByOne`: only if all others are waiting. A
+   * task that was cancelled and has arrived again waits until its first run has ended, because
+   * answers contain only the task's id.
    */
   hasRoomFor(task: WorkerTask, isOneByOne: boolean): boolean {
     if (this.#unanswered.has(task.id)) return false
     return this.#hasPlaceFor(task, isOneByOne)
   }
 
-  /** Gives a task the units that it needs. False while there are too few. */
+  /** Assigns to a task the units that it needs. False while there are too few. */
   takeUnits(task: WorkerTask): boolean {
     if (task.needs.length === 0 || this.#units === undefined) return true
     task.grant ??= this.#units.take(this, task.needs)
@@ -206,11 +219,11 @@ export class Dispatcher {
     if (this.#window.count === 0) return true
     if (isOneByOne) return false
     if (this.#window.hasRoomFor(task)) return true
-    // While tasks wait, the processor begins what it has: that should be the most urgent.
+    // While tasks wait, the processor starts whatever it has: that should be the most urgent task.
     return this.waitingCount > 0 && this.#window.isOutrankedBy(task)
   }
 
-  /** The processor gets the task, which is `next`. */
+  /** Moves the task, which must be the next one, to the processor. */
   handOver(task: WorkerTask, now: InstantMs): void {
     this.remove(task)
     if (task.isCandidate) this.#candidatesOut.add(task)
@@ -219,7 +232,7 @@ export class Dispatcher {
     task.dispatchedAt = now
     task.hasBegun = false
     task.begunAt = undefined
-    task.isTold = false
+    task.isReported = false
     task.isCutOff = false
     task.isWaiting = false
     task.hasWaited = false
@@ -227,7 +240,7 @@ export class Dispatcher {
     this.#window.add(task)
   }
 
-  /** A task that the processor has waits for tasks of its own, or goes on. False if that is old. */
+  /** A task in the processor waits for its children, or continues. False if that is not new. */
   setWaiting(task: WorkerTask, isWaiting: boolean, now: InstantMs): boolean {
     if (task.isWaiting === isWaiting) return false
     task.isWaiting = isWaiting
@@ -239,7 +252,7 @@ export class Dispatcher {
     return true
   }
 
-  /** The processor is done with the task. */
+  /** The processor has finished the task. */
   take(task: WorkerTask): void {
     this.#unanswered.delete(task.id)
     this.#giveUnitsBack(task)
@@ -264,7 +277,7 @@ export class Dispatcher {
     this.#window.learn(task.functionEntry, durationMs)
   }
 
-  /** The processor is gone: what it had not answered, in order. */
+  /** The processor is gone. Returns the tasks that it had not answered, in order. */
   takeAll(): WorkerTask[] {
     const tasks = [...this.#unanswered.values()]
     for (const task of tasks) this.#giveUnitsBack(task)
@@ -282,17 +295,20 @@ export class Dispatcher {
     this.#window.checkInvariants([...this.#unanswered.values()].filter((task) => !task.isWaiting))
     let last = -1
     for (const [id, task] of this.#unanswered) {
-      assert(task.id === id, 'an unanswered task is kept under the id of another')
+      assert(task.id === id, 'an unanswered task has the wrong key')
       const hasUnits = task.needs.length === 0 || task.grant !== undefined
       assert(hasUnits || this.#units === undefined, 'a task runs without its units')
-      assert(task.state !== 'queued' && task.state !== 'fetching', 'a waiting task was handed over')
-      assert(task.dispatchNumber > last, 'tasks were handed over out of order')
+      assert(
+        task.state !== 'queued' && task.state !== 'fetching',
+        'a task in the processor has the wrong state',
+      )
+      assert(task.dispatchNumber > last, 'tasks are not in dispatch order')
       last = task.dispatchNumber
     }
-    assert(last < this.#dispatchCount, 'a task was handed over that was not counted')
+    assert(last < this.#dispatchCount, 'a dispatch was not counted')
   }
 
-  /** When the next candidate may go; those that the processor has keep it back. */
+  /** When the next candidate may run; candidates that are still in the processor delay it. */
   get #candidatesTurnAt(): InstantMs {
     let turnAt = -Infinity
     for (const { isWaiting, waitsSince } of this.#candidatesOut) {

@@ -1,117 +1,120 @@
-// Tasks that the scheduler wants back, or gets back because the worker leaves: only such as have
-// not begun. What the processor has is taken back from it first.
+// Returns tasks to the scheduler when it recalls them or when the worker leaves: only tasks that
+// have not started. A task in the processor is first taken back from it.
 //
-//   TaskCancel without force ──► waits here: given back
-//                            └─► the processor has it ──► not begun there: given back
-//                                                     └─► begun, or unknown: notFound
+//    TaskCancel without force ──► waits here: returned
+//                             └─► in the processor ──► not started there: returned
+//                                                  └─► started, or unknown: notFound
 //
-// Each TaskCancel has one answer, whatever happens meanwhile.
+// Each TaskCancel is answered exactly once, whatever happens meanwhile.
 
 import { assert } from '../../../base/assert.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { WorkerTurn } from '../events.js'
 import type { ProcessorSlot } from '../processor/slot.js'
 import type { Answers } from '../task/ends.js'
-import type { TaskTable, WorkerTask } from '../task/task.js'
+import type { WorkerTaskTable, WorkerTask } from '../task/task.js'
 import type { Dispatcher } from './dispatcher.js'
 
-// What is asked of the processor: to give tasks back that it has not begun. One question at a time,
-// about all that has come together meanwhile.
+// Requests to the processor to return tasks that it has not started. One request at a time; tasks
+// that are added meanwhile go into the next one.
 
-/** What the processor says of one task. */
+/** The processor's answer for one task. */
 interface Retraction {
   readonly task: WorkerTask
-  /** It will never run there. False: it has begun, or is done. */
+  /** It will never run there. False: it has started or finished. */
   readonly isRetracted: boolean
 }
 
-/** The questions to the processor of this moment. */
+/** The requests to the current processor. */
 class Retractions {
   readonly #turn: WorkerTurn
-  /** What was asked, by dispatch number. Empty: nothing. */
-  #asked = new Map<number, WorkerTask>()
-  /** What will be asked next. */
+  /** The requested tasks, by dispatch number. Empty: no request is open. */
+  #requested = new Map<number, WorkerTask>()
+  /** The tasks of the next request. */
   readonly #next = new Set<WorkerTask>()
 
   constructor(turn: WorkerTurn) {
     this.#turn = turn
   }
 
-  /** Takes tasks back that have not begun. */
-  ask(tasks: Iterable<WorkerTask>): void {
+  /** Takes back tasks that have not started. */
+  request(tasks: Iterable<WorkerTask>): void {
     for (const task of tasks) {
-      if (this.#asked.get(task.dispatchNumber) !== task) this.#next.add(task)
+      if (this.#requested.get(task.dispatchNumber) !== task) this.#next.add(task)
     }
-    this.#askNext()
+    this.#requestNext()
   }
 
-  /** The processor is done with a task. */
+  /** The processor has finished a task. */
   onAnswered(task: WorkerTask): void {
     if (this.#next.size > 0) this.#next.delete(task)
   }
 
-  /** The processor has answered: what it says of each task that it was asked about. */
+  /** The processor has answered. Returns the outcome for each requested task. */
   onRetracted(retracted: readonly number[]): readonly Retraction[] {
     const numbers = new Set(retracted)
-    const answer = [...this.#asked].map(([number, task]) => {
+    const answer = [...this.#requested].map(([number, task]) => {
       return { task, isRetracted: numbers.has(number) }
     })
-    this.#asked = new Map()
-    this.#askNext()
+    this.#requested = new Map()
+    this.#requestNext()
     return answer
   }
 
   /** The processor is gone. */
   clear(): void {
-    this.#asked = new Map()
+    this.#requested = new Map()
     this.#next.clear()
   }
 
-  /** Throws if something is to be asked about that the processor does not have. */
+  /** Throws if the next request contains a task that is not in the processor. */
   checkInvariants(unanswered: ReadonlySet<WorkerTask>): void {
     for (const task of this.#next) {
-      assert(unanswered.has(task), 'a task is to be taken back that is not there')
+      assert(unanswered.has(task), 'a task is recalled that is not in the processor')
     }
-    assert(this.#next.size === 0 || this.#asked.size > 0, 'nobody asks for what is wanted back')
+    assert(
+      this.#next.size === 0 || this.#requested.size > 0,
+      'tasks wait to be recalled without an open request',
+    )
   }
 
-  #askNext(): void {
-    if (this.#asked.size > 0 || this.#next.size === 0) return
-    for (const task of this.#next) this.#asked.set(task.dispatchNumber, task)
+  #requestNext(): void {
+    if (this.#requested.size > 0 || this.#next.size === 0) return
+    for (const task of this.#next) this.#requested.set(task.dispatchNumber, task)
     this.#next.clear()
-    this.#turn.act({ type: 'retractTasks', dispatchNumbers: [...this.#asked.keys()] })
+    this.#turn.act({ type: 'retractTasks', dispatchNumbers: [...this.#requested.keys()] })
   }
 }
 
-/** A task counts as begun if the processor does not answer within this time, in milliseconds. */
+/** A task counts as started if the processor does not answer within this time, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 2_000
 
-/** The parts of the worker that this needs. */
+/** The parts of the worker that are needed here. */
 interface GiveBackParts {
   readonly turn: WorkerTurn
   readonly answers: Answers
   readonly slot: ProcessorSlot
-  readonly tasks: TaskTable
+  readonly tasks: WorkerTaskTable
   readonly dispatcher: Dispatcher
 }
 
-/** TaskCancels of one task that were not answered. */
+/** The TaskCancels of one task that have not been answered. */
 interface Recall {
   readonly since: InstantMs
   count: number
 }
 
-/** Gives tasks back that have not begun. */
+/** Returns tasks that have not started. */
 export class GiveBack {
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
-  readonly #tasks: TaskTable
+  readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
   readonly #retractions: Retractions
-  /** Those that the processor is asked for, in the order in which they were wanted. */
+  /** Recalled tasks that are in the processor, in the order of their TaskCancels. */
   readonly #recalls = new Map<WorkerTask, Recall>()
   readonly #turn: WorkerTurn
-  /** When the oldest recall is answered, whatever the processor does. */
+  /** When the oldest recall must be answered, whatever the processor does. */
   readonly #alarm: Alarm
   #isLeaving = false
 
@@ -125,12 +128,12 @@ export class GiveBack {
     this.#alarm = turn.alarm(() => this.#onTimeout())
   }
 
-  /** Whether the worker leaves: nothing that it has not begun stays here. */
+  /** Whether the worker is leaving: it keeps only tasks that have started. */
   get isLeaving(): boolean {
     return this.#isLeaving
   }
 
-  /** The scheduler recalls a task. One that may have ended a processor stays here. */
+  /** The scheduler recalls a task. A task that may have ended a processor stays here. */
   recall(task: WorkerTask): void {
     const isHere = task.state === 'queued' || task.state === 'fetching'
     if (isHere && task.deaths === 0 && !task.isCandidate) this.#giveBack(task)
@@ -138,18 +141,18 @@ export class GiveBack {
       const recall = this.#recalls.get(task)
       if (recall === undefined) this.#addRecall(task)
       else recall.count += 1
-      this.#retractions.ask([task])
+      this.#retractions.request([task])
     } else this.#answers.cancel(task.id, 'notFound')
   }
 
-  /** The worker leaves: all goes back that has not begun, and all that comes to be so. */
+  /** The worker is leaving: returns all tasks that have not started, now and later. */
   leave(): void {
     this.#isLeaving = true
     this.giveBackWaiting()
     this.retract()
   }
 
-  /** If the worker leaves: what waits for the processor goes back. */
+  /** If the worker is leaving: returns the tasks that wait for the processor. */
   giveBackWaiting(): void {
     if (!this.#isLeaving) return
     for (const task of this.#tasks.values()) {
@@ -157,26 +160,28 @@ export class GiveBack {
     }
   }
 
-  /** Takes all back that the processor has not begun. */
+  /** Takes back all tasks that the processor has not started. */
   retract(): void {
     const unanswered = [...this.#dispatcher.unanswered()]
-    this.#retractions.ask(unanswered.filter((task) => this.#mayBeRetracted(task)))
+    this.#retractions.request(unanswered.filter((task) => this.#mayBeRetracted(task)))
   }
 
-  /** Takes a task back if the processor has not begun it. */
+  /** Takes a task back if the processor has not started it. */
   retractOne(task: WorkerTask): void {
-    if (this.#mayBeRetracted(task)) this.#retractions.ask([task])
+    if (this.#mayBeRetracted(task)) this.#retractions.request([task])
   }
 
-  /** The processor is done with a task, or the task is to be stopped: it is not to be had back. */
+  /**
+   * The processor has finished a task, or the task is to be stopped: it can no longer be returned.
+   */
   onSettled(task: WorkerTask): void {
     this.#retractions.onAnswered(task)
     this.#answerRecalls(task, 'notFound')
   }
 
   /**
-   * The processor has answered. Returns what it will not run: that has left it, and is `fetching`
-   * if anybody waits for it.
+   * The processor has answered. Returns the tasks that it will not run. The caller removes them
+   * from the processor.
    */
   onRetracted(retracted: readonly number[]): readonly WorkerTask[] {
     const taken: WorkerTask[] = []
@@ -191,7 +196,7 @@ export class GiveBack {
     return taken
   }
 
-  /** A task has left the processor and is `fetching`. True: it goes back to the scheduler. */
+  /** A task has left the processor and is `fetching`. True: it is returned to the scheduler. */
   onTakenBack(task: WorkerTask): boolean {
     const isRecalled = this.#recalls.has(task)
     if (!isRecalled && !this.#isLeaving) return false
@@ -201,13 +206,13 @@ export class GiveBack {
     return true
   }
 
-  /** The processor is gone; what it had may have begun. */
+  /** The processor is gone; the tasks in it may have started. */
   onProcessorExited(): void {
     this.#retractions.clear()
     for (const task of this.#recalls.keys()) this.#answerRecalls(task, 'notFound')
   }
 
-  /** No answers are awaited any more. */
+  /** Answers are no longer awaited. */
   onDisconnected(): void {
     this.#recalls.clear()
   }
@@ -216,11 +221,11 @@ export class GiveBack {
   checkInvariants(unanswered: ReadonlySet<WorkerTask>): void {
     this.#retractions.checkInvariants(unanswered)
     for (const task of this.#recalls.keys()) {
-      assert(unanswered.has(task) && task.state === 'dispatched', 'a recall has no answer')
+      assert(unanswered.has(task) && task.state === 'dispatched', 'a recall will not be answered')
     }
   }
 
-  /** One that runs alone has begun, or is about to: the processor is not even asked. */
+  /** A task that runs alone has started or is about to: there is no request for it. */
   #mayBeRetracted(task: WorkerTask): boolean {
     return !task.hasBegun && this.#dispatcher.activeCount > 1 && this.#slot.isListening
   }
@@ -231,7 +236,7 @@ export class GiveBack {
     this.#alarm.setBy(since + ANSWER_TIMEOUT_MS)
   }
 
-  /** The processor may have been asked for too long. */
+  /** The processor may have taken too long to answer. */
   #onTimeout(): void {
     for (const [task, { since }] of this.#recalls) {
       if (this.#turn.now < since + ANSWER_TIMEOUT_MS) {
@@ -248,7 +253,7 @@ export class GiveBack {
     this.#answers.cancel(task.id, 'canceled')
   }
 
-  /** One task is given back only once. */
+  /** A task that was recalled several times is returned only once. */
   #answerRecalls(task: WorkerTask, status: 'canceled' | 'notFound'): void {
     const recall = this.#recalls.size > 0 ? this.#recalls.get(task) : undefined
     if (recall === undefined) return

@@ -1,17 +1,19 @@
-// The units that an agent has of its capabilities, by number, and the tasks that have them now. The
-// scheduler gives its workers no more tasks than there are units for; but a new scheduler does not
-// know what runs from before. So here a task waits for its units, and none has those of another.
+// The numbered units of an agent's capabilities, and the tasks that use them. The scheduler assigns
+// no more tasks than there are units, but a restarted scheduler does not know the tasks that were
+// already running. So a task waits here for its units, and two tasks never have the same one.
 
 import { assert } from '../../../base/assert.js'
 import type { TaskCapability } from '../../../wire/message.js'
 
-/** The numbers of the units that a task has, by capability; none of what it needs the name of. */
+/**
+ * The numbers of a task's units, by capability; empty for a capability that is needed by name only.
+ */
 export type Units = Readonly<Record<string, readonly number[]>>
 
-/** One task with its units. */
+/** The units of one task. */
 export interface Grant {
   readonly units: Units
-  /** Somebody else cannot have the same. */
+  /** Whether the units are taken exclusively. */
   readonly isCounted: boolean
 }
 
@@ -23,27 +25,27 @@ interface SingleGrant extends Grant {
 
 /** The units of one capability. */
 interface Pool {
-  /** Units that are not in use: at first the lowest number last, then the most recently freed. */
+  /** Units that are not in use: initially the lowest number last, then the most recently freed. */
   readonly free: number[]
-  /** Grants of single units, by number: no two tasks have the same at a time. */
+  /** Grants of single units, by number: two tasks never have the same one at a time. */
   readonly single: SingleGrant[]
 }
 
-/** At most this many grants of names alone are remembered. */
+/** At most this many grants without units are cached. */
 const MAX_NAMED = 1000
 
-/** What a task has that needs nothing. */
+/** The units of a task that needs nothing. */
 export const NO_UNITS: Units = Object.freeze({})
 
-/** The units of one agent. Shared by its workers. */
+/** The units of one agent, shared by its workers. */
 export class HostUnits {
-  /** What the workers offer, in the form of their heartbeats. */
+  /** The capabilities that the workers offer, in the form of their heartbeats. */
   readonly capabilities: readonly TaskCapability[]
   readonly #pools = new Map<string, Pool>()
   readonly #named = new Map<string, Grant>()
-  /** Those of each worker. */
+  /** The grants of each worker. */
   readonly #granted = new Map<object, Set<Grant>>()
-  /** Called when units have come free that somebody wanted. */
+  /** Called when units become free after `take` found too few. */
   #onFree: () => void = () => {}
   #isWanted = false
 
@@ -56,14 +58,14 @@ export class HostUnits {
     }
   }
 
-  /** `listener` is called when units have come free that `take` had not. */
+  /** `listener` is called when units become free after `take` found too few. */
   listen(listener: () => void): void {
     this.#onFree = listener
   }
 
   /**
-   * The units that a task of `owner` needs; undefined while there are too few. What the agent does
-   * not count is not counted here.
+   * The units that a task of `owner` needs; undefined while there are too few. Capabilities that
+   * the agent does not count are not limited here.
    */
   take(owner: object, needs: readonly TaskCapability[]): Grant | undefined {
     const grant = this.#single(needs) ?? this.#grant(needs)
@@ -74,7 +76,7 @@ export class HostUnits {
     return grant
   }
 
-  /** A task does not run any more. */
+  /** A task no longer runs. */
   giveBack(owner: object, grant: Grant): void {
     if (!grant.isCounted) return
     const isHere = this.#granted.get(owner)?.delete(grant) === true

@@ -1,6 +1,6 @@
-// How the scheduler is told what becomes of a task: small results travel inside the TaskResult,
-// large ones as an object that is created first (docs/protocol.md#inline). What nobody can be told
-// now is kept.
+// How the scheduler is notified of the outcome of a task: small results travel inside the
+// TaskResult, large ones as an object that is created first (docs/protocol.md#inline). Results that
+// cannot be sent now are kept.
 
 import { totalBytes } from '../../../base/bytes.js'
 import { errorTextOf } from '../../../base/text.js'
@@ -30,11 +30,11 @@ import type { Dispatcher } from '../queue/dispatcher.js'
 import { KeptResults } from './kept-results.js'
 import { TaskOutputs } from './outputs.js'
 import { failureOf, statusOnly, withoutBytes } from './result.js'
-import { type TaskTable, timeoutErrorOf, titleOf, type WorkerTask } from './task.js'
+import { type WorkerTaskTable, timeoutErrorOf, titleOf, type WorkerTask } from './task.js'
 
 /** How a task has ended. */
 interface Ending {
-  /** Whether the scheduler of this connection waits for it. */
+  /** Whether the scheduler of this connection is waiting for it. */
   readonly isAwaited: boolean
   readonly durationMs: number
 }
@@ -44,9 +44,9 @@ export class Answers {
   readonly #options: WorkerCoreOptions
   readonly #turn: WorkerTurn
   readonly #kept = new KeptResults()
-  /** What tasks print. */
+  /** The output of tasks. */
   readonly outputs: TaskOutputs
-  /** What the scheduler of this connection understands; undefined until it has said so. */
+  /** The features of the scheduler of this connection; undefined before its first echo. */
   #features: number | undefined
 
   constructor(options: WorkerCoreOptions, turn: WorkerTurn) {
@@ -55,12 +55,12 @@ export class Answers {
     this.outputs = new TaskOutputs(turn)
   }
 
-  /** Results that may be asked for by a scheduler that has not sent their tasks yet. */
+  /** The tasks of kept results; a scheduler that has not sent these tasks yet may do so. */
   get keptIds(): Iterable<TaskId> {
     return this.#kept.ids()
   }
 
-  /** Whether there are any. */
+  /** Whether any results are kept. */
   get hasKept(): boolean {
     return this.#kept.size > 0
   }
@@ -70,7 +70,7 @@ export class Answers {
     this.#kept.onHeartbeat()
   }
 
-  /** The scheduler has read a heartbeat, and shows what it understands. */
+  /** The scheduler has read a heartbeat; its echo contains its features. */
   onEcho(features: number): void {
     this.#features = features
     this.outputs.onEcho(features)
@@ -78,7 +78,7 @@ export class Answers {
     if (!this.#canRecover) this.#kept.clear()
   }
 
-  /** The next scheduler may be another one. */
+  /** The next scheduler may be a different one. */
   onDisconnected(): void {
     this.#features = undefined
     this.outputs.onDisconnected()
@@ -86,9 +86,9 @@ export class Answers {
   }
 
   /**
-   * A task is over. Passes on what the processor answered: as it is, if the scheduler takes it and
-   * it is small. Returns the id of the object that it became otherwise: that in `results`, if there
-   * is one. What nobody waits for is kept instead.
+   * A task has ended. Forwards the processor's answer, unchanged if the scheduler supports that and
+   * it is small. Otherwise the result becomes an object, whose id is returned: the one in
+   * `results`, if any. A result that is not awaited is kept instead.
    */
   end(
     result: TaskResult,
@@ -96,7 +96,7 @@ export class Answers {
     { isAwaited, durationMs }: Ending,
   ): ObjectId | undefined {
     if (!isAwaited) {
-      // One that was told of would have asked for it already.
+      // A scheduler that had received the list of kept results would have requested it already.
       if (this.#features === undefined || this.#canRecover) this.#kept.keep(result, task)
       return undefined
     }
@@ -104,18 +104,18 @@ export class Answers {
     return this.#send(result, task.source, task.attempt)
   }
 
-  /** How long ago the task was handed over, in milliseconds. */
+  /** The time since the task was dispatched, in milliseconds. */
   runningMs({ dispatchedAt }: WorkerTask): number {
     return this.#turn.now - dispatchedAt
   }
 
-  /** The task failed without the processor having said so. */
+  /** The task failed, but the processor did not report it. */
   fail(task: WorkerTask, error: Error, ending: Ending): void {
-    const told = { bytes: this.#options.encodeError(error), text: errorTextOf(error) }
-    this.end(failureOf(task, this.#options.identity, told, ending.durationMs), task, ending)
+    const encoded = { bytes: this.#options.encodeError(error), text: errorTextOf(error) }
+    this.end(failureOf(task, this.#options.identity, encoded, ending.durationMs), task, ending)
   }
 
-  /** A task has come. Answers it if its result was kept; false: it is to be run. */
+  /** A task has arrived. Answers it if its result was kept; false: it must run. */
   answerKept(task: WorkerTask): boolean {
     const kept = this.#kept.take(task.id)
     if (kept === undefined) return false
@@ -133,39 +133,42 @@ export class Answers {
     send(this.#turn, statusOnly(taskId, status))
   }
 
-  /** A task waits for tasks of its own, and so often has lost its processor meanwhile before. */
+  /**
+   * A task waits for its children. The update contains how often it has lost its processor while
+   * waiting.
+   */
   waits({ id, lossCount }: WorkerTask): void {
     this.update({ kind: 'taskUpdate', taskId: id, update: 'waiting', done: lossCount, total: 0 })
   }
 
-  /** A task that has waited counts again. */
+  /** A task that was waiting counts as load again. */
   resumes({ id }: WorkerTask): void {
     this.update({ kind: 'taskUpdate', taskId: id, update: 'resumed', done: 0, total: 0 })
   }
 
-  /** Whether the scheduler asks to be notified when tasks begin. */
-  get areBeginningsWanted(): boolean {
+  /** Whether the scheduler requests updates when tasks start. */
+  get areStartsReported(): boolean {
     return this.#has(FEATURE_WAITING)
   }
 
-  /** A task has begun. */
+  /** A task has started. */
   begins(task: WorkerTask): void {
-    task.isTold = true
-    this.#tellBeginning(task, 'running')
+    task.isReported = true
+    this.#reportStart(task, 'running')
   }
 
-  /** A task that may have begun waits for a processor again. */
+  /** A task that may have started waits for a processor again. */
   requeues(task: WorkerTask): void {
-    if (task.isTold) this.#tellBeginning(task, 'queued')
-    task.isTold = false
+    if (task.isReported) this.#reportStart(task, 'queued')
+    task.isReported = false
   }
 
-  /** Passes on that a task waits or goes on, or its progress, to a scheduler that supports it. */
+  /** Forwards a TaskUpdate to a scheduler that supports it. */
   update(update: TaskUpdate): void {
     if (this.#has(FEATURE_TASK_UPDATES)) send(this.#turn, update)
   }
 
-  /** Throws if what is kept is miscounted. */
+  /** Throws if the kept results are miscounted. */
   checkInvariants(): void {
     this.#kept.checkInvariants()
   }
@@ -174,8 +177,8 @@ export class Answers {
     return this.#has(FEATURE_RECOVERY)
   }
 
-  #tellBeginning({ id }: WorkerTask, update: 'running' | 'queued'): void {
-    if (!this.areBeginningsWanted) return
+  #reportStart({ id }: WorkerTask, update: 'running' | 'queued'): void {
+    if (!this.areStartsReported) return
     send(this.#turn, { kind: 'taskUpdate', taskId: id, update, done: 0, total: 0 })
   }
 
@@ -183,7 +186,7 @@ export class Answers {
     return hasFeature(this.#features ?? 0, feature)
   }
 
-  /** A task that was sent again is answered with the number that it had last. */
+  /** A task that was sent again is answered with its latest attempt number. */
   #send(result: TaskResult, source: Identity, attempt: number): ObjectId | undefined {
     const chunks = result.inlineResults
     const isInline = chunks.length === 1 && this.#mayBeInline(totalBytes(chunks))
@@ -195,10 +198,10 @@ export class Answers {
     return undefined
   }
 
-  /** What the scheduler may know of the error, if there is one and the scheduler supports it. */
+  /** The error as text, if there is one, the scheduler supports it, and the settings allow it. */
   #errorIn({ error }: TaskResult): readonly TaskError[] {
-    const isTold = this.#options.tellsErrors !== false && this.#has(FEATURE_MONITORS)
-    return isTold ? error : PLAIN_RESULT.error
+    const isReported = this.#options.reportsErrors !== false && this.#has(FEATURE_MONITORS)
+    return isReported ? error : PLAIN_RESULT.error
   }
 
   #mayBeInline(bytes: number): boolean {
@@ -215,11 +218,11 @@ export class Answers {
         objectIds: [id],
         objectTypes: ['object'],
         objectNames: [resultName(id)],
-        // An object of no bytes has no chunks, not an empty one.
+        // An empty object has no chunks, rather than one empty chunk.
         objectBytes: [result.inlineResults.filter((chunk) => chunk.byteLength > 0)],
       },
     })
-    // A 1.9.9 scheduler gets what it knows and nothing else.
+    // A 1.9.9 scheduler receives only the fields that it supports.
     const own = this.#has(FEATURE_INLINE) ? { worker: result.worker, attempt } : PLAIN_RESULT
     const { worker } = own
     const { taskId, status, metadata } = result
@@ -238,16 +241,16 @@ export class Answers {
   }
 }
 
-// Tells the scheduler which tasks have begun, but only such as run for a while: of tasks that end
-// at once nothing is said. So it costs nothing per task: the processor is looked at now and then.
+// Reports to the scheduler which tasks have started, but only those that run for a while. Short
+// tasks are not reported, so this costs nothing per task: the processor is checked at intervals.
 
-/** Between two looks; a task that the processor has had for less is not looked at. */
+/** The time between checks; a task that was dispatched more recently is not checked. */
 const INTERVAL_MS = 250
 
-/** The guardian is asked about this many tasks at a time: usually, the first one runs. */
-const MAX_QUESTIONS = 8
+/** The guardian is queried about this many tasks at a time: usually, the first one is running. */
+const MAX_QUERIES = 8
 
-/** What looking needs. */
+/** The parts that are needed here. */
 interface BeginningParts {
   readonly turn: WorkerTurn
   readonly slot: ProcessorSlot
@@ -255,11 +258,11 @@ interface BeginningParts {
   readonly dispatcher: Dispatcher
 }
 
-/** Looks at what the processor has. */
+/** Checks which tasks of the processor have started. */
 export class Beginnings {
   readonly #parts: BeginningParts
-  /** Those of which the guardian has not told yet, by their dispatch numbers. */
-  readonly #asked = new Map<number, WorkerTask>()
+  /** The tasks with an open query, by their dispatch numbers. */
+  readonly #queried = new Map<number, WorkerTask>()
   readonly #alarm: Alarm
 
   constructor(parts: BeginningParts) {
@@ -267,75 +270,75 @@ export class Beginnings {
     this.#alarm = parts.turn.alarm(() => this.#onDue())
   }
 
-  /** The processor has got a task. */
+  /** A task was dispatched. */
   onHandedOver(): void {
     if (!this.#alarm.isSet) this.#alarm.set(this.#parts.turn.now + INTERVAL_MS)
   }
 
-  /** The processor's guardian has told how far a task is. */
+  /** The guardian has reported the status of a task. */
   onStatus({ dispatchNumber, isStarted, runningMs }: RunStatus): void {
-    const task = this.#asked.get(dispatchNumber)
-    if (task === undefined || !this.#asked.delete(dispatchNumber) || !isStarted) return
+    const task = this.#queried.get(dispatchNumber)
+    if (task === undefined || !this.#queried.delete(dispatchNumber) || !isStarted) return
     const { turn, answers, dispatcher } = this.#parts
     const isCurrent = dispatcher.get(task.id) === task && task.dispatchNumber === dispatchNumber
-    if (!isCurrent || !isUntold(task)) return
-    // Below 0 while it still reads what it needs.
+    if (!isCurrent || !isUnreported(task)) return
+    // `runningMs` is below 0 while the task's inputs are still being read.
     task.begunAt ??= turn.now - Math.max(0, runningMs)
     answers.begins(task)
   }
 
   /** The processor is gone. */
   onProcessorExited(): void {
-    this.#asked.clear()
+    this.#queried.clear()
     this.#alarm.clear()
   }
 
   #onDue(): void {
     const { turn, answers, dispatcher } = this.#parts
     if (!dispatcher.isEmpty) this.#alarm.set(turn.now + INTERVAL_MS)
-    if (answers.areBeginningsWanted) this.#look()
+    if (answers.areStartsReported) this.#check()
   }
 
-  #look(): void {
+  #check(): void {
     const { turn, slot, answers, dispatcher } = this.#parts
     for (const task of dispatcher.unanswered()) {
       if (task.dispatchedAt > turn.now - INTERVAL_MS) return
-      if (!isUntold(task)) continue
+      if (!isUnreported(task)) continue
       if (task.hasBegun) answers.begins(task)
       else if (
         slot.isListening &&
-        this.#asked.size < MAX_QUESTIONS &&
-        !this.#asked.has(task.dispatchNumber)
+        this.#queried.size < MAX_QUERIES &&
+        !this.#queried.has(task.dispatchNumber)
       ) {
-        this.#asked.set(task.dispatchNumber, task)
+        this.#queried.set(task.dispatchNumber, task)
         turn.act({ type: 'askStatus', dispatchNumber: task.dispatchNumber })
       }
     }
   }
 }
 
-/** Whether the scheduler waits for the task and does not know that it has begun. */
-function isUntold({ isTold, state }: WorkerTask): boolean {
-  return !isTold && state === 'dispatched'
+/** Whether the scheduler waits for the task and was not notified that it has started. */
+function isUnreported({ isReported, state }: WorkerTask): boolean {
+  return !isReported && state === 'dispatched'
 }
 
-// How tasks end: the processor has answered, their time is over, or an object is missing. (What
-// ends with its processor is the matter of core/worker/processor/death.ts.)
+// How tasks end: the processor has answered, their time limit has passed, or an object is missing.
+// (Tasks that end with their processor are handled in core/worker/processor/death.ts.)
 
 /** Length of a profile result. */
 const PROFILE_BYTES = 16
 
-/** The parts of the worker that this needs. */
+/** The parts of the worker that are needed here. */
 interface TaskEndsParts {
-  readonly tasks: TaskTable
+  readonly tasks: WorkerTaskTable
   readonly dispatcher: Dispatcher
   readonly fetcher: Fetcher
   readonly answers: Answers
 }
 
-/** Ends tasks, each with an answer or a result that is kept, unless it is not needed. */
-export class TaskEnds {
-  readonly #tasks: TaskTable
+/** Ends tasks, each with an answer or a kept result if it is still needed. */
+export class WorkerTaskEnds {
+  readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
   readonly #fetcher: Fetcher
   readonly #answers: Answers
@@ -347,7 +350,7 @@ export class TaskEnds {
     this.#answers = answers
   }
 
-  /** The processor is done with a task: it has run, or was skipped. */
+  /** The processor has finished a task: it has run, or was skipped. */
   onAnswered(task: WorkerTask, result: TaskResult): void {
     const { state } = task
     this.#answers.outputs.onEnded(task)
@@ -359,12 +362,13 @@ export class TaskEnds {
     const objectId = isWanted ? this.#answers.end(result, task, ending) : undefined
     const [keptId] = result.results
     if (keptId === undefined) return
-    // A busy processor may have kept it before the order to forget everything, or after it.
+    // A busy processor may have kept the result before the instruction to forget everything, or
+    // after it.
     if (objectId !== keptId || task.isCutOff) this.#fetcher.drop(keptId)
     else this.#fetcher.onKept(keptId, totalBytes(result.inlineResults))
   }
 
-  /** It has exceeded its time limit after `runningMs`. It still has to be stopped. */
+  /** It has exceeded its time limit after `runningMs`. It must still be stopped. */
   onTimeout(task: WorkerTask, runningMs: number): void {
     const isAwaited = task.state === 'dispatched'
     this.#tasks.change(task, 'timedOut')
@@ -389,7 +393,10 @@ export class TaskEnds {
   }
 }
 
-/** Results are chunks of one value, so at least one. Only what was stopped may be skipped. */
+/**
+ * A result consists of the chunks of one value, so at least one. Only a stopped task may be
+ * skipped.
+ */
 export function isAnswerTo(task: WorkerTask, result: TaskResult): boolean {
   const { byteLength } = result.metadata
   if (byteLength !== 0 && byteLength !== PROFILE_BYTES) return false

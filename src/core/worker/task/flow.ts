@@ -1,6 +1,6 @@
-// What happens to tasks between the scheduler and the processor: they fetch their objects, wait for
-// their turn, are handed over and answered; or they are cancelled, run for too long, or their
-// processor ends.
+// The tasks of a worker, between the scheduler and the processor: they fetch their objects, wait
+// for their turn, are dispatched and answered; or they are cancelled, exceed their time limit, or
+// their processor ends.
 
 import { assert } from '../../../base/assert.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
@@ -16,26 +16,26 @@ import type {
   TaskResult,
   TaskUpdate,
 } from '../../../wire/message.js'
-import { type Answers, Beginnings, isAnswerTo, TaskEnds } from './ends.js'
+import { type Answers, Beginnings, isAnswerTo, WorkerTaskEnds } from './ends.js'
 import { Dispatcher } from '../queue/dispatcher.js'
 import type { LastRun, RunStatus, StopReason, WorkerCoreOptions, WorkerTurn } from '../events.js'
 import { Fetcher, SerializerIds } from '../objects.js'
 import { GiveBack } from '../queue/give-back.js'
 import { attributeDeath, kindOf, NO_CAUSE, RequeuedTasks } from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
-import { fieldsOf, renew, TaskTable, type WorkerTask, workerTaskOf } from './task.js'
+import { fieldsOf, renew, WorkerTaskTable, type WorkerTask, workerTaskOf } from './task.js'
 import { TaskWatch } from './watch.js'
 
 /**
- * A scheduler that was told of abandoned tasks ends by itself those that nobody wants; if it has
- * not for so long after it was told, they are treated as nobody's, in milliseconds.
+ * How long a scheduler that has received the list of abandoned tasks has to cancel unneeded ones;
+ * afterwards they may be ended here, in milliseconds.
  */
 const ABANDONED_MS = 10_000
 
 /** A heartbeat lists at most this many running tasks. */
 const MAX_RUNS = 32
 
-/** Why a processor was ended by us, for logs. */
+/** Why this worker killed its processor, for logs. */
 const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
   cancelled: 'cancel',
   givenUp: 'cancel',
@@ -51,16 +51,16 @@ export interface TaskFlowParts {
 }
 
 /** All tasks of one worker. */
-export class TaskFlow {
+export class WorkerTaskFlow {
   readonly #turn: WorkerTurn
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
   readonly #serializerIds: SerializerIds
-  readonly #tasks: TaskTable
+  readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
   readonly #fetcher: Fetcher
   readonly #watch: TaskWatch
-  readonly #ends: TaskEnds
+  readonly #ends: WorkerTaskEnds
   readonly #requeued: RequeuedTasks
   readonly #giveBack: GiveBack
   readonly #beginnings: Beginnings
@@ -68,20 +68,20 @@ export class TaskFlow {
   /** When a task that may have ended a processor gets its turn. */
   readonly #turnAlarm: Alarm
   #arrivals = 0
-  /** Nothing more is computed while results cannot leave. */
+  /** Tasks are not dispatched while results cannot be sent. */
   #isCongested = false
-  /** Why the processor was ended by us. */
+  /** Why this worker killed its processor. */
   #killed: { readonly task: WorkerTask; readonly reason: StopReason } | undefined
-  /** Whether the processor may have tasks that no scheduler waits for. */
+  /** Whether the processor may have tasks that no scheduler is waiting for. */
   #mayHaveAbandoned = false
-  /** Until then such tasks may still be recovered. Undefined: they may not. */
+  /** Until when such tasks may be recovered. Undefined: they cannot be. */
   #recoverableUntil: InstantMs | undefined
 
   constructor({ options, turn, answers, slot }: TaskFlowParts) {
     this.#turn = turn
     this.#answers = answers
     this.#slot = slot
-    this.#tasks = new TaskTable(turn, options.tellsTasks === true)
+    this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true)
     this.#dispatcher = new Dispatcher(options.units)
     answers.outputs.listenTo(this.#dispatcher)
     this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
@@ -90,7 +90,7 @@ export class TaskFlow {
       onTimeout: (task, runningMs) => this.#onTimeout(task, runningMs),
       onKill: (task, reason) => this.#killOnPurpose({ task, reason }),
     })
-    // Its tick is an event like any other, after which tasks are handed over.
+    // Its tick is an event like any other, after which tasks are dispatched.
     this.#turnAlarm = turn.alarm(() => {})
     const limitBytes = options.objectCacheBytes
     this.#fetcher = new Fetcher(
@@ -102,13 +102,13 @@ export class TaskFlow {
       },
     )
     const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.#fetcher]
-    this.#ends = new TaskEnds({ tasks, dispatcher, fetcher, answers })
+    this.#ends = new WorkerTaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
     this.#beginnings = new Beginnings({ turn, slot, answers, dispatcher })
   }
 
-  /** Tasks of this worker that do not run, and do not wait for others either. */
+  /** Tasks of this worker that neither run nor wait for others. */
   get queuedCount(): number {
     const { activeCount, waitingCount } = this.#dispatcher
     let canceling = 0
@@ -116,12 +116,12 @@ export class TaskFlow {
     return this.#tasks.size + canceling - waitingCount - (activeCount > 0 ? 1 : 0)
   }
 
-  /** Whether the processor has a task that does not only wait for others. */
+  /** Whether the processor has a task that is not waiting for others. */
   get isBusy(): boolean {
     return this.#dispatcher.activeCount > 0
   }
 
-  /** Whether nothing runs, waits or is kept that may still be needed. */
+  /** Whether no task runs or waits, and no result is kept, that may still be needed. */
   get isIdle(): boolean {
     return this.#tasks.size === 0 && !this.#answers.hasKept
   }
@@ -131,14 +131,14 @@ export class TaskFlow {
     return this.#tasks.size === 0 && this.#dispatcher.isEmpty
   }
 
-  /** The tasks that the processor has and that may still be needed. */
+  /** The tasks in the processor that may still be needed. */
   get running(): readonly WorkerTask[] {
     return [...this.#tasks.values()].filter(
       ({ state }) => state === 'dispatched' || state === 'abandoned',
     )
   }
 
-  /** What runs and has for a while, in the order in which it was begun, for heartbeats. */
+  /** The tasks that have been running for a while, in dispatch order, for heartbeats. */
   get runs(): readonly RunningTask[] {
     const { now } = this.#turn
     const runs: RunningTask[] = []
@@ -150,14 +150,17 @@ export class TaskFlow {
     return runs
   }
 
-  /** What a scheduler can recover from this worker: running tasks, and results. */
+  /**
+   * The tasks that a scheduler can recover from this worker: running ones, and those with kept
+   * results.
+   */
   get recoverableIds(): readonly TaskId[] {
     const ids = [...this.#answers.keptIds]
     for (const { id, state } of this.#tasks.values()) if (state === 'abandoned') ids.push(id)
     return ids
   }
 
-  /** A task that the worker has already is not taken again. */
+  /** A task that the worker already has is not added again. */
   onTask(message: Task): void {
     const known = this.#tasks.get(message.taskId)
     if (known !== undefined) {
@@ -180,7 +183,7 @@ export class TaskFlow {
     if (this.#slot.isListening) this.#fetch(task)
   }
 
-  /** docs/protocol.md#cancel: what has begun is only dropped by force. */
+  /** docs/protocol.md#cancel: a task that has started is dropped only by force. */
   onTaskCancel({ taskId, flags }: TaskCancel): void {
     const task = this.#tasks.get(taskId)
     if (task === undefined) {
@@ -190,17 +193,23 @@ export class TaskFlow {
     else this.#giveBack.recall(task)
   }
 
-  /** The worker leaves: what has not begun goes back to the scheduler, and so does what comes. */
+  /**
+   * The worker is leaving: tasks that have not started, or arrive from now on, are returned to the
+   * scheduler.
+   */
   leave(): void {
     this.#giveBack.leave()
   }
 
-  /** The scheduler has the list of recoverable tasks. If it `canRecover`, it decides on each. */
-  onTold(canRecover: boolean): void {
+  /**
+   * The scheduler has received the list of recoverable tasks. If it `canRecover`, it decides about
+   * each.
+   */
+  onRecoverableReported(canRecover: boolean): void {
     this.#recoverableUntil = canRecover ? this.#turn.now + ABANDONED_MS : undefined
   }
 
-  /** Objects have come, or do not exist. */
+  /** Objects have arrived, or do not exist. */
   onObjectResponse(message: ObjectResponse): void {
     this.#fetcher.onObjectResponse(message)
   }
@@ -210,12 +219,15 @@ export class TaskFlow {
     this.#fetcher.onObjectInstruction(message)
   }
 
-  /** Whether results can leave. */
+  /** Whether sending is congested, so that results cannot leave. */
   setCongested(isCongested: boolean): void {
     this.#isCongested = isCongested
   }
 
-  /** The scheduler that sent the tasks is gone. What the processor has continues, unawaited. */
+  /**
+   * The scheduler that sent the tasks is gone. Tasks in the processor continue, but are not
+   * awaited.
+   */
   onDisconnected(): void {
     this.#isCongested = false
     this.#mayHaveAbandoned = true
@@ -225,25 +237,25 @@ export class TaskFlow {
       if (task.state === 'queued') this.#dispatcher.remove(task)
       this.#tasks.change(task, 'disconnected')
       task.isCutOff = true
-      task.isTold = false
+      task.isReported = false
     }
     this.#giveBack.retract()
     if (this.#slot.isListening) this.#fetcher.onDisconnected()
   }
 
-  /** A processor was started: all that waits needs its objects there. */
+  /** A processor was started: every waiting task needs its objects there. */
   onProcessorStarted(): void {
     this.#killed = undefined
     for (const task of this.#tasks.values()) this.#fetch(task)
   }
 
-  /** The processor is done with a task. One that answers something else is ended. */
+  /** The processor has finished a task. A processor with an invalid answer is killed. */
   onTaskAnswered(result: TaskResult): void {
     const task = this.#dispatcher.get(result.taskId)
     if (task === undefined || !isAnswerTo(task, result)) {
       const about = task === undefined ? { task: idToHex(result.taskId) } : fieldsOf(task)
       const fields = { ...about, status: result.status }
-      this.#turn.log('error', 'the processor answered what it was not asked', fields)
+      this.#turn.log('error', 'the processor sent an invalid answer; replacing it', fields)
       this.#slot.kill()
       return
     }
@@ -253,7 +265,7 @@ export class TaskFlow {
     this.#giveBack.onSettled(task)
   }
 
-  /** A task waits for tasks of its own, goes on, or tells how far it is. */
+  /** A task waits for its children, continues, or reports progress. */
   onTaskUpdated(update: TaskUpdate): void {
     const { now } = this.#turn
     const task = this.#dispatcher.get(update.taskId)
@@ -268,25 +280,25 @@ export class TaskFlow {
     else this.#answers.update(update)
   }
 
-  /** The processor's guardian has told how far a task is. */
+  /** The guardian has reported the status of a task. */
   onStatusTold(status: RunStatus): void {
     this.#watch.onStatus(status)
     this.#beginnings.onStatus(status)
   }
 
-  /** The processor has given back some of those that it was asked for. */
+  /** The processor has given back some of the recalled tasks. */
   onTasksRetracted(retracted: readonly number[]): void {
     for (const task of this.#giveBack.onRetracted(retracted)) {
       this.#dispatcher.take(task)
       this.#watch.onAnswered(task)
       if (this.#tasks.change(task, 'requeued') === 'ended') continue
-      // Taken up again after it was given up for lost: it waits anew.
+      // An abandoned task that was sent again: it waits from the start.
       const isHere = !this.#giveBack.onTakenBack(task)
       if (isHere && this.#slot.isListening) this.#fetch(task)
     }
   }
 
-  /** The processor is gone, and its objects. Returns what a log says: which task, what cause. */
+  /** The processor is gone, and its objects. Returns fields for the log: which task, what cause. */
   onProcessorExited(death: ProcessorDeath, lastRun: LastRun): LogFields {
     this.#watch.clear()
     this.#beginnings.onProcessorExited()
@@ -305,7 +317,9 @@ export class TaskFlow {
     return fields
   }
 
-  /** Hands over what may go now. To be called after everything that may have changed that. */
+  /**
+   * Dispatches the tasks that may start now. Must be called after everything that may change that.
+   */
   dispatch(): void {
     const mayDispatch = this.#slot.state === 'ready' && !this.#isCongested
     if (mayDispatch) this.#dispatchAll()
@@ -324,11 +338,14 @@ export class TaskFlow {
     const all = [...this.#tasks.values()]
     const stateCount = (state: WorkerTask['state']): number =>
       all.filter((task) => task.state === state).length
-    assert(stateCount('queued') === this.#dispatcher.queuedCount, 'the queue has other tasks')
+    assert(
+      stateCount('queued') === this.#dispatcher.queuedCount,
+      'the queue does not contain the queued tasks',
+    )
     const unanswered = [...this.#dispatcher.unanswered()]
     const canceling = unanswered.filter((task) => task.state === 'canceling').length
     const isOut = stateCount('dispatched') + stateCount('abandoned')
-    assert(isOut + canceling === unanswered.length, 'the processor has other tasks')
+    assert(isOut + canceling === unanswered.length, 'the tasks in the processor have other states')
     const out = new Set(unanswered)
     this.#watch.checkInvariants(out, this.#slot.isListening)
     this.#giveBack.checkInvariants(out)
@@ -375,13 +392,13 @@ export class TaskFlow {
     this.#beginnings.onHandedOver()
   }
 
-  /** A task that goes on from before the connection was lost is awaited again. */
+  /** A task that continued while the connection was lost is awaited again. */
   #takeUpAgain(task: WorkerTask): void {
     this.#tasks.change(task, 'sentAgain')
     if (task.isWaiting) this.#answers.waits(task)
   }
 
-  /** By force: whether it has begun or not. */
+  /** By force: whether it has started or not. */
   #cancel(task: WorkerTask): void {
     const isOut = task.state === 'dispatched' || task.state === 'abandoned'
     if (task.state === 'queued') this.#dispatcher.remove(task)
@@ -390,7 +407,7 @@ export class TaskFlow {
     if (isOut) this.#stop(task, 'cancelled')
   }
 
-  /** A task shall stop. Where it waits behind a busy one, it is taken back meanwhile. */
+  /** Stops a task. If it is queued behind a busy one, it is taken back meanwhile. */
   #stop(task: WorkerTask, reason: StopReason): void {
     this.#giveBack.onSettled(task)
     if (!this.#slot.isListening) return
@@ -398,7 +415,7 @@ export class TaskFlow {
     this.#giveBack.retractOne(task)
   }
 
-  /** Ends running tasks that are not awaited when they block tasks that are. */
+  /** Ends abandoned tasks when they block awaited ones. */
   #cancelAbandoned(): void {
     if (this.#recoverableUntil !== undefined && this.#turn.now < this.#recoverableUntil) return
     this.#mayHaveAbandoned = false

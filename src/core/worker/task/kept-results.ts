@@ -1,6 +1,6 @@
-// Results that the scheduler may not have got, because a connection was lost: of tasks that ended
-// while there was none, and such as were sent just before. They are answered when their task comes
-// again, so that it need not run again. docs/protocol.md#return
+// Results that the scheduler may not have received because a connection was lost: those of tasks
+// that ended while there was no connection, and those that were sent just before. They are the
+// answer when their task arrives again, which then need not run again. docs/protocol.md#return
 
 import { assert } from '../../../base/assert.js'
 import { copyOf, totalBytes } from '../../../base/bytes.js'
@@ -9,7 +9,7 @@ import type { TaskResult } from '../../../wire/message.js'
 import { withoutBytes } from './result.js'
 import type { WorkerTask } from './task.js'
 
-/** A task that took less is sooner run again than its result is kept, in milliseconds. */
+/** A task that took less time is run again rather than kept, in milliseconds. */
 const MIN_DURATION_MS = 50
 
 /** At most this many results are kept, */
@@ -18,58 +18,58 @@ const MAX_RESULTS = 10_000
 /** and at most this many bytes of them. */
 const MAX_BYTES = 64 * 1024 ** 2
 
-/** What is left of both when room is made: not for each result anew. */
+/** Eviction goes down to this share of both limits, so that it does not happen for each result. */
 const KEPT_SHARE = 7 / 8
 
-/** What a result takes beside its content. */
+/** What a result takes in addition to its content. */
 const RESULT_OVERHEAD_BYTES = 512
 
-/** Chunks of less are views of a read buffer, which they would keep in memory. */
+/** Smaller chunks are views of a read buffer, which they would keep in memory. */
 const LARGE_CHUNK_BYTES = 16 * 1024
 
 /** A result that is kept. */
 export interface KeptResult {
   readonly result: TaskResult
-  /** The client whose task it is. */
+  /** The client that submitted the task. */
   readonly source: Identity
 }
 
 interface Entry extends KeptResult {
   readonly bytes: number
-  /** How many heartbeats had been sent before it. */
+  /** The number of heartbeats sent before it. */
   readonly heartbeatCount: number
 }
 
-/** The results of one worker that may be asked for again. */
+/** The results of one worker that may be requested again. */
 export class KeptResults {
-  /** Sent on this connection; the scheduler has not shown that it has read them. In order. */
+  /** Sent on this connection, but not confirmed as read by the scheduler. In order. */
   readonly #unconfirmed = new Map<TaskId, Entry>()
-  /** Of before this connection, and such as nobody has waited for. In order. */
+  /** From before this connection, or not awaited. In order. */
   readonly #kept = new Map<TaskId, Entry>()
   #bytes = 0
   #heartbeatCount = 0
   #echoCount = 0
 
-  /** How many there are that were not sent on this connection. */
+  /** The number of results that were not sent on this connection. */
   get size(): number {
     return this.#kept.size
   }
 
-  /** The tasks of these. */
+  /** Their tasks. */
   ids(): Iterable<TaskId> {
     return this.#kept.keys()
   }
 
-  /** A task has ended that the scheduler does not wait for at present. */
+  /** A task has ended that the scheduler is not waiting for. */
   keep(result: TaskResult, { id, source }: WorkerTask): void {
     this.#forget(id)
     this.#add(this.#kept, result, source)
   }
 
-  /** A result was sent. It is kept until it is certain to have come, if that is worth it. */
+  /** A result was sent. It is kept until it has certainly arrived, if it is expensive enough. */
   onSent(result: TaskResult, task: WorkerTask, durationMs: number): void {
     this.#forget(task.id)
-    // One that has failed and was tried again would be taken for the second failure.
+    // For a task that failed and was retried, it would be mistaken for the second failure.
     if (result.status === 'failed' && task.retries > 0) return
     if (durationMs >= MIN_DURATION_MS) this.#add(this.#unconfirmed, result, task.source)
   }
@@ -88,7 +88,7 @@ export class KeptResults {
     }
   }
 
-  /** What was sent last may be lost. */
+  /** Results that were sent recently may be lost. */
   onDisconnected(): void {
     for (const [id, entry] of this.#unconfirmed) this.#kept.set(id, entry)
     this.#unconfirmed.clear()
@@ -96,32 +96,32 @@ export class KeptResults {
     this.#echoCount = 0
   }
 
-  /** Its task has come: takes the result if it is from before this connection. */
+  /** The task has arrived again: takes the result if it is from before this connection. */
   take(id: TaskId): KeptResult | undefined {
     const kept = this.#kept.get(id)
     this.#forget(id)
     return kept
   }
 
-  /** It will not be requested. False: it was not kept, or was sent on this connection. */
+  /** The result will not be requested. False: it was not kept, or was sent on this connection. */
   drop(id: TaskId): boolean {
     if (!this.#kept.has(id)) return false
     this.#forget(id)
     return true
   }
 
-  /** This scheduler will not ask for results. */
+  /** This scheduler will not request results. */
   clear(): void {
     this.#unconfirmed.clear()
     this.#kept.clear()
     this.#bytes = 0
   }
 
-  /** Throws if results are weighed wrongly, or are here twice. */
+  /** Throws if sizes are wrong or a result is kept twice. */
   checkInvariants(): void {
     let bytes = 0
     for (const entry of this.#entries()) bytes += entry.bytes
-    assert(bytes === this.#bytes, 'kept results are weighed wrongly')
+    assert(bytes === this.#bytes, 'the size of the kept results is wrong')
     assert(this.#count <= MAX_RESULTS && bytes <= MAX_BYTES, 'too many results are kept')
     for (const id of this.#kept.keys()) {
       assert(!this.#unconfirmed.has(id), 'a result is kept twice')
@@ -146,7 +146,7 @@ export class KeptResults {
     if (this.#bytes > MAX_BYTES || this.#count > MAX_RESULTS) this.#makeRoom()
   }
 
-  /** The oldest go first, and those before this connection before all others. */
+  /** The oldest results go first, those from before this connection before all others. */
   #makeRoom(): void {
     for (const { result } of this.#entries()) {
       const isRoom = this.#bytes <= MAX_BYTES * KEPT_SHARE
@@ -174,7 +174,7 @@ function textBytes({ error }: TaskResult): number {
   return 2 * characters
 }
 
-/** The object that it may have become belongs to a scheduler that may be gone: not its id. */
+/** Without the id of its object, which belongs to a scheduler that may be gone. */
 function ownCopyOf(result: TaskResult): TaskResult {
   const inlineResults = result.inlineResults.map((chunk) =>
     chunk.byteLength < LARGE_CHUNK_BYTES ? copyOf(chunk) : chunk,

@@ -1,5 +1,5 @@
-// What tasks print, on its way to the clients that have asked for it: whose it is, and what it is
-// called. docs/protocol.md#output
+// The output of tasks, on its way to the clients that have requested it: which task it belongs to,
+// and the task's name. docs/protocol.md#output
 
 import { NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_OUTPUT, hasFeature } from '../../../base/features.js'
@@ -16,7 +16,7 @@ interface Voice {
   readonly client: Identity
 }
 
-/** Something that was printed, for the log. */
+/** A piece of output, for the log. */
 type PrintedPiece = Pick<TaskOutput, 'stream' | 'content'> &
   Partial<Pick<TaskOutput, 'taskId' | 'name' | 'droppedBytes'>>
 
@@ -26,47 +26,47 @@ export interface RunningTasks {
   unanswered(): Iterable<WorkerTask>
 }
 
-/** Passes on what a processor prints. */
+/** Forwards the output of a processor. */
 export class TaskOutputs {
   readonly #turn: WorkerTurn
   #tasks: RunningTasks | undefined
-  /** What the scheduler of this connection understands; undefined until it has said so. */
+  /** The features of the scheduler of this connection; undefined before its first echo. */
   #features: number | undefined
-  /** The task that was answered last by the processor of now. */
+  /** The task that the current processor answered last. */
   #last: Voice | undefined
 
   constructor(turn: WorkerTurn) {
     this.#turn = turn
   }
 
-  /** Whether a client prints what the processor prints while it has no task. */
+  /** Whether a client prints the output of the processor while it has no task. */
   get isForwarding(): boolean {
     return this.#last?.output === 'forward'
   }
 
-  /** The scheduler shows what it understands. */
+  /** An echo contains the scheduler's features. */
   onEcho(features: number): void {
     this.#features = features
   }
 
-  /** The next scheduler may be another one. */
+  /** The next scheduler may be a different one. */
   onDisconnected(): void {
     this.#features = undefined
   }
 
-  /** What the processor has that prints. */
+  /** The tasks that can print. */
   listenTo(tasks: RunningTasks): void {
     this.#tasks = tasks
   }
 
-  /** What it had not answered has ended, here. Nothing of it has to do with the next processor. */
+  /** The unanswered tasks have ended here. None of this applies to the next processor. */
   onProcessorExited(unanswered: readonly WorkerTask[]): void {
     for (const task of unanswered) this.onEnded(task)
     this.#last = undefined
   }
 
-  /** The processor says which task has printed something. */
-  onTold(output: TaskOutput): void {
+  /** The processor reports which task has printed something. */
+  onReported(output: TaskOutput): void {
     const task = this.#tasks?.get(output.taskId)
     if (output.client === '') return this.log(output)
     if (task === undefined) return this.#send({ ...output, bytes: undefined, isLast: true })
@@ -75,8 +75,8 @@ export class TaskOutputs {
   }
 
   /**
-   * Something was written past the processor's own streams: by native code, or by a process that a
-   * task has started. Whose it is shows where all that it can be of have their output in one place.
+   * Something bypassed the processor's own streams: native code wrote it, or a process that a task
+   * has started. Its task is known if the output of all possible tasks goes to the same place.
    */
   onRead(stream: OutputStream, content: Uint8Array): void {
     const voice = this.#voiceOf(this.#tasks?.unanswered() ?? [])
@@ -86,7 +86,7 @@ export class TaskOutputs {
     this.#send({ ...NOTHING, taskId, client, name, stream, content, isLast: voice === this.#last })
   }
 
-  /** The processor is done with a task, or has gone. */
+  /** The processor has finished the task, or has exited. */
   onEnded(task: WorkerTask): void {
     const { id, output, outputClient: client } = task
     if (output === 'log') this.#last = undefined
@@ -96,9 +96,9 @@ export class TaskOutputs {
     this.#send({ ...NOTHING, taskId: id, client, name: titleOf(task), isLast: true })
   }
 
-  /** Puts something that was printed into the log, with the task if it is known. */
+  /** Writes a piece of output to the log, with the task if it is known. */
   log({ taskId: id = NO_TASK, name = '', stream, content, droppedBytes = 0 }: PrintedPiece): void {
-    // What counts as dropped was told for the sake of an error alone.
+    // Output that counts as dropped was reported only for an error message.
     if (droppedBytes > 0) return
     const task = this.#tasks?.get(id)
     const fields = task === undefined ? taskLogFields(id, name) : fieldsOf(task)
@@ -111,7 +111,7 @@ export class TaskOutputs {
       speaker ??= task
       const isSame = task.output === speaker.output && task.outputClient === speaker.outputClient
       if (!isSame) return undefined
-      // One that waits for others says nothing meanwhile.
+      // A task that waits for others does not print meanwhile.
       if (speaker.isWaiting) speaker = task
     }
     if (speaker === undefined) return this.#last

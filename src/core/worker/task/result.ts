@@ -1,4 +1,4 @@
-// TaskResults as an agent makes them, or makes them anew from what its processor answered.
+// TaskResults that an agent creates, or encodes again from its processor's answer.
 
 import { NO_BYTES } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
@@ -6,7 +6,7 @@ import { PLAIN_RESULT, type TaskError, type TaskResult } from '../../../wire/mes
 import { encodeProfileResult } from '../../../wire/metadata.js'
 import type { WorkerTask } from './task.js'
 
-/** The same result, to be written anew, with its content inside, and this of its error. */
+/** The same result, to be encoded again, with inline content and this part of its error. */
 export function withoutBytes(result: TaskResult, error: readonly TaskError[]): TaskResult {
   const { taskId, status, metadata, inlineResults, worker, attempt } = result
   return {
@@ -23,7 +23,7 @@ export function withoutBytes(result: TaskResult, error: readonly TaskError[]): T
   }
 }
 
-/** What a worker says of a task that has failed without its processor having said so. */
+/** The TaskResult of a failed task whose processor did not report the failure. */
 export function failureOf(
   { id, attempt }: WorkerTask,
   worker: Identity,
@@ -45,7 +45,7 @@ export function failureOf(
   }
 }
 
-/** A result that has nothing but its status. */
+/** A result that contains nothing but its status. */
 export function statusOnly(taskId: TaskId, status: 'canceled' | 'notFound'): TaskResult {
   return {
     kind: 'taskResult',

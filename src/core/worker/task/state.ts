@@ -3,11 +3,11 @@
 import type { Transitions } from '../../../base/lifecycle.js'
 
 /**
- * - `fetching`: the processor does not have all objects that the task needs.
- * - `queued`: it has; the task waits for its turn.
+ * - `fetching`: the processor lacks some objects that the task needs.
+ * - `queued`: the processor has them all; the task waits for its turn.
  * - `dispatched`: the processor has the task, and the scheduler waits for the result.
- * - `canceling`: the processor has it, but it was cancelled by force or has run for too long; its
- *   result is dropped.
+ * - `canceling`: the processor has it, but it was cancelled by force or exceeded its time limit;
+ *   its result is dropped.
  * - `abandoned`: the processor has it, but the scheduler that sent it is gone.
  */
 export type TaskState = 'fetching' | 'queued' | 'dispatched' | 'canceling' | 'abandoned'
@@ -20,22 +20,22 @@ export type TaskCause =
   /** The scheduler does not have an object that the task needs. */
   | 'objectMissing'
   | 'handedOver'
-  /** The processor is done with it: it ran or was skipped. */
+  /** The processor has finished it: it ran or was skipped. */
   | 'answered'
-  /** Its processor ended because of something else. */
+  /** Its processor ended for another reason. */
   | 'requeued'
-  /** Its processor ended because of it, or because of tasks that it had submitted. */
+  /** Its processor ended because of it, or because of its children. */
   | 'blamed'
   | 'cancelled'
-  /** It has run for longer than it may. */
+  /** It has exceeded its time limit. */
   | 'timedOut'
   | 'disconnected'
   /**
-   * The scheduler sent a task that is still in the processor from before the connection was lost.
+   * The scheduler sent a task again that is in the processor since before the connection was lost.
    */
   | 'sentAgain'
 
-/** What comes after each state. */
+/** The state that follows each state and cause. */
 export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
   fetching: {
     objectsPresent: 'queued',

@@ -1,4 +1,4 @@
-// One task while a worker has it: what is kept of its message, and where it stands.
+// One task while a worker has it: the parts of its message that are kept, and its state.
 
 import { assert } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'
@@ -21,24 +21,24 @@ import type { WorkerTurn } from '../events.js'
 import type { Grant } from '../queue/units.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './state.js'
 
-// How long a task may run on a worker: what it asks for itself, and what the worker allows to any.
-// Apart, because agent and processor both say it.
+// How long a task may run on a worker: its own limit, and the worker's limit for any task. Separate
+// from the rest because agent and processor both report it.
 
 /** How long a task may run. */
 export interface TimeLimit {
-  /** 0 = for ever. */
+  /** 0 = no limit. */
   readonly timeoutMs: number
-  /** It is the worker's, which is shorter than what the task asks for. */
+  /** The limit is the worker's, which is shorter than the task's own. */
   readonly isWorkersLimit: boolean
 }
 
-/** The shorter of both limits, of which 0 is none. */
+/** The shorter of both limits, where 0 means no limit. */
 export function timeLimitOf(ownMs: number, workersMs: number): TimeLimit {
   const isWorkersLimit = workersMs > 0 && (ownMs === 0 || workersMs < ownMs)
   return { timeoutMs: isWorkersLimit ? workersMs : ownMs, isWorkersLimit }
 }
 
-/** The error of a task that has run for longer. */
+/** The error of a task that has exceeded its limit. */
 export function timeoutErrorOf(id: TaskId, name: string, limit: TimeLimit): TaskTimeoutError {
   const allowed = limit.isWorkersLimit
     ? `the ${limit.timeoutMs} ms that its worker allows to any task`
@@ -53,91 +53,102 @@ export interface ObjectEntry {
   isPresent: boolean
   /** Its size once it is present. */
   bytes: number
-  /** What it is called; empty until it is present. */
+  /** Its name; empty until it is present. */
   name: string
-  /** `ObjectTable`'s count of look-ups when a task needed it last. */
+  /** `WorkerObjectTable`'s number of look-ups when a task last needed it. */
   usedAt: number
-  /** Tasks that wait for it, and such as have ended meanwhile. Invariant: empty when present. */
+  /**
+   * Tasks that wait for it, including some that have ended meanwhile. Invariant: empty when
+   * present.
+   */
   waiters: WorkerTask[]
-  /** What a call takes, if this is a function: in milliseconds, Infinity until it has run. */
+  /**
+   * The expected duration of a call, if this is a function: in milliseconds, Infinity until it has
+   * run.
+   */
   expectedMs: number
 }
 
-/** A task that a worker, or at least its processor, has not answered yet. */
+/** A task that the worker, or at least its processor, has not answered yet. */
 export interface WorkerTask extends HeapItem, TimeLimit {
   readonly id: TaskId
   readonly source: Identity
-  /** The Task as it came last, in memory of its own. */
+  /** The latest Task message, in its own memory. */
   bytes: Uint8Array
-  /** Its number then: for the scheduler, an answer with another one is an old one. */
+  /** Its attempt number; the scheduler ignores answers with an older one. */
   attempt: number
   readonly priority: number
-  /** Empty: that of the function. */
+  /** Empty: the name of the function applies. */
   readonly name: string
-  /** Where what it prints goes. */
+  /** Where its output goes. */
   readonly output: OutputPlace
   /** The client that prints it. */
   readonly outputClient: Identity
-  /** Something was passed on that it has printed. */
+  /** Some of its output was forwarded. */
   hasPrinted: boolean
-  /** The task that has submitted it; empty: none. */
+  /** The task that submitted it; empty: none. */
   readonly parentId: TaskId
-  /** What it needs of its worker. */
+  /** The capabilities that it needs. */
   readonly needs: readonly TaskCapability[]
-  /** What it was given of that. Invariant: set while the processor has a task that needs some. */
+  /**
+   * The units that it was assigned. Invariant: set while a task that needs units is in the
+   * processor.
+   */
   grant: Grant | undefined
   /** How often the scheduler runs it again after it has failed. */
   readonly retries: number
-  /** Place among all arrivals at this worker. */
+  /** Its position among all tasks that arrived at this worker. */
   readonly order: number
   readonly serializerId: ObjectId
   readonly functionId: ObjectId
   /** The arguments that are objects. */
   readonly argumentIds: readonly ObjectId[]
   state: TaskState | 'ended'
-  /** How many objects are awaited. Invariant: 0 unless `fetching`. */
+  /** The number of awaited objects. Invariant: 0 unless `fetching`. */
   missingCount: number
-  /** `ObjectTable.epoch` when the objects were last looked up. */
+  /** `WorkerObjectTable.epoch` when the objects were last looked up. */
   epoch: number
-  /** The function's entry of that epoch. */
+  /** The entry of the function in that epoch. */
   functionEntry: ObjectEntry | undefined
-  /** Place among all tasks that this processor got, from 0. */
+  /** Its position among all tasks of this processor, from 0. */
   dispatchNumber: number
-  /** What it was expected to take when it was dispatched, in milliseconds. */
+  /** Its expected duration when it was dispatched, in milliseconds. */
   expectedMs: number
   dispatchedAt: InstantMs
-  /** The processor has said that it has begun. False says nothing. */
+  /** The processor has reported that it started. If false, it may have started as well. */
   hasBegun: boolean
-  /** When it has begun, once that is known. */
+  /** When it started, once that is known. */
   begunAt: InstantMs | undefined
-  /** The scheduler was notified that it has begun. */
-  isTold: boolean
-  /** Since it got the task, the processor was ordered to forget all objects. */
+  /** The scheduler was notified that it has started. */
+  isReported: boolean
+  /** The processor was instructed to forget all objects after the task was dispatched. */
   isCutOff: boolean
-  /** It only waits for tasks of its own. Invariant: the processor has it. */
+  /** It only waits for its children. Invariant: it is in the processor. */
   isWaiting: boolean
-  /** Since when, the last time. */
+  /** When it last began or stopped waiting. */
   waitsSince: InstantMs
-  /** What it takes says nothing about its function. */
+  /** Its duration is not a measure of its function. */
   hasWaited: boolean
-  /** How many processors ended while they had this task, and no other was the certain cause. */
+  /**
+   * How many processors ended while they had this task, and no other task was the certain cause.
+   */
   deaths: number
-  /** How often it waited in a processor that ended. */
+  /** How often it was waiting in a processor that ended. */
   lossCount: number
-  /** May have ended a processor: runs with nothing else beside it. */
+  /** It may have ended a processor: no other task runs next to it. */
   isCandidate: boolean
 }
 
-/** What is said of a task that its message does not say. */
+/** Facts about a task that are not in its message. */
 interface TaskFacts {
-  /** Place among all arrivals at this worker. */
+  /** Its position among all tasks that arrived at this worker. */
   readonly order: number
   readonly serializerId: ObjectId
-  /** How long the worker lets any task run; 0 = for ever. */
+  /** The worker's limit for any task; 0 = none. */
   readonly workersTimeoutMs: number
 }
 
-/** The task of a message that has arrived. It copies what it keeps. */
+/** Creates the task of a message that has arrived. Copies everything that it keeps. */
 export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
   const { order, serializerId, workersTimeoutMs } = facts
   return {
@@ -168,7 +179,7 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
     dispatchedAt: 0,
     hasBegun: false,
     begunAt: undefined,
-    isTold: false,
+    isReported: false,
     isCutOff: false,
     isWaiting: false,
     waitsSince: 0,
@@ -180,14 +191,14 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
   }
 }
 
-/** The scheduler has sent a task again that is still here: this is its newest form. */
+/** The scheduler has sent a task again that is still here: stores the new version. */
 export function renew(task: WorkerTask, message: Task): void {
   if (message.attempt === task.attempt) return
   task.bytes = copyOf(encode(message))
   task.attempt = message.attempt
 }
 
-/** What a task is called, for people. Empty: unknown. */
+/** The displayed name of a task. Empty: unknown. */
 export function titleOf({ name, functionEntry }: WorkerTask): string {
   return name === '' ? (functionEntry?.name ?? '') : name
 }
@@ -197,7 +208,7 @@ export function describeTask(task: WorkerTask): string {
   return taskPhrase(task.id, titleOf(task))
 }
 
-/** What a line about a task says of it. Attempts count from 1, as in `currentTask()`. */
+/** The fields of a task in log lines. Attempts count from 1, as in `currentTask()`. */
 export function fieldsOf(task: WorkerTask): LogFields {
   return { ...taskLogFields(task.id, titleOf(task)), attempt: task.attempt + 1 }
 }
@@ -207,13 +218,13 @@ export function runsBefore(a: WorkerTask, b: WorkerTask): boolean {
   return a.priority === b.priority ? a.order < b.order : a.priority > b.priority
 }
 
-/** Flags of a wrong length, which would end a 1.9.9 worker, count as none. */
+/** Flags of the wrong length, which would end a 1.9.9 worker, are ignored. */
 function priorityOf(metadata: Uint8Array): number {
   const flags = metadata.byteLength === 5 ? decodeTaskFlags(metadata) : DEFAULT_TASK_FLAGS
   return flags.priority
 }
 
-/** A name that stands there twice is needed with the sum of its units. */
+/** Adds up the units of a name that occurs more than once. */
 function mergedNeeds(capabilities: readonly TaskCapability[]): readonly TaskCapability[] {
   if (capabilities.length < 2) return capabilities
   const units = new Map<string, number>()
@@ -231,53 +242,53 @@ function argumentIdsOf(task: Task): readonly ObjectId[] {
   return ids ?? NO_IDS
 }
 
-// The tasks of a worker by id, and the only way in which their state changes. Where lines for DEBUG
-// are written, each change is one.
+// The tasks of a worker by id, and the only way to change their state. With DEBUG lines, each
+// change is logged.
 
 const STEPS: Readonly<Record<TaskCause, string>> = {
   objectsPresent: 'task waits for its turn',
   objectsLost: 'task waits for its objects again',
   objectMissing: 'task failed: an object that it needs does not exist',
-  handedOver: 'task given to the processor',
-  answered: 'the processor is done with a task',
+  handedOver: 'task passed to the processor',
+  answered: 'task answered by the processor',
   requeued: 'task waits for a processor again',
   blamed: 'task failed: its processor ended',
   cancelled: 'task cancelled',
-  timedOut: 'task has run for too long',
-  disconnected: 'task has lost its scheduler',
-  sentAgain: 'task sent again while it runs',
+  timedOut: 'task exceeded its time limit',
+  disconnected: 'task lost its scheduler',
+  sentAgain: 'task sent again while running',
 }
 
-/** One that was not wanted any more when its processor ended is not tried again. */
+/** A task that was no longer needed when its processor ended is not retried. */
 function stepText(cause: TaskCause, next: TaskState | 'ended'): string {
   return cause === 'requeued' && next === 'ended' ? 'task ended with its processor' : STEPS[cause]
 }
 
-/** All tasks that the scheduler may still ask about, and those that were abandoned. */
-export class TaskTable {
+/** All tasks that the scheduler may still refer to, and abandoned ones. */
+export class WorkerTaskTable {
   /** Invariant: state is `fetching`, `queued`, `dispatched` or `abandoned`. */
   readonly #tasks = new Map<TaskId, WorkerTask>()
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
   readonly #turn: WorkerTurn
-  readonly #tellsTasks: boolean
+  readonly #logsTasks: boolean
   #candidateCount = 0
 
-  constructor(turn: WorkerTurn, tellsTasks: boolean) {
+  constructor(turn: WorkerTurn, logsTasks: boolean) {
     this.#turn = turn
-    this.#tellsTasks = tellsTasks
+    this.#logsTasks = logsTasks
   }
 
-  /** How many tasks there are. */
+  /** The number of tasks. */
   get size(): number {
     return this.#tasks.size
   }
 
-  /** Whether some task may have ended a processor. */
+  /** Whether any task may have ended a processor. */
   get hasCandidates(): boolean {
     return this.#candidateCount > 0
   }
 
-  /** The task of this id, unless it is unknown or was cancelled. */
+  /** The task with this id, unless it is unknown or was cancelled. */
   get(id: TaskId): WorkerTask | undefined {
     return this.#tasks.get(id)
   }
@@ -287,45 +298,50 @@ export class TaskTable {
     return this.#tasks.values()
   }
 
-  /** Adds a task whose id is not here. */
+  /** Adds a task whose id is not in the table. */
   add(task: WorkerTask): void {
     this.#tasks.set(task.id, task)
-    if (this.#tellsTasks) this.#tell(task, 'task received')
+    if (this.#logsTasks) this.#log(task, 'task received')
   }
 
-  /** Changes the state of a task. One that has ended or was cancelled leaves the table. */
+  /**
+   * Changes the state of a task. A task that has ended or was cancelled is removed from the table.
+   */
   change(task: WorkerTask, cause: TaskCause): TaskState | 'ended' {
-    assert(task.state !== 'ended', 'a task that has ended changes its state')
+    assert(task.state !== 'ended', 'the state of an ended task changes')
     const next = this.#lifecycle.next(task.id, task.state, cause)
-    if (this.#tellsTasks) this.#tell(task, stepText(cause, next))
+    if (this.#logsTasks) this.#log(task, stepText(cause, next))
     if (next === 'ended' || next === 'canceling') this.#forget(task)
     task.state = next
     return next
   }
 
-  /** From now on the task runs with nothing else beside it. */
+  /** From now on, no other task runs next to this one. */
   markCandidate(task: WorkerTask): void {
     if (task.isCandidate) return
     task.isCandidate = true
     this.#candidateCount += 1
   }
 
-  /** Throws if a task is here that should not be, or candidates are miscounted. */
+  /** Throws if the table has a task that it should not have, or candidates are miscounted. */
   checkInvariants(): void {
     let candidates = 0
     for (const [id, task] of this.#tasks) {
-      assert(task.id === id, 'a task is kept under the id of another')
-      assert(task.state !== 'ended' && task.state !== 'canceling', 'a task is kept too long')
+      assert(task.id === id, 'a task has the wrong key')
+      assert(
+        task.state !== 'ended' && task.state !== 'canceling',
+        'a task is still in the table after its end',
+      )
       if (task.isCandidate) candidates += 1
     }
     assert(candidates === this.#candidateCount, 'the candidates are miscounted')
   }
 
-  #tell(task: WorkerTask, text: string): void {
+  #log(task: WorkerTask, text: string): void {
     this.#turn.log('debug', text, fieldsOf(task))
   }
 
-  /** A cancelled task has left already when its processor is done with it. */
+  /** A cancelled task has been removed already when its processor finishes it. */
   #forget(task: WorkerTask): void {
     if (this.#tasks.get(task.id) === task) this.#tasks.delete(task.id)
     if (!task.isCandidate) return

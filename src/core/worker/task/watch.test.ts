@@ -157,7 +157,7 @@ test('a task that runs for longer than it may fails at once, then it is ended', 
   assert.deepEqual(worker.tell(0, { ...ALONE, runningMs: 150 }), [])
   assert.deepEqual(worker.pass(50), ['ask 0'])
   const actions = worker.handle({
-    type: 'statusTold',
+    type: 'statusReported',
     processor: 1,
     status: { ...ALONE, dispatchNumber: 0, isListening: true, hasGivenUp: false, runningMs: 200 },
   })
@@ -196,7 +196,7 @@ test('no task runs for longer than its worker allows, and the error says whose l
     assert.deepEqual(worker.pass(1), ['ask 0'], id)
     const status = { ...ALONE, isListening: true, hasGivenUp: false, runningMs: limitMs }
     const actions = worker.handle({
-      type: 'statusTold',
+      type: 'statusReported',
       processor: 1,
       status: { ...status, dispatchNumber: 0 },
     })

@@ -1,14 +1,14 @@
-// Ends tasks that the processor has and that are not wanted any more: such as were cancelled by
-// force, and such as have run for too long.
+// Ends tasks in the processor that are no longer needed: those cancelled by force, and those that
+// have exceeded their time limit.
 //
-//   told to stop ──► not begun: the processor skips it
-//                └─► begun ──► listens to its signal: has some time to end by itself
-//                          └─► does not listen, or that time is over: by force
+// stop requested ──► not started: the processor skips it
+//                  └─► started ──► listens to its signal: has a grace time to end by itself
+//                              └─► does not listen, or the grace time is over: by force
 //
-// By force means that the processor is killed if nothing else has begun in it; else the task is
-// given up, so that its neighbours need not run twice. A processor that does not do that at once is
-// kept from it by user code that never returns, and is killed after all. How far a task is, is
-// asked of the processor's guardian, which answers whatever user code does.
+// By force means that the processor is killed if no other task has started in it; otherwise the
+// task is given up, so that the other tasks need not run again. A processor that does not give up
+// the task quickly is blocked by user code that never returns, and is killed after all. The status
+// of a task comes from the processor's guardian, which answers whatever user code does.
 
 import { assert } from '../../../base/assert.js'
 import { IndexedHeap, type HeapItem } from '../../../base/indexed-heap.js'
@@ -16,21 +16,21 @@ import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { RunStatus, StopReason, WorkerTurn } from '../events.js'
 import type { WorkerTask } from './task.js'
 
-/** Between two questions about a task that has not begun. */
-const ASK_INTERVAL_MS = 50
+/** The time between two queries about a task that has not started. */
+const QUERY_INTERVAL_MS = 50
 
-/** A processor that gives up a task does so within this time, or user code keeps it from it. */
+/** A processor gives up a task within this time unless user code blocks it. */
 const REACTION_MS = 100
 
-/** A processor that does not answer a question about a task for this long is killed. */
+/** A processor that does not answer a query within this time is killed. */
 const ANSWER_TIMEOUT_MS = 2_000
 
-/** One task that is watched. */
+/** One watched task. */
 interface Watch extends HeapItem {
   readonly task: WorkerTask
-  /** When it is asked about next. */
+  /** When its status is next queried. */
   at: InstantMs
-  /** Undefined while it may go on until its time is over. */
+  /** Undefined while it may run until its time limit. */
   stop: Stop | undefined
 }
 
@@ -39,32 +39,32 @@ interface Stop {
   /** If it listens: until then it may end by itself. */
   readonly graceEnd: InstantMs
   isGivenUp: boolean
-  /** When the processor was last told. */
-  toldAt: InstantMs
-  /** Since when it seems not to have begun beside something that was given up before. */
+  /** When the processor was last instructed to stop it. */
+  requestedAt: InstantMs
+  /** Since when it may be blocked from starting by a task that was given up before. */
   stuckSince: InstantMs | undefined
 }
 
 const NEW_STOP = { isGivenUp: false, stuckSince: undefined }
 
-/** What a watch tells. */
+/** The decisions of a watch. */
 export interface TaskWatchHandler {
-  /** The task has exceeded its time limit after `runningMs`. `stop` must follow. */
+  /** The task has exceeded its time limit after `runningMs`. `stop` must be called next. */
   onTimeout(task: WorkerTask, runningMs: number): void
-  /** Only the end of the processor ends a task that must end. */
+  /** The task can be ended only by ending the processor. */
   onKill(task: WorkerTask, reason: StopReason): void
 }
 
-/** Watches some of the tasks that the processor of this moment has. */
+/** Watches some of the tasks in the current processor. */
 export class TaskWatch {
   readonly #turn: WorkerTurn
   readonly #graceMs: number
   readonly #handler: TaskWatchHandler
   readonly #watches = new Map<WorkerTask, Watch>()
-  /** Invariant: all watches but the one that was asked about. */
+  /** Invariant: all watches except the one that is being queried. */
   readonly #due = new IndexedHeap<Watch>(isBefore)
-  #asked: Watch | undefined
-  #askedAt: InstantMs = 0
+  #queried: Watch | undefined
+  #queriedAt: InstantMs = 0
   readonly #alarm: Alarm
 
   constructor(turn: WorkerTurn, graceMs: number, handler: TaskWatchHandler) {
@@ -74,67 +74,70 @@ export class TaskWatch {
     this.#alarm = turn.alarm(() => this.#onDue())
   }
 
-  /** The processor has got a task. */
+  /** A task was dispatched. */
   onHandedOver(task: WorkerTask): void {
     if (task.timeoutMs === 0) return
     this.#add(task, this.#turn.now + task.timeoutMs)
     this.#setAlarm()
   }
 
-  /** Has a task stopped that the processor has. */
+  /** Stops a task in the processor. */
   stop(task: WorkerTask, reason: StopReason): void {
     const { now } = this.#turn
     this.#turn.act({ type: 'stopTask', taskId: task.id, reason })
     const watch = this.#watches.get(task) ?? this.#add(task, now)
-    watch.stop = { reason, graceEnd: now + this.#graceMs, ...NEW_STOP, toldAt: now }
+    watch.stop = { reason, graceEnd: now + this.#graceMs, ...NEW_STOP, requestedAt: now }
     watch.at = now
-    if (watch !== this.#asked) this.#due.update(watch)
-    this.#askNext()
+    if (watch !== this.#queried) this.#due.update(watch)
+    this.#queryNext()
   }
 
-  /** The processor is done with a task. */
+  /** The processor has finished a task. */
   onAnswered(task: WorkerTask): void {
     if (this.#watches.size === 0) return
     const watch = this.#watches.get(task)
     if (watch === undefined) return
     this.#watches.delete(task)
-    if (watch === this.#asked) return
+    if (watch === this.#queried) return
     this.#due.remove(watch)
     this.#setAlarm()
   }
 
-  /** The processor's guardian has told how far a task is. */
+  /** The guardian has reported the status of a task. */
   onStatus(status: RunStatus): void {
-    const watch = this.#asked
+    const watch = this.#queried
     if (watch === undefined || watch.task.dispatchNumber !== status.dispatchNumber) return
-    this.#asked = undefined
+    this.#queried = undefined
     if (this.#watches.get(watch.task) === watch) {
       this.#due.add(watch)
       if (watch.stop === undefined) this.#checkTime(watch, status)
       else this.#checkStop(watch, watch.stop, status)
     }
-    this.#askNext()
+    this.#queryNext()
   }
 
   /** The processor is gone or being killed. */
   clear(): void {
-    for (const watch of this.#watches.values()) if (watch !== this.#asked) this.#due.remove(watch)
+    for (const watch of this.#watches.values()) if (watch !== this.#queried) this.#due.remove(watch)
     this.#watches.clear()
-    this.#asked = undefined
+    this.#queried = undefined
     this.#alarm.clear()
   }
 
-  /** Throws if something else is watched than what the processor has and must not have for long. */
+  /** Throws unless the watched tasks are those in the processor that must end at some time. */
   checkInvariants(unanswered: ReadonlySet<WorkerTask>, isListening: boolean): void {
     this.#due.checkInvariants()
     for (const [task, { stop }] of this.#watches) {
-      assert(unanswered.has(task), 'a task is watched that the processor does not have')
-      assert((stop !== undefined) === (task.state === 'canceling'), 'a task is watched wrongly')
+      assert(unanswered.has(task), 'a watched task is not in the processor')
+      assert(
+        (stop !== undefined) === (task.state === 'canceling'),
+        'a watch and the state of its task disagree',
+      )
     }
     if (!isListening) return
     for (const task of unanswered) {
       const mustEnd = task.state === 'canceling' || task.timeoutMs > 0
-      assert(!mustEnd || this.#watches.has(task), 'nobody sees to it that a task ends')
+      assert(!mustEnd || this.#watches.has(task), 'a task that must end is not watched')
     }
   }
 
@@ -145,14 +148,14 @@ export class TaskWatch {
     return watch
   }
 
-  /** Asks what is due. A processor whose guardian does not answer is killed. */
+  /** Queries the next task that is due. A processor whose guardian does not answer is killed. */
   #onDue(): void {
-    const watch = this.#asked
+    const watch = this.#queried
     if (watch === undefined) {
-      this.#askNext()
+      this.#queryNext()
       return
     }
-    this.#asked = undefined
+    this.#queried = undefined
     if (this.#watches.get(watch.task) === watch) {
       this.#due.add(watch)
       const { task, stop } = watch
@@ -160,17 +163,17 @@ export class TaskWatch {
         this.#handler.onTimeout(task, this.#turn.now - task.dispatchedAt)
       }
       this.#handler.onKill(task, stop?.reason ?? 'timedOut')
-    } else this.#askNext()
+    } else this.#queryNext()
   }
 
-  /** One question at a time: meanwhile the answers of others may come. */
-  #askNext(): void {
+  /** One query at a time: meanwhile, other tasks may be answered. */
+  #queryNext(): void {
     const { now } = this.#turn
     const watch = this.#due.first
-    if (this.#asked === undefined && watch !== undefined && watch.at <= now) {
+    if (this.#queried === undefined && watch !== undefined && watch.at <= now) {
       this.#due.remove(watch)
-      this.#asked = watch
-      this.#askedAt = now
+      this.#queried = watch
+      this.#queriedAt = now
       this.#turn.act({ type: 'askStatus', dispatchNumber: watch.task.dispatchNumber })
     }
     this.#setAlarm()
@@ -178,7 +181,7 @@ export class TaskWatch {
 
   #setAlarm(): void {
     const { at } = this.#due.first ?? {}
-    this.#alarm.set(this.#asked === undefined ? at : this.#askedAt + ANSWER_TIMEOUT_MS)
+    this.#alarm.set(this.#queried === undefined ? at : this.#queriedAt + ANSWER_TIMEOUT_MS)
   }
 
   #checkTime(watch: Watch, { isStarted, runningMs }: RunStatus): void {
@@ -192,20 +195,20 @@ export class TaskWatch {
     const { now } = this.#turn
     if (!status.isStarted) {
       if (isStuck(stop, status, now)) this.#handler.onKill(watch.task, stop.reason)
-      else this.#postpone(watch, now + ASK_INTERVAL_MS)
+      else this.#postpone(watch, now + QUERY_INTERVAL_MS)
       return
     }
     if (status.isListening && now < stop.graceEnd) return this.#postpone(watch, stop.graceEnd)
     if (status.isAlone) return this.#handler.onKill(watch.task, stop.reason)
     if (!stop.isGivenUp) this.#giveUp(watch.task, stop)
-    const killAt = stop.toldAt + REACTION_MS
+    const killAt = stop.requestedAt + REACTION_MS
     if (now < killAt) this.#postpone(watch, killAt)
     else this.#handler.onKill(watch.task, stop.reason)
   }
 
   #giveUp(task: WorkerTask, stop: Stop): void {
     stop.isGivenUp = true
-    stop.toldAt = this.#turn.now
+    stop.requestedAt = this.#turn.now
     this.#turn.act({ type: 'stopTask', taskId: task.id, reason: 'givenUp' })
   }
 
@@ -215,13 +218,13 @@ export class TaskWatch {
   }
 }
 
-/** What was given up before may be what keeps the processor from skipping a task. */
+/** A task that was given up before may keep the processor from skipping this one. */
 function isStuck(stop: Stop, { hasGivenUp }: RunStatus, now: InstantMs): boolean {
   stop.stuckSince = hasGivenUp ? (stop.stuckSince ?? now) : undefined
   return stop.stuckSince !== undefined && now >= stop.stuckSince + ANSWER_TIMEOUT_MS
 }
 
-/** Of what is due at the same time, what was handed over first. */
+/** Of tasks due at the same time, the one that was dispatched first. */
 function isBefore(a: Watch, b: Watch): boolean {
   return a.at === b.at ? a.task.dispatchNumber < b.task.dispatchNumber : a.at < b.at
 }
