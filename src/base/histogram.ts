@@ -7,13 +7,13 @@ const LOG_GROWTH = Math.log(GROWTH)
 /** A histogram. Values may have any unit. */
 export class Histogram {
   readonly #min: number
-  readonly #counts: Uint32Array
+  readonly #counts: Float64Array
   #count = 0
 
   /** Smaller values count as `min`, larger ones as `max`. */
   constructor(min: number, max: number) {
     this.#min = min
-    this.#counts = new Uint32Array(Math.ceil(Math.log(max / min) / LOG_GROWTH) + 1)
+    this.#counts = new Float64Array(Math.ceil(Math.log(max / min) / LOG_GROWTH) + 1)
   }
 
   /** How many values it has. */
@@ -48,6 +48,21 @@ export class Histogram {
       if (seen >= rank) return this.#min * GROWTH ** (at === 0 ? 0 : at - 0.5)
     }
     return 0
+  }
+
+  /**
+   * Cumulative counts, as metrics have them: how many values do not exceed each bound. Every
+   * `step`th bucket has a bound; values above the last bound are only in `count`.
+   */
+  cumulative(step: number): readonly (readonly [bound: number, count: number])[] {
+    const bounds: (readonly [number, number])[] = []
+    let seen = 0
+    for (const [at, count] of this.#counts.entries()) {
+      if (at === this.#counts.length - 1) break
+      seen += count
+      if (at % step === 0) bounds.push([this.#min * GROWTH ** at, seen])
+    }
+    return bounds
   }
 
   /** Forgets all values. */

@@ -1,6 +1,7 @@
 // The options of a scheduler: names, defaults and bounds, checked in one place for code and
 // commands.
 
+import { ConfigError } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
 import {
   checkOptions,
@@ -17,6 +18,11 @@ import { parseAddress } from '../transport/address.js'
 export interface SchedulerOwnOptions {
   /** Where monitors subscribe. Default: the same host, two ports up. */
   readonly monitorAddress?: string | undefined
+  /**
+   * Where `/metrics`, `/healthz` and `/readyz` are served by HTTP: `host:port`; port 0 = a free
+   * one. Default: nowhere.
+   */
+  readonly metricsAddress?: string | undefined
   /** 60,000: a client that is silent for longer is considered lost. 100 to 86,400,000. */
   readonly clientTimeoutMs?: number | undefined
   /** 60,000: a worker that is silent for longer is considered lost. 100 to 86,400,000. */
@@ -79,7 +85,7 @@ export interface SchedulerStartOptions extends SchedulerOptions {
 /** The options of a scheduler with all defaults filled in. */
 export interface CheckedSchedulerOptions extends Settled<
   SchedulerOwnOptions,
-  'monitorAddress' | 'protected' | 'logger'
+  'monitorAddress' | 'metricsAddress' | 'protected' | 'logger'
 > {
   readonly isProtected: boolean
 }
@@ -94,6 +100,12 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     defaultText: 'port + 2',
     flag: 'monitor-address',
     short: ['-ma'],
+  },
+  metricsAddress: {
+    type: { kind: 'text' },
+    description: 'host:port that serves metrics by HTTP',
+    defaultText: 'none',
+    flag: 'metrics-address',
   },
   protected: {
     type: { kind: 'boolean' },
@@ -190,11 +202,27 @@ export const SCHEDULER_START_OPTIONS: OptionTable<SchedulerStartOptions> = {
 export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSchedulerOptions {
   const checked = checkOptions('scheduler', SCHEDULER_START_OPTIONS, options)
   const own = optionsIn(SCHEDULER_OPTIONS, checked)
-  const { monitorAddress, logger, protected: isProtected = false, ...rest } = own
+  const { monitorAddress, metricsAddress, logger, protected: isProtected = false, ...rest } = own
   parseAddress(checked.address)
   if (monitorAddress !== undefined) parseAddress(monitorAddress)
+  if (metricsAddress !== undefined) parseMetricsAddress(metricsAddress)
   loggerOption('logger', logger)
   return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
+}
+
+/** Parses `host:port`. Throws `ConfigError`, which names the option. */
+export function parseMetricsAddress(text: string): {
+  readonly host: string
+  readonly port: number
+} {
+  try {
+    const address = parseAddress(`tcp://${text}`)
+    if (address.kind === 'tcp') return address
+  } catch (error) {
+    const why = `expected host:port, got ${JSON.stringify(text)}`
+    throw new ConfigError(`option metricsAddress: ${why}`, { cause: error })
+  }
+  throw new ConfigError('option metricsAddress: expected host:port')
 }
 
 /** Throws `ConfigError` if `address` is not an address to listen on. */

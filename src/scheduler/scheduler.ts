@@ -25,6 +25,7 @@ import {
   checkSchedulerOptions,
   type SchedulerStartOptions,
 } from './scheduler-options.js'
+import { MetricsServer } from './metrics-server.js'
 import { TurnMeter } from './turn-meter.js'
 
 // The default address for monitors: two ports above the scheduler's own.
@@ -145,6 +146,8 @@ export class Scheduler implements AsyncDisposable {
   readonly #turns = new TurnMeter()
   #router: RouterSocket | undefined
   #monitor: PubSocket | undefined
+  #metrics: MetricsServer | undefined
+  #isReady = false
   #statusTimer: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
   #end: (end: SchedulerEnd) => void = () => {}
@@ -193,10 +196,12 @@ export class Scheduler implements AsyncDisposable {
       await scheduler.#bind(options, checked)
     } catch (error) {
       await scheduler.#router?.close()
+      await scheduler.#metrics?.close()
       await log.close()
       throw error
     }
     scheduler.#startStatus()
+    scheduler.#isReady = true
     return scheduler
   }
 
@@ -208,6 +213,11 @@ export class Scheduler implements AsyncDisposable {
   /** Where monitors subscribe, with the actual port. */
   get monitorAddress(): string {
     return this.#monitor?.address ?? ''
+  }
+
+  /** Where metrics are served, as `host:port` with the actual port; empty if nowhere. */
+  get metricsAddress(): string {
+    return this.#metrics?.address ?? ''
   }
 
   /** Stops. Peers receive no message, as with any scheduler: they notice. Safe to call twice. */
@@ -222,6 +232,7 @@ export class Scheduler implements AsyncDisposable {
   async #bind(options: SchedulerStartOptions, checked: CheckedSchedulerOptions): Promise<void> {
     const { maxMessageBytes: maxFrameBytes, maxQueuedBytes, handshakeTimeoutMs } = checked
     const address = parseAddress(options.address)
+    await this.#serveMetrics(options.metricsAddress)
     if (options.monitorAddress === undefined) checkMonitorPort(address)
     const both = { handshakeTimeoutMs, descriptorRoom: new DescriptorRoom(), logger: this.#logger }
     const limits = { ...both, maxFrameBytes, maxQueuedBytes }
@@ -237,6 +248,15 @@ export class Scheduler implements AsyncDisposable {
     this.#monitor = await (monitorAddress === undefined
       ? bindMonitor(address, router.address, bind)
       : bind(monitorAddress))
+  }
+
+  async #serveMetrics(address: string | undefined): Promise<void> {
+    if (address === undefined) return
+    this.#metrics = await MetricsServer.listen(address, {
+      snapshot: () => ({ ...this.#machine.metrics, turns: this.#turns.total }),
+      isReady: () => this.#isReady,
+      onError: (error) => this.#tell('warn', 'could not serve metrics', { error }),
+    })
   }
 
   #handler(): Parameters<typeof RouterSocket.bind>[1] {
@@ -353,11 +373,13 @@ export class Scheduler implements AsyncDisposable {
   }
 
   async #close(end: SchedulerEnd): Promise<void> {
+    this.#isReady = false
     this.#driver.stop()
     if (end.reason === CLOSED) this.#tellWhoWaits()
     this.#reader.close()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])
+    await this.#metrics?.close()
     await this.#log.close()
     this.#end(end)
   }

@@ -14,6 +14,8 @@ export class TurnMeter {
   #begunAt: number | undefined
   #current = new Histogram(SHORTEST_MS, LONGEST_MS)
   readonly #recent: Histogram[] = []
+  readonly #all = this.#new()
+  #totalMs = 0
   readonly #now: () => number
   readonly #atEnd: (callback: () => void) => void
 
@@ -24,6 +26,11 @@ export class TurnMeter {
   ) {
     this.#now = now
     this.#atEnd = atEnd
+  }
+
+  /** All turns since the start, in milliseconds. */
+  get total(): { readonly histogram: Histogram; readonly sumMs: number } {
+    return { histogram: this.#all, sumMs: this.#totalMs }
   }
 
   /** There is work in this turn. May be called again in the same turn. */
@@ -50,7 +57,10 @@ export class TurnMeter {
 
   readonly #end = (): void => {
     if (this.#begunAt === undefined) return
-    this.#current.add(this.#now() - this.#begunAt)
+    const tookMs = this.#now() - this.#begunAt
+    this.#current.add(tookMs)
+    this.#all.add(tookMs)
+    this.#totalMs += tookMs
     this.#begunAt = undefined
   }
 }

@@ -30,6 +30,10 @@ export const SCHEDULER: CommandDefinition = {
     const { monitorAddress } = scheduler
     logger.info(`Scheduler: address is ${scheduler.address}`, { address: scheduler.address })
     logger.info(`Scheduler: monitor address is ${monitorAddress}`, { monitorAddress })
+    const { metricsAddress } = scheduler
+    if (metricsAddress !== '') {
+      logger.info(`Scheduler: metrics address is ${metricsAddress}`, { metricsAddress })
+    }
     return { ended: scheduler.ended, stop: () => scheduler.close() }
   },
 }

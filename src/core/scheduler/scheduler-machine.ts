@@ -20,6 +20,7 @@ import { onObjectInstruction, onObjectRequest, sendRemovals } from './object/obj
 import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
 import { giveRoom } from './worker/load.js'
+import { metricsOf, type SchedulerMetrics } from './monitor/metrics.js'
 import { SchedulerState } from './state.js'
 import { assignNext, onTask, onTaskCancel } from './task/task.js'
 import { onTaskOutput, onTaskUpdate } from './task/update.js'
@@ -60,6 +61,11 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
 
   get deadline(): InstantMs | undefined {
     return this.#state.turn.deadline
+  }
+
+  /** What is counted, for metrics; takes at most a few milliseconds. */
+  get metrics(): SchedulerMetrics {
+    return metricsOf(this.#state)
   }
 
   /** The sizes of the tables: all zero once every peer has left. */

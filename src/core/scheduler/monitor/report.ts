@@ -164,7 +164,7 @@ export class FunctionTable {
     if (hasFailed(status)) counts.failed += 1
     if (cost === undefined) return
     const { durationMs, peakBytes } = cost
-    counts.durations ??= new Histogram(SHORTEST_MS, LONGEST_MS)
+    counts.durations ??= FunctionTable.durations()
     counts.durations.add(durationMs)
     counts.totalMs += durationMs
     if (durationMs > counts.longestMs) counts.longestMs = durationMs
@@ -176,6 +176,16 @@ export class FunctionTable {
     const busiest = [...this.#byName.values()].filter(({ ended }) => ended > 0)
     busiest.sort((a, b) => b.ended - a.ended)
     return busiest.slice(0, most).map(functionReport)
+  }
+
+  /** All functions, in the order in which they were first used. */
+  all(): Iterable<FunctionCounts> {
+    return this.#byName.values()
+  }
+
+  /** An empty histogram for durations of tasks, in milliseconds. */
+  static durations(): Histogram {
+    return new Histogram(SHORTEST_MS, LONGEST_MS)
   }
 
   #named(name: string): FunctionCounts {

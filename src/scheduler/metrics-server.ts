@@ -1,0 +1,155 @@
+// The HTTP listener for metrics and probes. It shares the scheduler's event loop, therefore each
+// connection is limited in number, size and time, and answers one request.
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { packageVersion } from '../runtime/process-statistics.js'
+import { ProcessUsage } from '../runtime/process-usage.js'
+import { codeOf } from '../transport/address.js'
+import { type MetricsSnapshot, metricsText, type MetricsFormat } from './metrics-text.js'
+import { parseMetricsAddress } from './scheduler-options.js'
+
+/** Limits against slow, many and oversized requests. */
+const LIMITS = { connections: 64, headerBytes: 8_192, connectionMs: 10_000 } as const
+
+/** Scrapes within this time get the same text: many of them must not occupy the scheduler. */
+const SHARED_FOR_MS = 100
+
+const TYPES: Readonly<Record<MetricsFormat, string>> = {
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  plain: 'text/plain; version=0.0.4; charset=utf-8',
+}
+
+/** Where the answers come from. */
+interface MetricsSource {
+  readonly snapshot: () => MetricsSnapshot
+  /** Whether the scheduler accepts peers. */
+  readonly isReady: () => boolean
+  /** An error of the listener, which continues. */
+  readonly onError: (text: string) => void
+}
+
+interface SharedText {
+  readonly body: string
+  readonly madeAt: number
+}
+
+/** Serves `/metrics`, `/healthz` and `/readyz`. */
+export class MetricsServer {
+  readonly #server: Server
+  readonly #source: MetricsSource
+  readonly #version = packageVersion()
+  readonly #usage = new ProcessUsage()
+  readonly #texts = new Map<MetricsFormat, SharedText>()
+
+  private constructor(server: Server, source: MetricsSource) {
+    this.#server = server
+    this.#source = source
+  }
+
+  /** Rejects with an error that names the option if it cannot listen at `address`, `host:port`. */
+  static async listen(address: string, source: MetricsSource): Promise<MetricsServer> {
+    const { host, port } = parseMetricsAddress(address)
+    // Most schedulers serve no metrics.
+    const { createServer } = await import('node:http')
+    const { connectionMs, headerBytes: maxHeaderSize } = LIMITS
+    const server = createServer({
+      maxHeaderSize,
+      headersTimeout: connectionMs,
+      requestTimeout: connectionMs,
+    })
+    const metrics = new MetricsServer(server, source)
+    server.maxConnections = LIMITS.connections
+    server.on('connection', (socket) => {
+      const timer = setTimeout(() => socket.destroy(), connectionMs)
+      socket.once('close', () => clearTimeout(timer))
+    })
+    server.on('clientError', (_, socket) => socket.destroy())
+    server.on('request', (request, response) => metrics.#answer(request, response))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ port, ...(host === '*' ? {} : { host }) }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    }).catch((error: unknown) => {
+      throw listenError(error)
+    })
+    server.on('error', (error) => source.onError(error.message))
+    return metrics
+  }
+
+  /** `host:port`, with the actual port. */
+  get address(): string {
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') return ''
+    const { family, address: host, port } = address
+    return family === 'IPv6' ? `[${host}]:${port}` : `${host}:${port}`
+  }
+
+  /** Closes all connections. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    response.setHeader('connection', 'close')
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end()
+      return
+    }
+    switch (request.url?.split('?', 1)[0]) {
+      case '/metrics':
+        this.#metrics(request, response)
+        break
+      case '/healthz':
+        response.end('ok\n')
+        break
+      case '/readyz':
+        response.statusCode = this.#source.isReady() ? 200 : 503
+        response.end(response.statusCode === 200 ? 'ready\n' : 'not ready\n')
+        break
+      default:
+        response.writeHead(404).end()
+    }
+  }
+
+  #metrics({ headers }: IncomingMessage, response: ServerResponse): void {
+    const accepts = headers.accept ?? ''
+    const format = accepts.includes('application/openmetrics-text') ? 'openmetrics' : 'plain'
+    try {
+      const body = this.#text(format)
+      response.setHeader('content-type', TYPES[format])
+      response.end(body)
+    } catch (error) {
+      this.#source.onError(String(error))
+      response.writeHead(500).end()
+    }
+  }
+
+  #text(format: MetricsFormat): string {
+    const now = performance.now()
+    const shared = this.#texts.get(format)
+    if (shared !== undefined && now - shared.madeAt < SHARED_FOR_MS) return shared.body
+    const { cpuMs, rssBytes: residentBytes } = this.#usage
+    const facts = {
+      cpuSeconds: cpuMs / 1_000,
+      residentBytes,
+      startedAtSeconds: performance.timeOrigin / 1_000,
+      version: this.#version,
+      node: process.versions.node,
+    }
+    const body = metricsText(this.#source.snapshot(), facts, format)
+    this.#texts.set(format, { body, madeAt: now })
+    return body
+  }
+}
+
+function listenError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const told = new Error(`option metricsAddress: ${error.message}`, { cause: error })
+  const code = codeOf(error)
+  return code === undefined ? told : Object.assign(told, { code })
+}

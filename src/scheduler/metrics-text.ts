@@ -1,0 +1,133 @@
+// Metrics as text: OpenMetrics 1.0, and the older format 0.0.4 for readers that know only that one.
+
+import type { Histogram } from '../base/histogram.js'
+import type { SchedulerMetrics } from '../core/scheduler/monitor/metrics.js'
+
+/** Everything that is shown. Times in milliseconds. */
+export interface MetricsSnapshot extends SchedulerMetrics {
+  /** The turns of the event loop. */
+  readonly turns: { readonly histogram: Histogram; readonly sumMs: number }
+}
+
+/** What the scheduler's process is and uses. */
+export interface ProcessFacts {
+  readonly cpuSeconds: number
+  readonly residentBytes: number
+  /** Seconds since 1970. */
+  readonly startedAtSeconds: number
+  readonly version: string
+  readonly node: string
+}
+
+/** The two formats. */
+export type MetricsFormat = 'openmetrics' | 'plain'
+
+type Labels = Readonly<Record<string, string>>
+type Sample = readonly [labels: Labels, value: number]
+
+/** Bounds in a histogram: each about three times the one before. */
+const BUCKET_STEP = 12
+
+/** The text of a scrape. */
+export function metricsText(
+  metrics: MetricsSnapshot,
+  facts: ProcessFacts,
+  format: MetricsFormat,
+): string {
+  const text = new MetricsText(format)
+  const { ended, waiting, workers, objects, functions } = metrics
+  text.counter('scaler_tasks', 'Tasks that ended.', samplesOf('outcome', ended))
+  text.gauge('scaler_tasks_waiting', 'Tasks that wait.', samplesOf('reason', waiting))
+  text.gauge('scaler_tasks_running', 'Tasks held by workers.', [[{}, metrics.running]])
+  const states = new Map(Object.entries(workers))
+  text.gauge('scaler_workers', 'Connected workers.', samplesOf('state', states))
+  const { durations, turns } = metrics
+  text.histogram('scaler_task_duration_seconds', 'Measured durations of tasks.', durations)
+  text.gauge('scaler_objects', 'Stored objects.', [[{}, objects.count]])
+  const bytes: Sample = [{ place: 'scheduler' }, objects.bytes]
+  text.gauge('scaler_object_bytes', 'Size of stored objects.', [bytes])
+  text.histogram('scaler_scheduler_turn_seconds', 'Turns of the event loop.', turns)
+  text.counter(
+    'scaler_function_tasks',
+    'Tasks that ended, by function.',
+    functions.flatMap(({ name, ended: all, failed }): Sample[] => [
+      [{ function: name, outcome: 'failed' }, failed],
+      [{ function: name, outcome: 'other' }, all - failed],
+    ]),
+  )
+  text.counter('scaler_process_cpu_seconds', 'CPU time.', [[{}, facts.cpuSeconds]])
+  text.gauge('scaler_process_resident_memory_bytes', 'Memory.', [[{}, facts.residentBytes]])
+  text.gauge('scaler_process_start_time_seconds', 'Start.', [[{}, facts.startedAtSeconds]])
+  const { version, node } = facts
+  text.gauge('scaler_build_info', 'Versions.', [[{ version, node }, 1]])
+  return text.end()
+}
+
+function samplesOf(label: string, counts: ReadonlyMap<string, number>): readonly Sample[] {
+  return [...counts].map(([value, count]): Sample => [{ [label]: value }, count])
+}
+
+class MetricsText {
+  readonly #format: MetricsFormat
+  #text = ''
+
+  constructor(format: MetricsFormat) {
+    this.#format = format
+  }
+
+  /** `name`: without `_total`. */
+  counter(name: string, help: string, samples: readonly Sample[]): void {
+    this.#head(this.#format === 'openmetrics' ? name : `${name}_total`, 'counter', help)
+    this.#samples(`${name}_total`, samples)
+  }
+
+  gauge(name: string, help: string, samples: readonly Sample[]): void {
+    this.#head(name, 'gauge', help)
+    this.#samples(name, samples)
+  }
+
+  /** Times in milliseconds, shown in seconds. */
+  histogram(
+    name: string,
+    help: string,
+    { histogram, sumMs }: { readonly histogram: Histogram; readonly sumMs: number },
+  ): void {
+    this.#head(name, 'histogram', help)
+    for (const [boundMs, count] of histogram.cumulative(BUCKET_STEP)) {
+      const le = String(Number((boundMs / 1_000).toPrecision(6)))
+      this.#samples(`${name}_bucket`, [[{ le }, count]])
+    }
+    this.#samples(`${name}_bucket`, [[{ le: '+Inf' }, histogram.count]])
+    this.#samples(`${name}_count`, [[{}, histogram.count]])
+    this.#samples(`${name}_sum`, [[{}, sumMs / 1_000]])
+  }
+
+  end(): string {
+    return this.#format === 'openmetrics' ? `${this.#text}# EOF\n` : this.#text
+  }
+
+  #head(name: string, type: string, help: string): void {
+    this.#text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+  }
+
+  /** Samples whose labels are the same as text are added: a series must not occur twice. */
+  #samples(name: string, samples: readonly Sample[]): void {
+    const series = new Map<string, number>()
+    for (const [labels, value] of samples) {
+      const key = labelText(labels)
+      series.set(key, (series.get(key) ?? 0) + value)
+    }
+    for (const [key, value] of series) this.#text += `${name}${key} ${value}\n`
+  }
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+/** Lone surrogates become U+FFFD, as they do in UTF-8. */
+function escaped(value: string): string {
+  const text = Buffer.from(value).toString()
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}
