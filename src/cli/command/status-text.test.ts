@@ -67,7 +67,14 @@ const BUSY = info({
   ],
   waiting: [{ reason: 'all-busy', requirement: '', function: 'price', count: 4_000, seconds: 12 }],
   clients: [
-    { id: '12|Client|00', name: 'shop.mjs', host: 'two', unfinished: 4_001, worker: undefined },
+    {
+      id: '12|Client|00',
+      name: 'shop.mjs',
+      host: 'two',
+      unfinished: 4_001,
+      bytes: 2e6,
+      worker: undefined,
+    },
   ],
   functions: [
     {
@@ -152,6 +159,7 @@ test('names cannot control the terminal', () => {
       host: '\r',
       unfinished: 1,
       worker: undefined,
+      bytes: 0,
     },
   ]
   const text = statusText(info({ clients }), PLAIN)
@@ -177,6 +185,7 @@ test('long tables are cut, and say so; titles are bold on a terminal', () => {
     host: '',
     unfinished: 0,
     worker: undefined,
+    bytes: 0,
   }))
   const text = statusText(info({ clients }), { width: 80, color: true })
   assert.match(text, /… 1,010 more \(--json has all\)/)

@@ -1,5 +1,6 @@
 // The command `scaler status`: prints the state of a cluster, once or again and again.
 
+import { setTimeout } from 'node:timers/promises'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { CommandDefinition, CommandEnd, CommandInput, RunningCommand } from '../command.js'
 
@@ -57,6 +58,7 @@ export const STATUS: CommandDefinition = {
   },
 }
 
+const WATCH_INTERVAL_MS = 1_000
 /** Columns where there is no terminal. */
 const DEFAULT_WIDTH = 80
 /** Moves to the top left corner and clears what follows, without the flicker of clearing first. */
@@ -86,9 +88,11 @@ async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEn
     else stdout.write(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE_END}\n`)}${CLEAR_REST}`)
   }
   try {
-    // `info()` resolves with the next report, and the scheduler sends one per second.
-    do print(await client.info({ signal }))
-    while (watch)
+    print(await client.info({ signal }))
+    while (watch) {
+      await setTimeout(WATCH_INTERVAL_MS, undefined, { signal })
+      print(await client.info({ signal }))
+    }
     return { reason: '', isFailure: false }
   } catch (error) {
     if (signal.aborted) return { reason: '', isFailure: false }
