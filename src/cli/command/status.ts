@@ -59,8 +59,6 @@ export const STATUS: CommandDefinition = {
 }
 
 const WATCH_INTERVAL_MS = 1_000
-/** Columns where there is no terminal. */
-const DEFAULT_WIDTH = 80
 /** Moves to the top left corner and clears what follows, without the flicker of clearing first. */
 const HOME = '\u001b[H'
 const CLEAR_REST = '\u001b[J'
@@ -69,6 +67,7 @@ const CLEAR_LINE_END = '\u001b[K'
 async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEnd> {
   const { Client } = await import('../../client/client.js')
   const { statusText } = await import('./status-text.js')
+  const { printWidth } = await import('../table.js')
   const { timeoutMs, watch, json } = optionsIn<OptionsOf<typeof STATUS_OPTIONS>>(
     STATUS_OPTIONS,
     input.values,
@@ -82,8 +81,7 @@ async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEn
       stdout.write(`${JSON.stringify(info)}\n`)
       return
     }
-    const width = stdout.isTTY ? stdout.columns : DEFAULT_WIDTH
-    const text = statusText(info, { width, color: input.color })
+    const text = statusText(info, { width: printWidth(stdout), color: input.color })
     if (!isScreen) stdout.write(watch ? `${text}\n` : text)
     else stdout.write(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE_END}\n`)}${CLEAR_REST}`)
   }
