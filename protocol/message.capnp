@@ -446,6 +446,9 @@ struct WorkerReport $extension {
 
   running @6 :List(Status.RunningTask);
   # The running tasks in its last heartbeat.
+
+  address @7 :Text;
+  # The IP address from which it is connected; empty: over a unix socket, or unknown.
 }
 
 struct ClientReport $extension {
@@ -465,6 +468,9 @@ struct ClientReport $extension {
 
   worker @4 :Data $id(identity);
   # The worker that runs the task in which it was created; empty: none.
+
+  objectBytes @5 :UInt64;
+  # The total size in bytes of the stored objects that it uses.
 }
 
 struct WorkerHeartbeat {
@@ -795,7 +801,7 @@ struct MonitorState $extension {
   # For how long the scheduler has run, in milliseconds.
 
   submittedPerS @16 :Float64;
-  # Tasks that arrived, including nodes of graphs, per second since the state before.
+  # Tasks that arrived, including nodes of graphs, per second in the last full second.
 
   endedPerS @17 :Float64;
   # Tasks that finished, with any status, likewise.

@@ -36,7 +36,10 @@ const CHUNKS = [
   // Three that are loaded on demand.
   ['log', /^runtime\/(log\/(open|output|line)|logging-file|toml)$/],
   ['config-file', /^cli\/option\/config-file$/],
-  ['doctor', /^(cli\/command\/(doctor|status)-text|client\/connect\/(diagnosis|peers))$/],
+  [
+    'doctor',
+    /^(cli\/(table|command\/(\w+-text|cluster-columns))|client\/connect\/(diagnosis|peers))$/,
+  ],
   ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
   ['wire', /^wire\/|^runtime\/task-scope$/],
   ['client', /^((core\/)?client|core\/monitor|cluster\/(?!embedded-main)|runtime\/progress)/],

@@ -58,12 +58,15 @@ export function show(value: unknown): string {
 // structure and checks values against it.
 
 /**
- * `isRecord`: in code, also an object from names to integers; -1 for a name alone: `['a', 'b=2']`.
+ * `isRepeatable`: on command lines, each further use adds to it. `hasDashes`: its value may begin
+ * with a dash. `isRecord`: in code, also an object from names to integers; -1 for a name alone: `['a', 'b=2']`.
  */
 interface ListType {
   readonly kind: 'list'
   readonly separator: 'commas' | 'words'
   readonly isRecord?: boolean
+  readonly isRepeatable?: boolean
+  readonly hasDashes?: boolean
 }
 
 /** The type of an option's value. */

@@ -103,6 +103,13 @@ export class PeerPlaces {
     }
   }
 
+  /** The IP address of a connected peer; empty if it has none. */
+  ipOf(peer: Identity): string {
+    const [, ip = ''] =
+      /^\[?(?:::ffff:)?([\da-f.:]+)\]?:\d+$/.exec(this.#present.get(peer) ?? '') ?? []
+    return ip
+  }
+
   /** Returns `fields` and, if they name exactly one peer, its address as `remote`. */
   addTo(fields: LogFields): LogFields {
     const [name, another] = PEER_FIELDS.filter((field) => fields[field] !== undefined)
@@ -292,7 +299,9 @@ export class Scheduler implements AsyncDisposable {
   #perform(action: SchedulerAction): void {
     switch (action.type) {
       case 'send':
-        this.#try(action, () => this.#router?.send(action.to, encodeFrame(action.message)))
+        this.#try(action, () =>
+          this.#router?.send(action.to, encodeFrame(this.#placed(action.message))),
+        )
         break
       case 'forward':
         this.#router?.send(action.to, action.bytes)
@@ -323,6 +332,18 @@ export class Scheduler implements AsyncDisposable {
     this.#logger[level](text, this.#places.addTo(fields))
   }
 
+  /** Adds the addresses of workers to the reports about them. */
+  #placed(message: Message): Message {
+    if (message.kind !== 'monitorReport' || message.states.length === 0) return message
+    const states = message.states.map((state) => {
+      const workerReports = state.workerReports.map((report) => {
+        return { ...report, address: this.#places.ipOf(report.worker.workerId) }
+      })
+      return { ...state, workerReports }
+    })
+    return { ...message, states }
+  }
+
   #echo({ report, ...echo }: ReportedEcho): Message {
     const own = {
       version: packageVersion(),
@@ -346,11 +367,13 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #startStatus(): void {
-    this.#statusTimer = setInterval(() => {
+    const sample = (): void => {
       const { resource, rssFree } = this.#sampler.sample()
       const turnP99Ms = this.#turns.sample()
       this.#driver.handle({ type: 'statisticsSampled', scheduler: resource, rssFree, turnP99Ms })
-    }, STATUS_INTERVAL_MS)
+    }
+    sample()
+    this.#statusTimer = setInterval(sample, STATUS_INTERVAL_MS)
   }
 
   #onFault(error: unknown): void {

@@ -58,6 +58,7 @@ test('info() tells of workers, clients, functions, what waits and what has faile
   )
   const [host, ...others] = info.hosts
   assert.deepEqual(others, [])
+  assert.equal(host?.address, '127.0.0.1')
   assert.deepEqual(
     host?.workers.map(({ state, capabilities }) => [state, capabilities]),
     [
@@ -70,6 +71,7 @@ test('info() tells of workers, clients, functions, what waits and what has faile
     [teller?.id, teller?.name, teller?.unfinished, info.clients.length],
     [client.identity, 'teller', 1, 1],
   )
+  assert.ok((teller?.bytes ?? 0) > 0 && teller?.bytes === info.objects.bytes)
   const [named] = info.functions
   assert.deepEqual([named?.name, named?.count, named?.failed], ['price', 4, 1])
   const { p50Ms = 0, p99Ms = 0, maxMs = 0 } = named ?? {}

@@ -162,6 +162,7 @@ const workerReport: fc.Arbitrary<WorkerReport> = fc.record({
   isLeaving: bool,
   info: infos,
   running,
+  address: text,
 })
 
 const clientReport: fc.Arbitrary<ClientReport> = fc.record({
@@ -170,6 +171,7 @@ const clientReport: fc.Arbitrary<ClientReport> = fc.record({
   info: infos,
   tasks: uint32,
   worker: identities,
+  objectBytes: uint64,
 })
 
 const waitingCount: fc.Arbitrary<WaitingCount> = fc.record({

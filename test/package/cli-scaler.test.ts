@@ -117,7 +117,18 @@ test('scaler config prints the settings of a command and their origins', async (
 test('scaler config prints all commands, as JSON too', async (t) => {
   const end = await runCommand(t, 'scaler', ['config', '--json'])
   const sections = Object.keys(JSON.parse(end.stdout) as object)
-  assert.deepEqual(sections, ['scheduler', 'cluster', 'run', 'submit', 'status', 'doctor'])
+  assert.deepEqual(sections, [
+    'scheduler',
+    'cluster',
+    'run',
+    'submit',
+    'status',
+    'workers',
+    'tasks',
+    'clients',
+    'failures',
+    'doctor',
+  ])
   const one = await runCommand(t, 'scaler', ['config', 'worker', '--json'])
   assert.deepEqual(Object.keys(JSON.parse(one.stdout) as object), ['cluster'])
 })

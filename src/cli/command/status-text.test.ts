@@ -67,7 +67,14 @@ const BUSY = info({
   ],
   waiting: [{ reason: 'all-busy', requirement: '', function: 'price', count: 4_000, seconds: 12 }],
   clients: [
-    { id: '12|Client|00', name: 'shop.mjs', host: 'two', unfinished: 4_001, worker: undefined },
+    {
+      id: '12|Client|00',
+      name: 'shop.mjs',
+      host: 'two',
+      unfinished: 4_001,
+      bytes: 2e6,
+      worker: undefined,
+    },
   ],
   functions: [
     {
@@ -118,12 +125,12 @@ test('no line is longer than the terminal, however long names are', () => {
 test('in 80 columns the tables have what matters most', () => {
   const text = statusText(BUSY, PLAIN)
   assert.match(text, /^price\(\) +all-busy +4,000 +12 s$/mu)
-  assert.match(text, /^4711\|a-host.*… +busy +1,234 +3\.5 +66\.0 MB +0\.4$/mu)
+  assert.match(text, /^4711\|a-host.*… +busy +1,234 +3\.5 % +66\.0 MB +0\.4 ms$/mu)
   assert.match(text, /^price\(\) +12,345 +2 +1\.23 +12\.3 +1235 +12\.0 MB$/mu)
   assert.match(text, /^price\(\) RangeError: no price for x+… +90 s +abcdef01$/mu)
-  assert.match(text, /^shop\.mjs \(12\) +two +4,001$/mu)
+  assert.match(text, /^shop\.mjs \(12\) +two +4,001 +2\.0 MB/mu)
   const wide = statusText(BUSY, { width: 160, color: false })
-  assert.match(wide, /price-of-an-option 65 s$/mu)
+  assert.match(wide, /price-of-an-option 65 s +0.1.0$/mu)
 })
 
 test('what is wrong comes first, with what to do', () => {
@@ -152,6 +159,7 @@ test('names cannot control the terminal', () => {
       host: '\r',
       unfinished: 1,
       worker: undefined,
+      bytes: 0,
     },
   ]
   const text = statusText(info({ clients }), PLAIN)
@@ -177,6 +185,7 @@ test('long tables are cut, and say so; titles are bold on a terminal', () => {
     host: '',
     unfinished: 0,
     worker: undefined,
+    bytes: 0,
   }))
   const text = statusText(info({ clients }), { width: 80, color: true })
   assert.match(text, /… 1,010 more \(--json has all\)/)

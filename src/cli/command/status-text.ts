@@ -7,16 +7,18 @@ import type {
   FunctionInfo,
   HostInfo,
   WaitingInfo,
-  WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
-import { fitText, textWidth } from '../../runtime/progress/line.js'
-
-/** How it is to look. */
-export interface StatusStyle {
-  /** Columns of the terminal. */
-  readonly width: number
-  readonly color: boolean
-}
+import { textWidth } from '../../runtime/progress/line.js'
+import { type Column, grouped, plainText, tableLines, type TableStyle, UNKNOWN } from '../table.js'
+import {
+  CLIENT_COLUMNS,
+  FAILURE_COLUMNS,
+  failureRows,
+  functionName,
+  size,
+  span,
+  WORKER_COLUMNS,
+} from './cluster-columns.js'
 
 /** Something that keeps the cluster from doing its work, and what to do about it. */
 export interface StatusProblem {
@@ -27,30 +29,46 @@ export interface StatusProblem {
 /** At most this many rows of each table. */
 const MAX_ROWS = 20
 const MIN_WIDTH = 40
-const COLORS = { good: 32, bad: 31, title: 1 } as const
-/** What is not known. */
-const UNKNOWN = '–'
+const COLORS = { good: 32, bad: 31 } as const
 /** Turns of the scheduler that take longer hold up everything. */
 const LONG_TURN_MS = 100
 
 /** All of it, each line ended by a newline. */
-export function statusText(info: ClusterInfo, style: StatusStyle): string {
+export function statusText(info: ClusterInfo, style: TableStyle): string {
   const width = Math.max(MIN_WIDTH, style.width)
   const paint = (text: string, color: number): string => {
     return style.color ? `\u001b[${color}m${text}\u001b[0m` : text
   }
+  const show = <Row>(
+    columns: readonly Column<Row>[],
+    all: readonly Row[],
+    title?: string,
+  ): readonly string[] => {
+    const hidden = { count: all.length - MAX_ROWS, hint: '--json has all' }
+    const rows = all.slice(0, MAX_ROWS)
+    return tableLines(
+      { columns, rows, ...(title && { title }), ...(hidden.count > 0 && { hidden }) },
+      { width, color: style.color },
+    )
+  }
   const sections = [
     verdictLines(info, width, paint),
     summaryLines(info),
-    ...[waitingTable(info.waiting), ...info.hosts.map(hostTable), clientTable(info)].flatMap(
-      (table) => tableLines(table, width, paint),
-    ),
-    ...tableLines(functionTable(info.functions), width, paint),
-    ...tableLines(failureTable(info), width, paint),
+    show(WAITING_COLUMNS, info.waiting),
+    ...info.hosts.map((host) => {
+      const rows = host.workers.map((worker) => ({ host: host.host, ...worker }))
+      return show(STATUS_WORKER_COLUMNS, rows, hostTitle(host))
+    }),
+    show(CLIENT_COLUMNS, info.clients, 'clients'),
+    show(FUNCTION_COLUMNS, info.functions),
+    show(FAILURE_COLUMNS, failureRows(info), 'failures, the last first'),
   ]
   const lines = sections.filter((section) => section.length > 0)
   return `${lines.map((section) => section.join('\n')).join('\n\n')}\n`
 }
+
+/** The title has the host. */
+const STATUS_WORKER_COLUMNS = WORKER_COLUMNS.filter(({ name }) => name !== 'host')
 
 /** What is wrong, the worst first. */
 export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
@@ -81,7 +99,7 @@ function problemOfWaiting(waiting: WaitingInfo, address: string): StatusProblem 
   switch (reason) {
     case 'no-capability':
       return {
-        what: `${subject}: no worker offers ${plain(requirement)}`,
+        what: `${subject}: no worker offers ${plainText(requirement)}`,
         advice: `start one that does: scaler_cluster --capabilities … ${address}`,
       }
     case 'no-runtime':
@@ -156,136 +174,34 @@ function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readon
   ]
 }
 
-/** A table: the first column takes the room that the others leave. */
-interface Table {
-  readonly title: string
-  /** The other columns; those after the room is used up are left out. */
-  readonly columns: readonly string[]
-  readonly rows: readonly (readonly string[])[]
-  /** How many rows there are in all. */
-  readonly total: number
-}
+const WAITING_COLUMNS: readonly Column<WaitingInfo>[] = [
+  {
+    name: 'waiting',
+    cell: ({ function: name, requirement }) => {
+      return `${functionName(name)}${requirement === '' ? '' : ` (${requirement})`}`
+    },
+  },
+  { name: 'reason', cell: ({ reason }) => reason, isText: true },
+  { name: 'count', cell: ({ count }) => grouped(count) },
+  { name: 'for', cell: ({ seconds }) => span(seconds) },
+]
 
-function waitingTable(waiting: readonly WaitingInfo[]): Table {
-  return table('waiting', ['reason', 'count', 'for'], waiting, (each) => [
-    `${functionName(each.function)}${each.requirement === '' ? '' : ` (${each.requirement})`}`,
-    each.reason,
-    grouped(each.count),
-    span(each.seconds),
-  ])
-}
+const FUNCTION_COLUMNS: readonly Column<FunctionInfo>[] = [
+  { name: 'functions', cell: ({ name }) => functionName(name) },
+  { name: 'ended', cell: ({ count }) => grouped(count) },
+  { name: 'failed', cell: ({ failed }) => grouped(failed) },
+  { name: 'p50 ms', cell: ({ p50Ms }) => short(p50Ms) },
+  { name: 'p90 ms', cell: ({ p90Ms }) => short(p90Ms) },
+  { name: 'p99 ms', cell: ({ p99Ms }) => short(p99Ms) },
+  {
+    name: 'memory',
+    cell: ({ peakBytes }) => (peakBytes === undefined ? UNKNOWN : size(peakBytes)),
+  },
+]
 
-function hostTable(host: HostInfo): Table {
-  const name = host.host === '' ? 'unknown host' : host.host
-  const title = `${name}: cpu ${host.cpu} %, ${size(host.freeBytes)} free`
-  const columns = ['state', 'queued', 'cpu %', 'memory', 'lag ms', 'running']
-  return table(title, columns, host.workers, (worker) => [
-    worker.id,
-    worker.state,
-    grouped(worker.queued),
-    String(worker.cpu),
-    size(worker.rssBytes),
-    String(worker.lagMs),
-    runningText(worker),
-  ])
-}
-
-function runningText({ running }: WorkerInfo): string {
-  const [first] = running
-  if (first === undefined) return ''
-  const more = running.length > 1 ? ` +${running.length - 1}` : ''
-  const name = first.name === '' ? first.task.slice(0, 8) : first.name
-  return `${name} ${span(first.sinceMs / 1_000)}${more}`
-}
-
-function clientTable({ clients }: ClusterInfo): Table {
-  return table('clients', ['host', 'unfinished'], clients, (client) => [
-    client.name === '' ? client.id : `${client.name} (${client.id.split('|', 1)[0]})`,
-    client.host,
-    grouped(client.unfinished),
-  ])
-}
-
-function functionTable(functions: readonly FunctionInfo[]): Table {
-  const columns = ['ended', 'failed', 'p50 ms', 'p90 ms', 'p99 ms', 'memory']
-  return table('functions', columns, functions, (each) => [
-    functionName(each.name),
-    grouped(each.count),
-    grouped(each.failed),
-    short(each.p50Ms),
-    short(each.p90Ms),
-    short(each.p99Ms),
-    each.peakBytes === undefined ? UNKNOWN : size(each.peakBytes),
-  ])
-}
-
-function failureTable({ failures, time }: ClusterInfo): Table {
-  return table('failures, the last first', ['ago', 'task'], failures.toReversed(), (each) => [
-    `${functionName(each.function)} ${each.errorName}: ${each.message.split('\n', 1)[0]}`,
-    span((time.getTime() - each.time.getTime()) / 1_000),
-    each.task.slice(0, 8),
-  ])
-}
-
-function table<T>(
-  title: string,
-  columns: readonly string[],
-  items: readonly T[],
-  row: (item: T) => readonly string[],
-): Table {
-  const rows = items.slice(0, MAX_ROWS).map((item) => row(item).map(plain))
-  return { title, columns, rows, total: items.length }
-}
-
-function tableLines(of: Table, width: number, paint: Paint): readonly (readonly string[])[] {
-  if (of.total === 0) return []
-  const { columns, widths } = fitted(of, width)
-  const used = widths.reduce((sum, each) => sum + each + 2, 0)
-  const firsts = [of.title, ...of.rows.map(([first = '']) => first)]
-  const firstWidth = Math.min(width - used, Math.max(...firsts.map(textWidth)))
-  const line = ([first = '', ...cells]: readonly string[]): string => {
-    const padded = columns.map((_, at) => padStart(cells[at] ?? '', widths[at] ?? 0))
-    return [pad(fitText(first, firstWidth, '…'), firstWidth), ...padded].join('  ').trimEnd()
-  }
-  const hidden = of.total - of.rows.length
-  return [
-    [
-      paint(line([of.title, ...columns]), COLORS.title),
-      ...of.rows.map(line),
-      ...(hidden > 0 ? [`… ${grouped(hidden)} more (--json has all)`] : []),
-    ],
-  ]
-}
-
-/** The columns for which there is room beside a third of the width for the first one. */
-function fitted(
-  { columns, rows }: Table,
-  width: number,
-): {
-  readonly columns: readonly string[]
-  readonly widths: readonly number[]
-} {
-  const room = width - Math.floor(width / 3)
-  const kept: string[] = []
-  const widths: number[] = []
-  let used = 0
-  for (const [at, name] of columns.entries()) {
-    const cells = rows.map((row) => textWidth(row[at + 1] ?? ''))
-    const wanted = Math.max(textWidth(name), ...cells) + 2
-    if (used + wanted > room) break
-    used += wanted
-    kept.push(name)
-    widths.push(wanted - 2)
-  }
-  return { columns: kept, widths }
-}
-
-function pad(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - textWidth(text)))
-}
-
-function padStart(text: string, width: number): string {
-  return ' '.repeat(Math.max(0, width - textWidth(text))) + text
+function hostTitle(host: HostInfo): string {
+  const name = host.host === '' ? 'unknown host' : plainText(host.host)
+  return `${name}: cpu ${host.cpu} %, ${size(host.freeBytes)} free`
 }
 
 function wrapped(text: string, width: number): readonly string[] {
@@ -302,43 +218,11 @@ function wrapped(text: string, width: number): readonly string[] {
   return [...lines, line]
 }
 
-/** Names come from programs anywhere: nothing in them may control the terminal. */
-function plain(text: string): string {
-  return text.replaceAll(/\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '?')
-}
-
-function functionName(name: string): string {
-  return name === '' ? '(unnamed)' : name.startsWith('(') ? name : `${name}()`
-}
-
 function ofFunction(name: string): string {
-  return name === '' || name.startsWith('(') ? '' : ` of ${plain(name)}()`
-}
-
-/** `4,000`, whatever the language of the machine. */
-function grouped(count: number): string {
-  return String(count).replaceAll(/\B(?=(\d{3})+$)/gu, ',')
+  return name === '' || name.startsWith('(') ? '' : ` of ${plainText(name)}()`
 }
 
 function short(ms: number | undefined): string {
   if (ms === undefined) return UNKNOWN
   return ms >= 100 ? String(Math.round(ms)) : String(Number(ms.toPrecision(3)))
-}
-
-const SIZES = ['B', 'kB', 'MB', 'GB', 'TB'] as const
-
-function size(bytes: number): string {
-  let value = bytes
-  let at = 0
-  for (; value >= 1_000 && at < SIZES.length - 1; at += 1) value /= 1_000
-  return `${value >= 100 || at === 0 ? Math.round(value) : value.toFixed(1)} ${SIZES[at]}`
-}
-
-/** `12 s`, `3 min`, `5 h`, `2 d`. */
-function span(seconds: number): string {
-  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`
-  if (seconds < 120) return `${Math.round(seconds)} s`
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
-  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
-  return `${Math.round(seconds / 86_400)} d`
 }

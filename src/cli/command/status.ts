@@ -1,5 +1,6 @@
 // The command `scaler status`: prints the state of a cluster, once or again and again.
 
+import { setTimeout } from 'node:timers/promises'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { CommandDefinition, CommandEnd, CommandInput, RunningCommand } from '../command.js'
 
@@ -57,8 +58,7 @@ export const STATUS: CommandDefinition = {
   },
 }
 
-/** Columns where there is no terminal. */
-const DEFAULT_WIDTH = 80
+const WATCH_INTERVAL_MS = 1_000
 /** Moves to the top left corner and clears what follows, without the flicker of clearing first. */
 const HOME = '\u001b[H'
 const CLEAR_REST = '\u001b[J'
@@ -67,6 +67,7 @@ const CLEAR_LINE_END = '\u001b[K'
 async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEnd> {
   const { Client } = await import('../../client/client.js')
   const { statusText } = await import('./status-text.js')
+  const { printWidth } = await import('../table.js')
   const { timeoutMs, watch, json } = optionsIn<OptionsOf<typeof STATUS_OPTIONS>>(
     STATUS_OPTIONS,
     input.values,
@@ -80,15 +81,16 @@ async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEn
       stdout.write(`${JSON.stringify(info)}\n`)
       return
     }
-    const width = stdout.isTTY ? stdout.columns : DEFAULT_WIDTH
-    const text = statusText(info, { width, color: input.color })
+    const text = statusText(info, { width: printWidth(stdout), color: input.color })
     if (!isScreen) stdout.write(watch ? `${text}\n` : text)
     else stdout.write(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE_END}\n`)}${CLEAR_REST}`)
   }
   try {
-    // `info()` resolves with the next report, and the scheduler sends one per second.
-    do print(await client.info({ signal }))
-    while (watch)
+    print(await client.info({ signal }))
+    while (watch) {
+      await setTimeout(WATCH_INTERVAL_MS, undefined, { signal })
+      print(await client.info({ signal }))
+    }
     return { reason: '', isFailure: false }
   } catch (error) {
     if (signal.aborted) return { reason: '', isFailure: false }

@@ -19,7 +19,7 @@ export interface Given {
 /** A parsed command line. */
 export interface CommandLine {
   readonly positionals: readonly string[]
-  /** By the names in code; the last value wins if an option is given twice. */
+  /** By the names in code; the last value wins if an option that is not repeatable is given twice. */
   readonly options: ReadonlyMap<string, Given>
 }
 
@@ -89,8 +89,13 @@ class CommandLineReader {
     const isWords = type.kind === 'list' && type.separator === 'words'
     let value: OptionValue
     if (isWords) value = attached === undefined ? this.#takeList() : [attached]
-    else if (type.kind === 'boolean') value = this.#readSwitch(as, attached)
+    else if (type.kind === 'list' && type.hasDashes === true) {
+      value = readText(as, type, attached ?? this.#take() ?? this.#takeValue(as))
+    } else if (type.kind === 'boolean') value = this.#readSwitch(as, attached)
     else value = readText(as, type, attached ?? this.#takeValue(as))
+    const isMore = type.kind === 'list' && type.isRepeatable === true
+    const before = isMore ? (this.#options.get(flag.name)?.value ?? []) : []
+    if (isMore) value = [...(before as readonly string[]), ...(value as readonly string[])]
     this.#options.set(flag.name, { value, origin })
   }
 

@@ -12,7 +12,7 @@ export interface ClusterInfo {
   readonly time: Date
   readonly scheduler: SchedulerInfo
   readonly tasks: TaskCounts
-  /** 0 in the first second of a scheduler. Undefined if it does not report them. */
+  /** Over the last full second of the scheduler; 0 in its first. Undefined if not reported. */
   readonly rates: TaskRates | undefined
   /** Why tasks wait, the largest count first; at most 200. */
   readonly waiting: readonly WaitingInfo[]
@@ -82,7 +82,7 @@ export interface WaitingInfo {
 export interface HostInfo {
   /** Its host name; empty if its workers do not report it. */
   readonly host: string
-  /** Its IP address as seen by the scheduler. */
+  /** Its IP address as seen by the scheduler; undefined if it is connected by a unix socket. */
   readonly address: string | undefined
   /** Percent of one core, for all workers and agents of this cluster on it together. */
   readonly cpu: number
@@ -145,6 +145,8 @@ export interface ConnectedClient {
   readonly host: string
   /** Its unfinished tasks and graphs. */
   readonly unfinished: number
+  /** The size of the stored objects that it uses: its functions, shared values and large results. */
+  readonly bytes: number
   /** The worker in whose task it was created. */
   readonly worker: string | undefined
 }

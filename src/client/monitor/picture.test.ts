@@ -58,13 +58,21 @@ function worker(
     isLeaving: false,
     info: [INFO],
     running: [],
+    address: '10.0.0.7',
     ...report,
   }
 }
 
 function client(id: string): ClientReport {
   const info = { ...INFO, name: 'shop' }
-  return { client: identity(id), runtime: 'node', info: [info], tasks: 3, worker: identity('') }
+  return {
+    client: identity(id),
+    runtime: 'node',
+    info: [info],
+    tasks: 3,
+    worker: identity(''),
+    objectBytes: 77,
+  }
 }
 
 function state(more: Partial<MonitorState> = {}): MonitorState {

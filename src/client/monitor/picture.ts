@@ -228,7 +228,7 @@ function hostInfo(reports: readonly WorkerReport[]): HostInfo {
   const cpus = [...agents.values(), ...processors.map(({ resource }) => resource.cpu)]
   return {
     host: reports[0]?.info[0]?.host ?? '',
-    address: undefined,
+    address: reports.find(({ address }) => address !== '')?.address,
     cpu: percent(cpus.reduce((sum, cpu) => sum + cpu, 0)),
     freeBytes: reports.at(-1)?.worker.rssFree ?? 0,
     workers: reports.map(workerInfo),
@@ -267,12 +267,14 @@ function stateOf({ worker, isLeaving }: WorkerReport): WorkerState {
   return worker.sent === 0 ? 'idle' : 'busy'
 }
 
-function clientInfo({ client, info: [info], tasks, worker }: ClientReport): ConnectedClient {
+function clientInfo({ client, info: [info], ...report }: ClientReport): ConnectedClient {
+  const { tasks, objectBytes, worker } = report
   return {
     id: client,
     name: info?.name ?? '',
     host: info?.host ?? '',
     unfinished: tasks,
+    bytes: objectBytes,
     worker: worker === '' ? undefined : worker,
   }
 }

@@ -51,6 +51,7 @@ export interface ClientEntry {
   readonly graphs: Map<TaskId, Graph>
   /** Invariant: each has this client among its users. */
   readonly objects: Set<ObjectEntry>
+  objectBytes: number
 }
 
 /** A worker, from its first heartbeat until it leaves, disconnects or falls silent. */
@@ -238,6 +239,8 @@ export type GraphFact =
 export interface ObjectUser {
   /** Invariant: each has this one among its users. */
   readonly objects: Set<ObjectEntry>
+  /** The total size of these, kept by the object table. */
+  objectBytes: number
 }
 
 /** An object without users, and until when it is kept. */

@@ -78,10 +78,18 @@ test('a client that requests the peers gets what they reported about themselves'
         isLeaving: false,
         info: [info],
         running: [{ taskId: 't', forMS: 500, name: 'fib' }],
+        address: '',
       },
     ],
   )
-  const client = { client: 'C', runtime: OURS.runtime, info: [INFO], tasks: 1, worker: '' }
+  const client = {
+    client: 'C',
+    runtime: OURS.runtime,
+    info: [INFO],
+    tasks: 1,
+    worker: '',
+    objectBytes: 12,
+  }
   assert.deepEqual(report?.clientReports, [client])
   assert.equal(report?.clients, 1, 'a visitor is not counted')
   scheduler.receive('V', { ...clientHeartbeat(), wantsReport: true })

@@ -1687,6 +1687,8 @@ export interface WorkerReport {
   readonly info: readonly PeerInfo[]
   /** The running tasks in its last heartbeat. */
   readonly running: readonly RunningTask[]
+  /** The IP address from which it is connected; empty: over a unix socket, or unknown. */
+  readonly address: string
 }
 
 /** Reads the struct that was entered last. */
@@ -1700,6 +1702,7 @@ export function readWorkerReport(reader: Reader): WorkerReport {
     isLeaving: reader.bool(structAt, 0, pointersAt),
     info: readPeerInfoList(reader, pointersAt + 32, structEnd),
     running: readRunningTaskList(reader, pointersAt + 40, structEnd),
+    address: reader.text(pointersAt + 48, structEnd),
   }
 }
 
@@ -1728,7 +1731,8 @@ export function measureWorkerReport(value: WorkerReport, referenceFrom: number):
     textWords(value.agentId) +
     measureTaskCapabilityList(value.capabilities, referenceFrom) +
     measurePeerInfoList(value.info, referenceFrom) +
-    measureRunningTaskList(value.running, referenceFrom)
+    measureRunningTaskList(value.running, referenceFrom) +
+    textWords(value.address)
   )
 }
 
@@ -1737,7 +1741,7 @@ export function measureWorkerReportList(
   values: readonly WorkerReport[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 7)
+  let words = structListWords(values.length, 8)
   for (const value of values) words += measureWorkerReport(value, referenceFrom)
   return words
 }
@@ -1752,6 +1756,7 @@ function writeWorkerReport(writer: Writer, at: number, value: WorkerReport): voi
   writer.bool(at, 0, value.isLeaving)
   addPeerInfoList(writer, pointersAt + 32, value.info)
   addRunningTaskList(writer, pointersAt + 40, value.running)
+  writer.text(pointersAt + 48, value.address)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -1760,11 +1765,11 @@ export function addWorkerReportList(
   pointerAt: number,
   values: readonly WorkerReport[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 1, 6)
+  let at = writer.structList(pointerAt, values.length, 1, 7)
   for (const value of values) {
     writer.zero(at, 1)
     writeWorkerReport(writer, at, value)
-    at += 56
+    at += 64
   }
 }
 
@@ -1780,6 +1785,8 @@ export interface ClientReport {
   readonly tasks: number
   /** The worker that runs the task in which it was created; empty: none. */
   readonly worker: Identity
+  /** The total size in bytes of the stored objects that it uses. */
+  readonly objectBytes: number
 }
 
 /** Reads the struct that was entered last. */
@@ -1791,6 +1798,7 @@ export function readClientReport(reader: Reader): ClientReport {
     info: readPeerInfoList(reader, pointersAt + 16, structEnd),
     tasks: reader.uint32(structAt, pointersAt),
     worker: reader.id(pointersAt + 24, structEnd) as Identity,
+    objectBytes: reader.uint64(structAt + 8, pointersAt),
   }
 }
 
@@ -1826,19 +1834,20 @@ export function measureClientReportList(
   values: readonly ClientReport[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 5)
+  let words = structListWords(values.length, 6)
   for (const value of values) words += measureClientReport(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeClientReport(writer: Writer, at: number, value: ClientReport): void {
-  const pointersAt = at + 8
+  const pointersAt = at + 16
   writer.id(pointersAt, value.client)
   writer.text(pointersAt + 8, value.runtime)
   addPeerInfoList(writer, pointersAt + 16, value.info)
   writer.uint32(at, value.tasks)
   writer.id(pointersAt + 24, value.worker)
+  writer.uint64(at + 8, value.objectBytes)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -1847,11 +1856,11 @@ export function addClientReportList(
   pointerAt: number,
   values: readonly ClientReport[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 1, 4)
+  let at = writer.structList(pointerAt, values.length, 2, 4)
   for (const value of values) {
-    writer.zero(at, 1)
+    writer.zero(at, 2)
     writeClientReport(writer, at, value)
-    at += 40
+    at += 48
   }
 }
 
@@ -3022,7 +3031,7 @@ export interface MonitorState {
   readonly objectBytes: number
   /** For how long the scheduler has run, in milliseconds. */
   readonly uptimeMS: number
-  /** Tasks that arrived, including nodes of graphs, per second since the state before. */
+  /** Tasks that arrived, including nodes of graphs, per second in the last full second. */
   readonly submittedPerS: number
   /** Tasks that finished, with any status, likewise. */
   readonly endedPerS: number

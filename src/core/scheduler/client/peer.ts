@@ -88,6 +88,7 @@ export function clientOf(
     tasks: new SpreadSet(),
     graphs: new Map(),
     objects: new Set(),
+    objectBytes: 0,
   }
   state.clients.set(identity, client)
   state.turn.log(levelOf(client), 'client connected', {

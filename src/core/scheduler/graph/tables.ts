@@ -38,6 +38,7 @@ export class GraphTables {
   readonly queued: TaskEntry[] = []
   /** Objects that its nodes need, or may need. Invariant: each has this graph among its users. */
   readonly objects: Set<ObjectEntry> = new Set()
+  objectBytes = 0
   /** Whether more nodes may arrive. */
   isOpen = true
   /** Whether any of its tasks has been queued before. */

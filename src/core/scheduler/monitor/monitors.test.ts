@@ -93,6 +93,38 @@ test('a monitor receives each task that ends, with its full history, soon after'
   assert.deepEqual([message?.lostEvents, message?.failures, message?.states], [0, [], []])
 })
 
+test('a new monitor gets the failures, then the state at once', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  run(sample(scheduler), 2)
+  scheduler.receive('C', task('bad', 'C')).receive('W', result('bad', 'failed')).actions()
+  connect(scheduler, { ...ALL, wantsEvents: false })
+  const [failures, state, ...others] = told(scheduler)
+  assert.deepEqual(others, [])
+  assert.deepEqual([failures?.failures.length, failures?.states], [1, []])
+  assert.deepEqual([state?.failures, state?.states[0]?.workers], [[], 1])
+  // The next one shortly after, not in the same turn; and each monitor gets it only once.
+  connect(scheduler, { ...NOTHING, credit: 5 }, 'N')
+  assert.deepEqual(told(scheduler, 'N'), [])
+  assert.equal(told(scheduler.moveTo(100), 'N').length, 1)
+  assert.deepEqual(told(scheduler.moveTo(200), 'N'), [])
+})
+
+test('all rows of a large cluster are sent to a new monitor one after the other', () => {
+  const workers = Array.from({ length: 2_500 }, (_, index) => `W${index}`)
+  const scheduler = withPeers({ workers })
+  sample(scheduler).actions()
+  connect(scheduler, { ...NOTHING, credit: 10 })
+  const rows = told(scheduler.moveTo(100)).flatMap(({ states }) => states)
+  assert.deepEqual(
+    rows.map(({ firstWorker, workerReports }) => [firstWorker, workerReports.length]),
+    [
+      [0, 1_000],
+      [1_000, 1_000],
+      [2_000, 500],
+    ],
+  )
+})
+
 test('failures are reported with their error; tasks that never ran have no start time', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler)
@@ -219,7 +251,8 @@ test('a client without the feature, or that has left, receives nothing', () => {
   // It reconnects, and subscribes again.
   connect(scheduler)
   run(scheduler, 1, 1)
-  assert.equal(told(scheduler.moveTo(2_000)).length, 1)
+  const [state, ended, ...others] = told(scheduler.moveTo(2_000))
+  assert.deepEqual([state?.states.length, ended?.events.length, others], [1, 1, []])
 })
 
 test('there may be a hundred monitors; a lost one makes room, and refusals are logged once', () => {

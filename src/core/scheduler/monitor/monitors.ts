@@ -86,6 +86,9 @@ const MAX_MESSAGES = 10
 /** Maximum delay of an event. */
 const DELAY_MS = 100
 
+/** Minimum interval between first states: each may take a few milliseconds. */
+const FIRST_STATE_INTERVAL_MS = 20
+
 /** Longer task names are truncated. */
 const MAX_NAME = 256
 
@@ -142,6 +145,8 @@ interface Monitor {
   /** The first rows of its next state message. */
   firstWorker: number
   firstClient: number
+  /** Whether it lacks the state of some workers or clients because it has just subscribed. */
+  isNew: boolean
 }
 
 /** All monitors. */
@@ -155,6 +160,10 @@ export class Monitors {
   readonly #alarm: Alarm
   /** Whether messages are sent after this event. */
   #isDue = false
+  /** The present state, with the resource usage of the last second; undefined before the first. */
+  #stateFor: ((first: FirstRows) => MonitorState) | undefined
+  /** No monitor receives its first state before this time. */
+  #nextFirstState: InstantMs = -Infinity
   /** Whether events are recorded, because a monitor requested them. */
   wantsEvents = false
 
@@ -218,18 +227,32 @@ export class Monitors {
       }
       if (this.#mayTell(monitor, now)) this.#alarm.set(now)
       else if (this.#hasFailures(monitor)) this.#alarm.setBy(now + DELAY_MS)
+      else if (monitor.isNew) this.#tellFirstState(monitor, now)
     }
   }
 
   /** Sends the state of everything to all monitors that have credit. */
   sendStates(stateFor: (first: FirstRows) => MonitorState): void {
-    for (const monitor of this.#byClient.values()) {
-      if (monitor.credit === 0) continue
-      const told = stateFor(monitor)
-      monitor.firstWorker = nextRow(told.firstWorker, told.workerReports.length, told.workers)
-      monitor.firstClient = nextRow(told.firstClient, told.clientReports.length, told.clients)
-      this.#tell(monitor, [told])
-    }
+    this.#stateFor = stateFor
+    for (const monitor of this.#byClient.values()) this.#tellState(monitor, stateFor)
+  }
+
+  /** A monitor that has all failures need not wait for the next second. */
+  #tellFirstState(monitor: Monitor, now: InstantMs): void {
+    if (this.#stateFor === undefined || monitor.credit === 0) return
+    if (now < this.#nextFirstState) return this.#alarm.setBy(this.#nextFirstState)
+    this.#nextFirstState = now + FIRST_STATE_INTERVAL_MS
+    this.#tellState(monitor, this.#stateFor)
+    if (monitor.isNew) this.#alarm.setBy(this.#nextFirstState)
+  }
+
+  #tellState(monitor: Monitor, stateFor: (first: FirstRows) => MonitorState): void {
+    if (monitor.credit === 0) return
+    const told = stateFor(monitor)
+    monitor.firstWorker = nextRow(told.firstWorker, told.workerReports.length, told.workers)
+    monitor.firstClient = nextRow(told.firstClient, told.clientReports.length, told.clients)
+    if (monitor.firstWorker === 0 && monitor.firstClient === 0) monitor.isNew = false
+    this.#tell(monitor, [told])
   }
 
   #add(client: ClientEntry): Monitor | undefined {
@@ -242,7 +265,8 @@ export class Monitors {
       return undefined
     }
     const none = { events: undefined, wantsFailures: false, failures: undefined }
-    const monitor: Monitor = { client: id, credit: 0, ...none, firstWorker: 0, firstClient: 0 }
+    const rows = { firstWorker: 0, firstClient: 0, isNew: true }
+    const monitor: Monitor = { client: id, credit: 0, ...none, ...rows }
     this.#byClient.set(client, monitor)
     turn.log('debug', 'a client subscribed as a monitor', { client: id })
     return monitor

@@ -57,7 +57,7 @@ export function reportFor(
   }
 }
 
-/** The reports about workers. */
+/** The reports about workers; the shell adds their addresses. */
 export function workerRows(
   state: SchedulerState,
   workers: readonly WorkerEntry[],
@@ -83,6 +83,7 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
     isLeaving,
     info: info === undefined ? [] : [info],
     running: runningOf(state, worker),
+    address: '',
   }
 }
 
@@ -104,6 +105,7 @@ function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport
     info: entry.info === undefined ? [] : [entry.info],
     tasks: entry.tasks.size + entry.graphs.size,
     worker: entry.host?.identity ?? NOBODY,
+    objectBytes: entry.objectBytes,
   }
 }
 

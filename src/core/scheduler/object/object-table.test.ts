@@ -9,7 +9,7 @@ import { instruction } from '../scheduler.kit.js'
 test('workers are notified of very many removals in several rounds', () => {
   const count = 50_000
   const table = new ObjectTable(new Turn())
-  const user: ObjectUser = { objects: new Set() }
+  const user: ObjectUser = { objects: new Set(), objectBytes: 0 }
   const workers = ['V', 'W'].map(() => ({ held: new Set<ObjectEntry>() }) as unknown as WorkerEntry)
   const ids = Array.from({ length: count }, (_, index) => `o${index}`)
   table.create(user, instruction('create', 'C', ids).objectContent)
@@ -33,7 +33,7 @@ test('workers are notified of very many removals in several rounds', () => {
 
 test('a deleted object has no holders', () => {
   const table = new ObjectTable(new Turn())
-  const user: ObjectUser = { objects: new Set() }
+  const user: ObjectUser = { objects: new Set(), objectBytes: 0 }
   const worker = { held: new Set<ObjectEntry>() } as unknown as WorkerEntry
   table.create(user, instruction('create', 'C', ['o']).objectContent)
   const [entry] = user.objects
@@ -43,4 +43,25 @@ test('a deleted object has no holders', () => {
   assert.equal(worker.held.size, 0)
   // A node of a graph may still refer to it, and would be assigned to a worker that has left.
   assert.equal(entry.holders.size, 0)
+})
+
+test('the bytes of each user follow its objects', () => {
+  const table = new ObjectTable(new Turn())
+  const [one, two]: ObjectUser[] = [1, 2].map(() => ({ objects: new Set(), objectBytes: 0 }))
+  assert.ok(one !== undefined && two !== undefined)
+  table.create(one, instruction('create', 'C', ['o', 'p']).objectContent)
+  const { bytes } = table
+  const [first] = one.objects
+  assert.ok(first !== undefined && bytes > 0)
+  table.use(two, first)
+  table.use(two, first)
+  assert.deepEqual([one.objectBytes, two.objectBytes], [bytes, bytes / 2])
+  table.create(two, {
+    ...instruction('create', 'C', ['o']).objectContent,
+    objectBytes: [[new Uint8Array(100)]],
+  })
+  assert.deepEqual([one.objectBytes, two.objectBytes], [bytes / 2 + 100, 100])
+  table.delete(one, [objectId('o')])
+  table.drop([objectId('o'), objectId('p')])
+  assert.deepEqual([one.objectBytes, two.objectBytes, table.bytes], [0, 0, 0])
 })

@@ -136,9 +136,11 @@ export class ObjectTable {
       const entry = this.#entry(objectIds[i] as ObjectId)
       entry.type = objectTypes[i] as ObjectContentType
       entry.name = ownMemory(objectNames[i] as Uint8Array)
-      this.#bytes -= totalBytes(entry.chunks)
+      const before = totalBytes(entry.chunks)
       entry.chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
-      this.#bytes += totalBytes(entry.chunks)
+      const growth = totalBytes(entry.chunks) - before
+      this.#bytes += growth
+      for (const owner of entry.users) owner.objectBytes += growth
       this.use(user, entry)
     }
   }
@@ -146,8 +148,10 @@ export class ObjectTable {
   /** Adds a user to a stored object. */
   use(user: ObjectUser, entry: ObjectEntry): void {
     this.#retained.release(entry)
+    if (entry.users.has(user)) return
     entry.users.add(user)
     user.objects.add(entry)
+    user.objectBytes += totalBytes(entry.chunks)
   }
 
   /** An object was requested: if it is unused, its retention restarts. */
@@ -180,8 +184,7 @@ export class ObjectTable {
     for (const id of ids) {
       const entry = this.#objects.get(id)
       if (entry === undefined) continue
-      for (const user of entry.users) user.objects.delete(entry)
-      entry.users.clear()
+      for (const user of entry.users) this.#leave(user, entry)
       this.#retained.release(entry)
       this.#free(entry)
     }
@@ -232,8 +235,9 @@ export class ObjectTable {
   }
 
   #leave(user: ObjectUser, entry: ObjectEntry): void {
-    user.objects.delete(entry)
+    if (!user.objects.delete(entry)) return
     entry.users.delete(user)
+    user.objectBytes -= totalBytes(entry.chunks)
   }
 
   #free(entry: ObjectEntry): void {

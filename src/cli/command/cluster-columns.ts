@@ -1,0 +1,208 @@
+// The columns of the tables about a cluster, for `scaler status` and the listing commands, and how
+// sizes and times are written in them.
+
+import type {
+  ClusterInfo,
+  ConnectedClient,
+  FailureInfo,
+  WorkerInfo,
+} from '../../client/monitor/cluster-info.js'
+import { type Column, grouped, UNKNOWN } from '../table.js'
+
+/** A worker with its host. */
+export type WorkerRow = WorkerInfo & { readonly host: string }
+
+/** The workers of all hosts. */
+export function workerRows({ hosts }: ClusterInfo): readonly WorkerRow[] {
+  return hosts.flatMap(({ host, workers }) => workers.map((worker) => ({ host, ...worker })))
+}
+
+/** Columns of workers. */
+export const WORKER_COLUMNS: readonly Column<WorkerRow>[] = [
+  { name: 'worker', cell: ({ id }) => id },
+  { name: 'state', cell: ({ state }) => state, isText: true },
+  { name: 'queued', cell: ({ queued }) => grouped(queued), value: ({ queued }) => queued },
+  { name: 'cpu', cell: ({ cpu }) => `${cpu} %`, value: ({ cpu }) => cpu },
+  { name: 'memory', cell: ({ rssBytes }) => size(rssBytes), value: ({ rssBytes }) => rssBytes },
+  { name: 'lag', cell: ({ lagMs }) => `${lagMs} ms`, value: ({ lagMs }) => lagMs / 1_000 },
+  {
+    name: 'running',
+    cell: runningText,
+    value: ({ running }) => running.map(({ name, task }) => `${name} ${task}`).join(' '),
+    isText: true,
+  },
+  { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
+  { name: 'name', isExtra: true, cell: ({ name }) => name, isText: true },
+  { name: 'capabilities', isExtra: true, cell: capabilitiesText, isText: true },
+  { name: 'version', isExtra: true, cell: ({ version }) => version ?? UNKNOWN, isText: true },
+]
+
+function runningText({ running }: WorkerInfo): string {
+  const [first] = running
+  if (first === undefined) return ''
+  const more = running.length > 1 ? ` +${running.length - 1}` : ''
+  const name = first.name === '' ? first.task.slice(0, SHORT_ID) : first.name
+  return `${name} ${span(first.sinceMs / 1_000)}${more}`
+}
+
+function capabilitiesText({ capabilities }: WorkerInfo): string {
+  return Object.entries(capabilities)
+    .map(([name, value]) => (value < 0 ? name : `${name}=${value}`))
+    .join(', ')
+}
+
+/** Ids of tasks are shown up to here; that is almost always enough to name one. */
+export const SHORT_ID = 8
+
+/** A task that runs, or the tasks of one function that wait for the same reason. */
+export interface TaskRow {
+  /** Undefined: they wait. */
+  readonly task: string | undefined
+  readonly name: string
+  /** `running`, or the reason for waiting. */
+  readonly state: string
+  /** What they require. */
+  readonly requirement: string
+  readonly count: number
+  /** For how long: it has run, or the first of them has waited. */
+  readonly seconds: number
+  readonly worker: string | undefined
+  readonly host: string | undefined
+}
+
+/** What runs, as of the last heartbeats, and what waits. */
+export function taskRows(info: ClusterInfo): readonly TaskRow[] {
+  const running = workerRows(info).flatMap(({ running: runs, id, host }) => {
+    return runs.map(({ task, name, sinceMs }): TaskRow => {
+      const where = { worker: id, host }
+      return {
+        task,
+        name,
+        state: 'running',
+        requirement: '',
+        count: 1,
+        seconds: sinceMs / 1_000,
+        ...where,
+      }
+    })
+  })
+  const waiting = info.waiting.map(({ function: name, reason, ...rest }): TaskRow => {
+    return { task: undefined, name, state: reason, ...rest, worker: undefined, host: undefined }
+  })
+  return [...running, ...waiting]
+}
+
+/** Columns of tasks. */
+export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
+  { name: 'name', cell: ({ name }) => functionName(name), value: ({ name }) => name },
+  { name: 'state', cell: ({ state }) => state, isText: true },
+  { name: 'count', cell: ({ count }) => grouped(count), value: ({ count }) => count },
+  { name: 'for', cell: ({ seconds }) => span(seconds), value: ({ seconds }) => seconds },
+  {
+    name: 'task',
+    cell: ({ task }) => task?.slice(0, SHORT_ID) ?? '',
+    value: ({ task }) => task,
+    isText: true,
+  },
+  { name: 'needs', isExtra: true, cell: ({ requirement }) => requirement, isText: true },
+  {
+    name: 'worker',
+    isExtra: true,
+    cell: ({ worker }) => worker ?? '',
+    value: ({ worker }) => worker,
+    isText: true,
+  },
+  {
+    name: 'host',
+    isExtra: true,
+    cell: ({ host }) => host ?? '',
+    value: ({ host }) => host,
+    isText: true,
+  },
+]
+
+/** Columns of clients. */
+export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
+  {
+    name: 'client',
+    cell: ({ name, id }) => (name === '' ? id : `${name} (${id.split('|', 1)[0]})`),
+    value: ({ name, id }) => `${name} ${id}`,
+  },
+  { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
+  { name: 'unfinished', cell: (row) => grouped(row.unfinished), value: (row) => row.unfinished },
+  { name: 'stored', cell: (row) => size(row.bytes), value: (row) => row.bytes },
+  {
+    name: 'worker',
+    isExtra: true,
+    cell: ({ worker }) => worker ?? '',
+    value: ({ worker }) => worker,
+    isText: true,
+  },
+  { name: 'name', cell: ({ name }) => name, isHidden: true },
+  { name: 'id', isExtra: true, cell: ({ id }) => id, isText: true },
+]
+
+/** A failure, and how long ago it was, in seconds. */
+export type FailureRow = FailureInfo & { readonly secondsAgo: number }
+
+/** The last failure first. */
+export function failureRows({ failures, time }: ClusterInfo): readonly FailureRow[] {
+  return failures.toReversed().map((failure) => {
+    const secondsAgo = Math.max(0, (time.getTime() - failure.time.getTime()) / 1_000)
+    return { ...failure, secondsAgo }
+  })
+}
+
+/** Columns of failures. */
+export const FAILURE_COLUMNS: readonly Column<FailureRow>[] = [
+  {
+    name: 'failure',
+    cell: (row) => {
+      return `${functionName(row.function)} ${row.errorName}: ${row.message.split('\n', 1)[0]}`
+    },
+  },
+  { name: 'ago', cell: (row) => span(row.secondsAgo), value: (row) => row.secondsAgo },
+  {
+    name: 'task',
+    cell: ({ task }) => task.slice(0, SHORT_ID),
+    value: ({ task }) => task,
+    isText: true,
+  },
+  {
+    name: 'attempts',
+    isExtra: true,
+    cell: (row) => String(row.attempts),
+    value: (row) => row.attempts,
+  },
+  { name: 'name', isExtra: true, cell: ({ name }) => name, isText: true },
+  { name: 'worker', isExtra: true, cell: ({ worker }) => worker ?? '', isText: true },
+  { name: 'client', isExtra: true, cell: ({ client }) => client ?? '', isText: true },
+  { name: 'function', cell: (row) => row.function, isHidden: true },
+  { name: 'error', cell: ({ errorName }) => errorName, isHidden: true },
+  { name: 'message', cell: ({ message }) => message, isHidden: true },
+]
+
+/** `price()`. */
+export function functionName(name: string): string {
+  if (name === '') return '(unnamed)'
+  return name.startsWith('(') || /[^\p{ID_Continue}$.]/u.test(name) ? name : `${name}()`
+}
+
+const SIZES = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+
+/** `1.5 MB`. */
+export function size(bytes: number): string {
+  let value = bytes
+  let at = 0
+  for (; value >= 1_000 && at < SIZES.length - 1; at += 1) value /= 1_000
+  return `${value >= 100 || at === 0 ? Math.round(value) : value.toFixed(1)} ${SIZES[at]}`
+}
+
+/** `12 s`, `3 min`, `5 h`, `2 d`. */
+export function span(seconds: number): string {
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
+  return `${Math.round(seconds / 86_400)} d`
+}

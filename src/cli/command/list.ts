@@ -1,0 +1,165 @@
+// The commands `scaler workers`, `tasks`, `clients` and `failures`: one table each, sorted and
+// filtered by its columns, of what `scaler status` summarizes.
+
+import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
+import type { CommandDefinition, CommandEnd, CommandInput } from '../command.js'
+import type { Column } from '../table.js'
+
+/** The options of the listing commands. */
+const LIST_OPTIONS = {
+  sort: {
+    type: { kind: 'list', separator: 'commas', hasDashes: true },
+    description: 'columns to sort by, the most important first; -COLUMN: the largest first',
+    flag: 'sort',
+    short: ['-s'],
+  },
+  filter: {
+    type: { kind: 'list', separator: 'words', isRepeatable: true },
+    description:
+      'only rows where COLUMN=VALUE, COLUMN!=VALUE, COLUMN~TEXT (a part of it), COLUMN>N or ' +
+      'COLUMN<N; N may have a unit: 30s, 1.5GB; several must all hold',
+    flag: 'filter',
+    short: ['-f'],
+  },
+  limit: {
+    type: { kind: 'integer', min: 0, max: 1_000_000 },
+    description: 'at most this many rows; 0 = all',
+    default: 0,
+    flag: 'limit',
+    short: ['-n'],
+  },
+  json: {
+    type: { kind: 'boolean' },
+    description: 'print one JSON array instead of a table, with null for what is not known',
+    default: false,
+    flag: 'json',
+  },
+  timeoutMs: {
+    type: { kind: 'duration', min: 100, max: 3_600_000 },
+    description: 'how long to wait for the report of the scheduler',
+    default: 5_000,
+    flag: 'timeout-seconds',
+    short: ['-t'],
+  },
+} as const satisfies AnyOptionTable
+
+/** What a listing command lists. */
+interface Listing<Row> {
+  readonly columns: readonly Column<Row>[]
+  /** In the order in which they are shown unless they are sorted. */
+  readonly rows: (info: ClusterInfo) => readonly Row[]
+  /** What is printed if there are none: `no workers`. */
+  readonly none: string
+}
+
+type Columns = typeof import('./cluster-columns.js')
+
+function listCommand<Row>(
+  definition: Pick<CommandDefinition, 'name' | 'summary' | 'examples'>,
+  listing: (columns: Columns) => Listing<Row>,
+): CommandDefinition {
+  return {
+    ...definition,
+    positionals: [
+      {
+        name: 'address',
+        description: 'the address of the scheduler: tcp://host:port or ipc:///path',
+        env: 'ADDRESS',
+      },
+    ],
+    tables: [LIST_OPTIONS],
+    hasLog: false,
+    // A signal stops it immediately: the process holds nothing that has to be closed.
+    start: async (input) => {
+      const list = await prepared(input, listing(await import('./cluster-columns.js')))
+      return { ended: list(), stop: () => Promise.resolve() }
+    },
+  }
+}
+
+/** `scaler workers ADDRESS`. */
+export const WORKERS: CommandDefinition = listCommand(
+  {
+    name: 'workers',
+    summary: 'List the workers: state, queue, resources, and what they run.',
+    examples: [
+      'scaler workers tcp://127.0.0.1:2345 --sort -memory --limit 10',
+      "scaler workers tcp://127.0.0.1:2345 --filter state=busy 'memory>1.5GB'",
+    ],
+  },
+  ({ WORKER_COLUMNS: columns, workerRows: rows }) => ({ columns, rows, none: 'no workers' }),
+)
+
+/** `scaler tasks ADDRESS`. */
+export const TASKS: CommandDefinition = listCommand(
+  {
+    name: 'tasks',
+    summary: 'List the tasks that run, and those that wait, by function and reason.',
+    examples: [
+      'scaler tasks tcp://127.0.0.1:2345 --sort -for',
+      "scaler tasks tcp://127.0.0.1:2345 --filter state=running 'for>5min'",
+    ],
+  },
+  ({ TASK_COLUMNS: columns, taskRows: rows }) => ({ columns, rows, none: 'no tasks' }),
+)
+
+/** `scaler clients ADDRESS`. */
+export const CLIENTS: CommandDefinition = listCommand(
+  {
+    name: 'clients',
+    summary: 'List the clients, with their unfinished tasks and what they store.',
+    examples: ['scaler clients tcp://127.0.0.1:2345 --sort -unfinished'],
+  },
+  ({ CLIENT_COLUMNS: columns }) => ({
+    columns,
+    rows: ({ clients }) => clients,
+    none: 'no clients',
+  }),
+)
+
+/** `scaler failures ADDRESS`. */
+export const FAILURES: CommandDefinition = listCommand(
+  {
+    name: 'failures',
+    summary: 'List the last 1,000 tasks that have failed, with their errors.',
+    examples: [
+      'scaler failures tcp://127.0.0.1:2345 --limit 20',
+      "scaler failures tcp://127.0.0.1:2345 --filter function=price 'ago<1h' --json",
+    ],
+  },
+  ({ FAILURE_COLUMNS: columns, failureRows: rows }) => ({ columns, rows, none: 'no failures' }),
+)
+
+/** Checks the options; the result connects and prints. */
+async function prepared<Row>(
+  { values, positionals, color }: CommandInput,
+  { columns, rows: rowsOf, none }: Listing<Row>,
+): Promise<() => Promise<CommandEnd>> {
+  const { printWidth, readFilter, readOrder, tableLines } = await import('../table.js')
+  const options = optionsIn<OptionsOf<typeof LIST_OPTIONS>>(LIST_OPTIONS, values)
+  const { sort = [], filter = [], limit, json, timeoutMs } = options
+  const order = readOrder(columns, sort)
+  const filters = filter.map((text) => readFilter(columns, text))
+  const [address = ''] = positionals
+  return async () => {
+    const { Client } = await import('../../client/client.js')
+    const client = await Client.visit(address, { timeoutMs })
+    const info = await client.info().finally(() => client.close())
+    const all = rowsOf(info)
+    const chosen = order(all.filter((row) => filters.every((isChosen) => isChosen(row))))
+    const rows = limit === 0 ? chosen : chosen.slice(0, limit)
+    const hidden = { count: chosen.length - rows.length, hint: 'see --limit' }
+    if (json) process.stdout.write(`${jsonText(rows)}\n`)
+    else if (rows.length > 0) {
+      const style = { width: printWidth(process.stdout), color }
+      process.stdout.write(`${tableLines({ columns, rows, hidden }, style).join('\n')}\n`)
+    } else process.stdout.write(`${all.length === 0 ? none : `${none} that match`}\n`)
+    return { reason: '', isFailure: false }
+  }
+}
+
+/** Unlike `JSON.stringify`, does not leave out what is not known. */
+function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, field: unknown) => field ?? null)
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError } from '../base/errors.js'
+import { textWidth } from '../runtime/progress/line.js'
+import { type Column, readFilter, readOrder, tableLines } from './table.js'
+
+interface Dog {
+  readonly name: string
+  readonly kilos: number | undefined
+  readonly home?: string
+}
+
+const COLUMNS: readonly Column<Dog>[] = [
+  { name: 'dog', cell: ({ name }) => name },
+  { name: 'weight', cell: ({ kilos }) => `${kilos ?? '–'} kg`, value: ({ kilos }) => kilos },
+  { name: 'home', cell: ({ home }) => home ?? '', isText: true, isExtra: true },
+  { name: 'initial', cell: ({ name }) => name.slice(0, 1), isHidden: true },
+]
+const DOGS: readonly Dog[] = [
+  { name: 'Rex', kilos: 30 },
+  { name: 'Ada', kilos: 5 },
+  { name: 'bob', kilos: undefined },
+  { name: 'Zoe', kilos: 1_500 },
+]
+const STYLE = { width: 80, color: false }
+
+function lines(rows: readonly Dog[], width = 80): readonly string[] {
+  return tableLines({ columns: COLUMNS, rows }, { width, color: false })
+}
+
+function sorted(...names: readonly string[]): string {
+  return readOrder(
+    COLUMNS,
+    names,
+  )(DOGS)
+    .map(({ name }) => name)
+    .join(' ')
+}
+
+function filtered(text: string): string {
+  return DOGS.filter(readFilter(COLUMNS, text))
+    .map(({ name }) => name)
+    .join(' ')
+}
+
+test('numbers are aligned to the right; empty columns are left out', () => {
+  assert.deepEqual(lines(DOGS.slice(0, 2)), ['dog  weight', 'Rex   30 kg', 'Ada    5 kg'])
+  assert.deepEqual(lines([]), [])
+})
+
+test('the first column is cut before others are; extra columns never cut it', () => {
+  const long = [{ name: 'x'.repeat(70), kilos: 1, home: 'a kennel' }]
+  for (const width of [40, 80]) {
+    const cut = lines(long, width)
+    for (const line of cut) assert.ok(textWidth(line) <= width, line)
+    assert.doesNotMatch(cut[0] ?? '', /home/)
+    assert.match(cut[1] ?? '', /x…? +1 kg$/)
+  }
+  assert.match(lines(long, 100)[1] ?? '', /x +1 kg {2}a kennel$/)
+})
+
+test('the title is bold with colours, hidden rows are counted, and control characters shown', () => {
+  const hidden = { count: 1_234, hint: 'see --limit' }
+  const rows = [{ name: 'a\u001b[2J', kilos: 1 }]
+  const table = { columns: COLUMNS, rows, title: 'dogs', hidden }
+  assert.deepEqual(tableLines(table, { ...STYLE, color: true }), [
+    '\u001b[1mdogs   weight\u001b[0m',
+    'a?[2J    1 kg',
+    '… 1,234 more (see --limit)',
+  ])
+})
+
+test('rows are sorted by columns; what is unknown comes last', () => {
+  assert.equal(sorted('weight'), 'Ada Rex Zoe bob')
+  assert.equal(sorted('-weight'), 'Zoe Rex Ada bob')
+  assert.equal(sorted('-initial', 'weight'), 'bob Zoe Rex Ada')
+  assert.equal(sorted(), 'Rex Ada bob Zoe')
+  assert.throws(() => sorted('age'), {
+    message: 'option sort: unknown column "age"; there are dog, weight, home, initial',
+  })
+})
+
+test('filters compare values, parts of text and numbers with units', () => {
+  assert.equal(filtered('dog=rex'), 'Rex')
+  assert.equal(filtered('dog!=rex'), 'Ada bob Zoe')
+  assert.equal(filtered('dog~O'), 'bob Zoe')
+  assert.equal(filtered('weight=30'), 'Rex')
+  assert.equal(filtered('weight=30 kg'), 'Rex')
+  assert.equal(filtered('weight>5'), 'Rex Zoe')
+  assert.equal(filtered('weight>=5'), 'Rex Ada Zoe')
+  assert.equal(filtered('weight<30'), 'Ada')
+  assert.equal(filtered('weight>1.2kB'), 'Zoe')
+  assert.equal(filtered('weight<0.5 min'), 'Ada')
+  assert.equal(filtered('dog>1'), '')
+})
+
+for (const [text, message] of [
+  ['dog', /^option filter: expected COLUMN=VALUE, .+, got "dog"$/],
+  ['age=1', /^option filter: unknown column "age"; there are dog, /],
+  ['weight>heavy', /^option filter: expected a number after weight>, got "heavy"$/],
+  ['weight>1 stone', /^option filter: expected a number after/],
+] as const) {
+  test(`a wrong filter is refused: ${text}`, () => {
+    assert.throws(
+      () => readFilter(COLUMNS, text),
+      (error) => {
+        return error instanceof ConfigError && message.test(error.message)
+      },
+    )
+  })
+}

@@ -1,0 +1,86 @@
+// `scaler workers`, `tasks`, `clients` and `failures` on a real cluster.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client, Cluster, Scheduler } from 'scaler-ts'
+import { until } from '../integration/condition.js'
+import { runCommand } from './command.js'
+
+test('lists show what runs, waits and has failed, sorted and filtered', async (t) => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = scheduler
+  await using _cluster = await Cluster.start({ address, workers: 2, heartbeatIntervalMs: 100 })
+  await using client = new Client(address, { name: 'lister' })
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(t, 'scaler', args)
+    assert.deepEqual([code, stderr], [0, ''])
+    for (const line of stdout.split('\n')) {
+      if (!args.includes('--json')) assert.ok(line.length <= 80, line)
+    }
+    return stdout
+  }
+  assert.equal(await run('tasks', address), 'no tasks\n')
+  assert.equal(await run('failures', address, '--json'), '[]\n')
+  const price = (x: number): number => {
+    if (x < 0) throw new RangeError(`no price for ${x}`)
+    return x
+  }
+  for (const x of [-1, -2]) await assert.rejects(client.submit(price, x))
+  const waiting = client.with({ capabilities: { gpu: 1 } }).submit(price, 1)
+  const forever = client.submit(async function endless() {
+    await new Promise(() => setInterval(() => {}, 1_000))
+  })
+  const isShown = async (): Promise<boolean> => {
+    return (await client.info()).hosts.some(({ workers }) => {
+      return workers.some(({ running }) => running.length > 0)
+    })
+  }
+  await until('the task runs', isShown, 60_000)
+
+  const workers = await run('workers', address, '--filter', 'state=busy')
+  assert.match(workers, /^worker +state +queued +cpu +memory +lag( +running)?\n\d+\|.+ busy +0 /)
+  assert.equal(workers.split('\n').length, 3)
+  const tasks = await run('tasks', address, '--sort', '-state')
+  assert.match(tasks, /^name +state +count +for +task( .*)?\nendless\(\) +running +1 /)
+  assert.match(tasks, /^price\(\) +no-capability +1 /m)
+  const [row] = JSON.parse(await run('tasks', address, '--json', '--filter=name=price')) as [object]
+  assert.deepEqual(
+    { ...row, seconds: 0 },
+    {
+      task: null,
+      name: 'price',
+      state: 'no-capability',
+      requirement: 'gpu=1',
+      count: 1,
+      seconds: 0,
+      worker: null,
+      host: null,
+    },
+  )
+  assert.match(await run('clients', address), /^client .*\nlister \(\d+\) /)
+  const failures = await run('failures', address, '--limit', '1')
+  assert.match(failures, /^failure .*\nprice\(\) RangeError: no price for -2 .*\n… 1 more/)
+  const filters = ['--filter', 'message~-1', '--filter', 'error=rangeerror']
+  const [failure, ...others] = JSON.parse(
+    await run('failures', address, '--json', ...filters),
+  ) as readonly { readonly message: string }[]
+  assert.deepEqual([failure?.message, others], ['no price for -1', []])
+  assert.equal(await run('failures', address, '-f', 'name=x'), 'no failures that match\n')
+  waiting.cancel()
+  forever.cancel()
+  await assert.rejects(forever)
+})
+
+for (const [args, message] of [
+  [['--sort', 'size'], /^scaler workers: --sort: unknown column "size"; there are worker, state/],
+  [['--filter', 'state'], /^scaler workers: --filter: expected COLUMN=VALUE/],
+  [['--filter', 'lag>x'], /^scaler workers: --filter: expected a number after lag>/],
+  [['--sort'], /^scaler workers: --sort.*: expected a value/],
+] as const) {
+  test(`wrong usage is one line and exit code 2: ${args.join(' ')}`, async (t) => {
+    const end = await runCommand(t, 'scaler', ['workers', 'tcp://127.0.0.1:1', ...args])
+    assert.deepEqual([end.code, end.stdout], [2, ''])
+    assert.match(end.stderr, message)
+    assert.equal(end.stderr.split('\n').length, 2)
+  })
+}
