@@ -1,5 +1,5 @@
-// One client's connection to its scheduler, for everything that is submitted over it: notifies the
-// owners of tasks of their outcome, and decides what keeps the process alive.
+// A client's connection to its scheduler, for everything that is submitted over it: notifies the
+// owners of tasks of their outcome, and decides whether the process stays alive.
 
 import { unreachable } from '../base/assert.js'
 import { NO_BYTES } from '../base/bytes.js'
@@ -41,12 +41,12 @@ export interface ConnectionSetup {
   readonly address: string
   readonly settings: ClientSettings
   /**
-   * The worker of the tasks in which the client lives. The client does not keep that process alive.
+   * The worker of the tasks that contain the client. The client does not keep that process alive.
    */
   readonly worker?: Identity | undefined
-  /** It is only a health check. */
+  /** It is only used for a health check. */
   readonly isVisitor?: boolean
-  /** Overrides that of the settings. */
+  /** Overrides the serializer of the settings. */
   readonly serializer?: ClientSerializer | undefined
   readonly clock?: Clock
   readonly openSocket?: (setup: ClientSocketSetup) => ClientSocket
@@ -63,8 +63,8 @@ export interface ConnectionWatcher {
   onEnd(): void
 }
 
-const NOBODY = identity('')
-/** The longest delay that Node's timers take. */
+const NO_WORKER = identity('')
+/** The maximum delay of Node's timers. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Tasks that have waited for less are not reported as waiting. */
@@ -92,7 +92,7 @@ export class ClientConnection {
   readonly #clock: Clock
   readonly #traffic: ClientTraffic
   readonly #watchers = new Set<ConnectionWatcher>()
-  /** What keeps the process alive. */
+  /** The number of reasons to keep the process alive. */
   #retainCount = 0
   #alive: NodeJS.Timeout | undefined
   #hasClosed = false
@@ -106,14 +106,14 @@ export class ClientConnection {
 
   /** Connects in the background. Throws `ConfigError` for a wrong address. */
   constructor(setup: ConnectionSetup) {
-    const { address, settings, worker = NOBODY } = setup
+    const { address, settings, worker = NO_WORKER } = setup
     this.address = address
     this.settings = settings
     this.serializer = setup.serializer ?? clientSerializer(settings.serializer)
     this.identity = newClientIdentity()
     this.objectIds = new ObjectIds(this.identity)
     this.#logger = settings.logger
-    this.#isNested = worker !== NOBODY
+    this.#isNested = worker !== NO_WORKER
     this.#results = new ResultReader(this.serializer.codec)
     this.#storedResults = new StoredResults((taskId) =>
       this.request({ type: 'resultDropped', taskId }),
@@ -152,7 +152,7 @@ export class ClientConnection {
     return this.#hasClosed
   }
 
-  /** How the connection would end now, or how the last one has ended. */
+  /** How the connection would end now, or how the last one ended. */
   get end(): ConnectionEnd {
     return this.#traffic.end
   }
@@ -175,7 +175,7 @@ export class ClientConnection {
     return this.#machine.whereIs(id) ?? (this.#results.has(id) ? 'running' : 'pending')
   }
 
-  /** Why a task waits, also in words; undefined if it does not, or if the reason is unknown. */
+  /** Why a task waits, also as text; undefined if it does not wait, or the reason is unknown. */
   waitingOf(id: TaskId): WaitingState | undefined {
     const reason = this.#machine.waitingReasonOf(id)
     if (reason === undefined) return undefined
@@ -190,7 +190,10 @@ export class ClientConnection {
     return this.#machine.dependenciesOf(id)
   }
 
-  /** Why tasks of this client can only wait, and have for some time, if this is the case. */
+  /**
+   * Why all tasks of this client have been waiting for some time; undefined if that is not the
+   * case.
+   */
   get waitingReason(): WaitingReason | undefined {
     const cause = this.#machine.waitingCause
     if (cause === undefined || this.#clock.now() - cause.since < NOTICEABLE_MS) return undefined
@@ -233,7 +236,7 @@ export class ClientConnection {
   readObject(owner: TaskOwner, id: ObjectId): void {
     const payload = this.#machine.contentOf(id)
     if (payload === undefined) return owner.end('missingObject', idToHex(id), undefined)
-    const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined }
+    const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined }
     this.#results.finish({ owner, isSuccess: true, payload, ...report })
   }
 
@@ -419,7 +422,7 @@ export class ClientConnection {
   /** Everything that the machine was responsible for ends here. */
   #onFault(error: unknown): void {
     this.#logger.error('the client failed and is closed', { error: String(error) })
-    const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined, isLocal: true }
+    const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined, isLocal: true }
     this.#hasClosed = true
     for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
     this.#results.endAll('closed', () => true)

@@ -175,7 +175,7 @@ test('a future of another client is refused, through the future', async () => {
   const future = submit(testClient(), add, 1, other)
   await assert.rejects(future, (error) => {
     assert(error instanceof SerializeError)
-    assert.match(error.message, /^argument 2: a future of another client; await it/)
+    assert.match(error.message, /^argument 2: the future belongs to another client; await it/)
     return true
   })
   await other

@@ -43,8 +43,8 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
       }
     case 'no-worker':
       return {
-        what: `the scheduler at ${address} has no worker that takes tasks`,
-        advice: `start some: scaler_cluster ${address}`,
+        what: `the scheduler at ${address} has no worker that accepts tasks`,
+        advice: `start JavaScript workers: scaler_cluster ${address}`,
       }
     case 'no-runtime':
       return {

@@ -75,7 +75,7 @@ test('connect says that the connection was refused', async (context) => {
   const { address, server } = await listen(context, () => {})
   await new Promise((resolve) => server.close(resolve))
   const error = await failure(address, 1_000)
-  assert.match(error.message, /refused: nothing listens at 127.0.0.1 port \d+.*attempts?\)$/)
+  assert.match(error.message, /refused: nothing is listening at 127.0.0.1 port \d+.*attempts?\)$/)
 })
 
 test('connect reports that the peer is not a scheduler', async (context) => {
@@ -97,7 +97,10 @@ test('connect says that nothing answered', async (context) => {
 test('connect says that it has found the address for monitors', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const error = await finalFailure(scheduler.monitorAddress)
-  assert.match(error.message, /a ZeroMQ PUB answers: this is an address for monitors; use that/)
+  assert.match(
+    error.message,
+    /a ZeroMQ PUB socket answers: this is the address for monitors; use the/,
+  )
 })
 
 test('connect says that the peer speaks another version or requires a password', async (context) => {

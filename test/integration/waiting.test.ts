@@ -105,7 +105,7 @@ test('without workers the client reports it, and so does the scheduler', async (
   const [warning] = warningsOf(program)
   assert.equal(warning?.code, 'SCALER_WAITING')
   assert.equal(warning?.detail, 'no-worker')
-  const what = `the scheduler at ${scheduler.address} has no worker that takes tasks`
+  const what = `the scheduler at ${scheduler.address} has no worker that accepts tasks`
   assert.ok(warning?.message.includes(what), warning?.message)
   assert.ok(warning?.message.endsWith(`scaler_cluster ${scheduler.address}`), warning?.message)
   const fields = { reason: 'no-worker', runtime: 'javascript', tasks: 1 }
@@ -145,7 +145,7 @@ test('the error of a time limit says why the task waits', async (context) => {
   })
   assert.ok(error instanceof TimeoutError)
   assert.equal(error.reason, 'no-worker')
-  assert.ok(error.message.endsWith('has no worker that takes tasks (no-worker)'), error.message)
+  assert.ok(error.message.endsWith('has no worker that accepts tasks (no-worker)'), error.message)
 })
 
 test('a future is queued until a worker has started it, and again when its worker is lost', async (context) => {

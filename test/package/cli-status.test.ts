@@ -30,7 +30,10 @@ test('what is wrong comes first, with what to do', async (t) => {
   const { address } = scheduler
   const lonely = await status(t, address)
   assert.deepEqual([lonely.code, lonely.stderr], [0, ''])
-  assert.match(lonely.stdout, /^attention: there are no workers; start some: scaler_cluster\s+tcp:/)
+  assert.match(
+    lonely.stdout,
+    /^attention: there are no workers; start JavaScript workers: scaler_cluster\s+tcp:/,
+  )
   await using _cluster = await Cluster.start({ address, workers: 1 })
   await using client = await Client.connect(address)
   const waiting = client.with({ capabilities: { gpu: 1 } }).submit(function price() {})

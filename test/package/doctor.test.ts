@@ -36,7 +36,7 @@ test('a scheduler with workers is healthy: its description, its workers, a task'
   assert.deepEqual({ code: end.code, stderr: end.stderr }, { code: 0, stderr: '' })
   const escaped = address.replaceAll('.', '\\.')
   const lines = [
-    `scheduler   ${escaped} answers: scaler-ts \\d[^,]*, node/\\d\\S+, id [0-9a-f]{8}`,
+    `scheduler   ${escaped} healthy: scaler-ts \\d[^,]*, node/\\d\\S+, id [0-9a-f]{8}`,
     'round trip  [\\d.]+ ms \\(median of 9; [\\d.]+ to [\\d.]+\\)',
     'clock       (?:agrees|is) .*',
     'workers     1: 1 of them run JavaScript, 1 idle',
@@ -111,7 +111,10 @@ test('a scheduler without workers is not healthy, unless only the scheduler is c
   const ill = await doctor(t, address, ...LONG)
   assert.equal(ill.code, 1)
   assert.match(ill.stdout, /^ok {4}scheduler/)
-  assert.match(ill.stderr, /no workers: no task would run; start some: scaler_cluster tcp:/)
+  assert.match(
+    ill.stderr,
+    /no workers, so no task would run; start JavaScript workers: scaler_cluster tcp:/,
+  )
   const well = await doctor(t, address, '--scheduler-only', ...LONG)
   assert.deepEqual({ code: well.code, stderr: well.stderr }, { code: 0, stderr: '' })
   assert.doesNotMatch(well.stdout, /task {8}ran/)
@@ -121,7 +124,10 @@ test('the port for monitors is recognized, and that of the scheduler is named', 
   const address = 'tcp://127.0.0.1:0'
   await using elsewhere = await Scheduler.start({ address, monitorAddress: address })
   const lonely = await doctor(t, elsewhere.monitorAddress, ...LONG)
-  assertProblem(lonely, /a ZeroMQ PUB answers: this is an address for monitors; use that of the/)
+  assertProblem(
+    lonely,
+    /a ZeroMQ PUB socket answers: this is the address for monitors; use the address of the/,
+  )
   await using scheduler = await Scheduler.start({ address })
   const [port, monitorPort] = [scheduler.address, scheduler.monitorAddress].map((text) =>
     Number(new URL(text).port),
@@ -146,7 +152,7 @@ test('a 1.9.9 scheduler is recognized, and gets no task', async (t) => {
   t.after(() => scheduler.stop())
   const { code, stdout } = await doctor(t, scheduler.address, '--timeout-seconds', '2')
   assert.equal(code, 0)
-  assert.match(stdout, /^ok {4}scheduler {3}tcp:\S+ answers: 1\.9\.9\n/)
+  assert.match(stdout, /^ok {4}scheduler {3}tcp:\S+ healthy: 1\.9\.9\n/)
   assert.match(stdout, /\nnote {2}task {8}no task was submitted/)
   assert.deepEqual(scheduler.fake.faults, [])
   const kinds = scheduler.fake.received.map(({ kind }) => kind)
@@ -162,8 +168,8 @@ const STRANGERS: Readonly<Record<string, RegExp>> = {
   old: /the ZeroMQ handshake failed: the peer speaks ZMTP 1; 3\.0 or later is required/,
   secure: /the ZeroMQ handshake failed: the peer asks for mechanism "CURVE"/,
   refusing: /the ZeroMQ handshake failed: the peer refused: not you/,
-  reply: /a ZeroMQ REP answers, where a scheduler has a ROUTER/,
-  stranger: /not speak the protocol of a scheduler: .*another version than 1\.9\.9/,
+  reply: /a ZeroMQ REP socket answers; a scheduler has a ROUTER socket/,
+  stranger: /not speak the scheduler protocol: .*version other than 1\.9\.9/,
 }
 
 for (const [kind, expected] of Object.entries(STRANGERS)) {
@@ -192,7 +198,9 @@ for (const [kind, expected] of Object.entries(SILENT)) {
 test('a port at which nothing listens is reported', async (t) => {
   const address = await freeAddress()
   const { port } = new URL(address)
-  const refused = new RegExp(`refused: nothing listens at 127\\.0\\.0\\.1 port ${port}; is the sch`)
+  const refused = new RegExp(
+    `refused: nothing is listening at 127\\.0\\.0\\.1 port ${port}; is the sch`,
+  )
   assertProblem(await doctor(t, address, ...LONG), refused)
 })
 

@@ -62,7 +62,7 @@ const HEALTHY: Diagnosis = {
 test('each part that was checked is one line', () => {
   assert.equal(
     diagnosisText(HEALTHY, false),
-    `ok    scheduler   tcp://h:2345 answers: scaler-ts 1.2.3, node/20.20.2, id 01234567
+    `ok    scheduler   tcp://h:2345 healthy: scaler-ts 1.2.3, node/20.20.2, id 01234567
 ok    round trip  0.5 ms (median of 9; 0.25 to 2)
 ok    clock       is 2000 ms behind the local clock (± 1.2 ms)
 ok    workers     3: 2 of them run JavaScript, 1 idle
@@ -159,7 +159,7 @@ test('a 1.9.9 scheduler has no version and no id', () => {
   assert.ok(scheduler !== undefined)
   const old = { ...scheduler, kind: '1.9.9', version: undefined, runtime: undefined } as const
   const text = diagnosisText({ ...HEALTHY, scheduler: { ...old, id: '', clock: undefined } }, false)
-  assert.match(text, /^ok {4}scheduler {3}tcp:\/\/h:2345 answers: 1\.9\.9\nok {4}round trip/)
+  assert.match(text, /^ok {4}scheduler {3}tcp:\/\/h:2345 healthy: 1\.9\.9\nok {4}round trip/)
 })
 
 test('text has colours only if asked for', () => {

@@ -73,7 +73,7 @@ function schedulerLines(scheduler: FoundScheduler, address: string): readonly Li
   const isGood = clock !== undefined && !isFarOff(clock)
   const clockLines: readonly Line[] = isGood ? [['clock', clockText(clock)]] : []
   return [
-    ['scheduler', `${address} answers: ${identity}`],
+    ['scheduler', `${address} healthy: ${identity}`],
     ['round trip', `${medianMs} ms (median of ${count}; ${minMs} to ${maxMs})`],
     ...clockLines,
   ]
@@ -148,7 +148,7 @@ function cannotRun({ reason }: FoundWaiting): boolean {
 
 const WHY: Readonly<Record<WaitingReason, string>> = {
   'no-scheduler': 'no scheduler answers',
-  'no-worker': 'no worker takes tasks',
+  'no-worker': 'no worker accepts tasks',
   'no-runtime': 'no worker runs functions of their language',
   'no-capability': 'no worker offers what they ask for',
   'all-busy': 'all workers are busy',

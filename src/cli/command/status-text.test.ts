@@ -144,7 +144,10 @@ test('what is wrong comes first, with what to do', () => {
     '1 task waits: no worker runs their language',
   )
   const text = statusText(info({ hosts: [] }), PLAIN)
-  assert.match(text, /^attention: there are no workers; start some: scaler_cluster tcp:/)
+  assert.match(
+    text,
+    /^attention: there are no workers; start JavaScript workers: scaler_cluster\s+tcp:/,
+  )
   assert.deepEqual(problemsOf(BUSY), [])
   const { scheduler } = info()
   const slow = problemsOf(info({ scheduler: { ...scheduler, turnP99Ms: 250 } }))

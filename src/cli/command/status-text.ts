@@ -76,7 +76,10 @@ export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
   const problems: StatusProblem[] = []
   const workers = info.hosts.flatMap((host) => host.workers)
   if (workers.length === 0) {
-    problems.push({ what: 'there are no workers', advice: `start some: scaler_cluster ${address}` })
+    problems.push({
+      what: 'there are no workers',
+      advice: `start JavaScript workers: scaler_cluster ${address}`,
+    })
   } else {
     for (const waiting of info.waiting) {
       const problem = problemOfWaiting(waiting, address)
@@ -109,8 +112,8 @@ function problemOfWaiting(waiting: WaitingInfo, address: string): StatusProblem 
       }
     case 'no-worker':
       return {
-        what: `${subject}: no worker takes tasks`,
-        advice: `start some: scaler_cluster ${address}`,
+        what: `${subject}: no worker accepts tasks`,
+        advice: `start JavaScript workers: scaler_cluster ${address}`,
       }
     case 'limit':
       return {

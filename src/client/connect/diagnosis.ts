@@ -32,14 +32,14 @@ import {
 } from './peers.js'
 import { type MonitorView, probeScheduler, readMonitor, type SchedulerAnswer } from './probe.js'
 
-/** The findings; what was not reached is undefined. */
+/** The results; undefined for steps that were not reached. */
 export interface Diagnosis {
   readonly address: string
   readonly scheduler: FoundScheduler | undefined
   readonly workers: WorkerCount | undefined
-  /** Their hosts, with the first 1,000 workers. Undefined if the scheduler does not report them. */
+  /** The hosts with the first 1,000 workers. Undefined if the scheduler does not report them. */
   readonly hosts: readonly FoundHost[] | undefined
-  /** The first 1,000 clients, without this one. */
+  /** The first 1,000 clients, except this one. */
   readonly clients: readonly FoundClient[] | undefined
   /** Why tasks wait, in order of their number; at most 200 entries. */
   readonly waiting: readonly FoundWaiting[] | undefined
@@ -49,10 +49,10 @@ export interface Diagnosis {
   readonly problems: readonly DiagnosisProblem[]
 }
 
-/** What is wrong, and with what. */
+/** A problem and the part that it concerns. */
 export interface DiagnosisProblem extends FindingText {
   readonly part: 'scheduler' | 'workers' | 'monitor' | 'task'
-  /** False: it is worth knowing, but tasks run. */
+  /** False: a remark; tasks still run. */
   readonly isFatal: boolean
 }
 
@@ -60,14 +60,17 @@ export interface DiagnosisProblem extends FindingText {
 export interface FoundScheduler {
   /** Where it is, `127.0.0.1 port 2345`. */
   readonly remote: string
-  /** `1.9.9`: a scheduler of Python, or one that speaks its protocol, which reports no more. */
+  /**
+   * `1.9.9`: a Python scheduler, or another one that supports only its protocol and reports no
+   * more.
+   */
   readonly kind: 'scaler-ts' | '1.9.9'
   readonly version: string | undefined
-  /** What it runs on: `node/20.20.2`. */
+  /** Its runtime: `node/20.20.2`. */
   readonly runtime: string | undefined
   /** In hex; '' for a 1.9.9 scheduler. */
   readonly id: string
-  /** What it supports beyond 1.9.9, as bits (docs/protocol.md#features). */
+  /** The features beyond 1.9.9, as bits (docs/protocol.md#features). */
   readonly features: number
   readonly roundTrip: RoundTrip
   readonly clock: ClockDifference | undefined
@@ -81,12 +84,12 @@ export interface RoundTrip {
   readonly count: number
 }
 
-/** The workers of a scheduler, in numbers. */
+/** The number of workers of a scheduler. */
 export interface WorkerCount {
   readonly total: number
-  /** Of these, those that run JavaScript; undefined if the scheduler does not report it. */
+  /** The number of them that run JavaScript; undefined if the scheduler does not report it. */
   readonly suitable: number | undefined
-  /** The idle ones: of the suitable workers, or of all if that is unknown. */
+  /** The number of idle ones: among the suitable workers, or among all if that is unknown. */
   readonly idle: number
 }
 
@@ -98,7 +101,7 @@ export interface FoundMonitor extends Pick<
   readonly address: string
 }
 
-/** A scheduler by its answers. `now` and `wallClock` are the same moment on two clocks. */
+/** A scheduler, from its answers. `now` and `wallClock` are the same moment on two clocks. */
 export function foundScheduler(
   { remote, schedulerId, features, roundTripsMs, report: timed }: SchedulerAnswer,
   now: InstantMs,
@@ -137,14 +140,14 @@ export function workerProblem(
   { total, suitable }: WorkerCount,
   address: string,
 ): DiagnosisProblem | undefined {
-  const advice = `start some: scaler_cluster ${address}`
+  const advice = `start JavaScript workers: scaler_cluster ${address}`
   if (total === 0) {
-    const what = 'the scheduler has no workers: no task would run'
+    const what = 'the scheduler has no workers, so no task would run'
     return { part: 'workers', isFatal: true, what, advice }
   }
   if (suitable !== 0) return undefined
   const who = total === 1 ? 'its only worker does not run' : `none of its ${total} workers runs`
-  const what = `${who} JavaScript: no task of this package would run`
+  const what = `${who} JavaScript, so no task of this package would run`
   return { part: 'workers', isFatal: true, what, advice }
 }
 
@@ -236,8 +239,8 @@ export interface TrialTask {
 }
 
 /**
- * Returns its time, its runtime, and the version of the package there. As text, because a function
- * of this package travels by reference, and workers may have another version of it.
+ * Returns its time, its runtime, and the version of the package there. Sent as text, because a
+ * function of this package is sent by reference, and workers may have another version.
  */
 const TRIAL = `() => {
   const now = Date.now()
@@ -252,9 +255,9 @@ const TRIAL = `() => {
 type Trial = () => [now: number, runtime: string, version: string]
 
 /**
- * Runs a task that does nothing, twice, by a client of its own. Rejects with `ConnectError` if the
+ * Runs a task that does nothing, twice, with its own client. Rejects with `ConnectError` if the
  * scheduler does not answer within `timeoutMs`, with `TimeoutError` if a task has not ended within
- * it, and with whatever ended it.
+ * it, and with any other error that ended it.
  */
 export async function runTrialTask(address: string, timeoutMs: number): Promise<TrialTask> {
   const client = await Client.visit(address, { timeoutMs })
@@ -262,7 +265,8 @@ export async function runTrialTask(address: string, timeoutMs: number): Promise<
     const trial = runInThisContext(TRIAL, { filename: 'trial.js' }) as Trial
     const run = (): Promise<TrialTask> => runOnce(client, trial, timeoutMs)
     const { durationMs } = await run()
-    // The function is uploaded: a shorter round trip measures the clock better.
+    // The function has been uploaded: the shorter round trip gives a better measurement of the
+    // clock.
     return { ...(await run()), durationMs }
   } finally {
     await client.close()
@@ -384,7 +388,7 @@ class Examination {
     if (address === undefined || view === undefined) {
       const where = address ?? 'any port'
       const what = `nothing was published at ${where}: monitors would receive nothing`
-      const advice = 'set --monitor-address if it is another one, or open its port'
+      const advice = 'set --monitor-address if it differs, or open its port'
       return this.#add({ part: 'monitor', isFatal: false, what, advice })
     }
     const { waitingTasks, runningTasks, objects } = view
@@ -417,7 +421,8 @@ class Examination {
     const idle = this.#workers?.idle ?? 0
     return {
       what: `no worker has run a task within ${this.#options.timeoutMs / 1_000} s`,
-      advice: idle > 0 ? 'does it need more time (--timeout-seconds)?' : 'are all of them busy?',
+      advice:
+        idle > 0 ? 'allow more time (--timeout-seconds)' : 'check whether all of them are busy',
     }
   }
 

@@ -22,7 +22,11 @@ const SILENT: ConnectionEnd = {
 /** The finding, what its text must contain, and whether waiting is useless. */
 const FINDINGS: readonly (readonly [NoScheduler, RegExp, boolean])[] = [
   [{ ...SILENT, kind: 'unresolved', reason: 'the host name h does not' }, /host name h/, false],
-  [{ ...SILENT, kind: 'refused' }, /refused: nothing listens at 127.0.0.1 port 2345; is/, false],
+  [
+    { ...SILENT, kind: 'refused' },
+    /refused: nothing is listening at 127.0.0.1 port 2345; is/,
+    false,
+  ],
   [{ ...SILENT, kind: 'unreachable', reason: 'EX' }, /^host unreachable: EX$/, false],
   [SILENT, /^no answer from 127.0.0.1 port 2345 within 1.5 s; .*firewall/, false],
   [{ ...SILENT, stage: 'connected' }, /port 2345 accepts .* sent nothing within 1.5 s/, false],
@@ -34,9 +38,9 @@ const FINDINGS: readonly (readonly [NoScheduler, RegExp, boolean])[] = [
   [{ ...SILENT, kind: 'incompatible', reason: 'why' }, /handshake failed: why/, true],
   [{ ...SILENT, kind: 'broken', reason: 'why' }, /handshake failed: why/, false],
   [{ ...SILENT, kind: 'wrongSocket', peerType: 'PUB' }, /likely tcp:\/\/127.0.0.1:2343/, true],
-  [{ ...SILENT, kind: 'wrongSocket', peerType: 'REP' }, /a ZeroMQ REP answers/, true],
-  [{ ...SILENT, kind: 'wrongSocket', peerType: '\n' }, /a ZeroMQ "\\n" answers/, true],
-  [{ kind: 'notScheduler', reason: 'why' }, /a scheduler: why; .*another version/, true],
+  [{ ...SILENT, kind: 'wrongSocket', peerType: 'REP' }, /a ZeroMQ REP socket answers/, true],
+  [{ ...SILENT, kind: 'wrongSocket', peerType: '\n' }, /a ZeroMQ "\\n" socket answers/, true],
+  [{ kind: 'notScheduler', reason: 'why' }, /scheduler protocol: why; .*version other/, true],
 ]
 
 function textOf(finding: NoScheduler, address: string): string {
@@ -56,9 +60,9 @@ for (const [finding, expected, isOver] of FINDINGS) {
 test('a socket file is named by its path', () => {
   const reason = 'there is no socket file /a/b (connect ENOENT /a/b)'
   const text = textOf({ ...SILENT, kind: 'unreachable', reason }, 'ipc:///a/b')
-  assert.equal(text, `${reason}; is the scheduler started, on this machine?`)
+  assert.equal(text, `${reason}; is the scheduler running on this machine?`)
   const refused = textOf({ ...SILENT, kind: 'refused' }, 'ipc:///a/b')
-  assert.match(refused, /nothing listens at \/a\/b; is the scheduler started\?$/)
+  assert.match(refused, /nothing is listening at \/a\/b; is the scheduler running\?$/)
 })
 
 test('the scheduler and its monitors are two ports apart', () => {

@@ -1,11 +1,11 @@
-// What is at an address instead of a scheduler, in words: what it is, and what to check. How it is
-// found out is the transport's business (transport/end.ts).
+// Describes what is at an address instead of a scheduler, and what to check. How it is detected is
+// up to the transport (transport/end.ts).
 
 import { unreachable } from '../../base/assert.js'
 import { formatAddress, type Address } from '../../transport/address.js'
 import { type ConnectionEnd, type EndKind, isPublisher } from '../../transport/end.js'
 
-/** Why there is no scheduler: no connection, or a peer that answers something else. */
+/** Why there is no scheduler: no connection, or a peer that is something else. */
 export type NoScheduler = ConnectionEnd | { readonly kind: 'notScheduler'; readonly reason: string }
 
 /** A finding in words, without a full stop. */
@@ -30,7 +30,7 @@ export function isFinal({ kind }: NoScheduler): boolean {
   return FINAL_KINDS.has(kind)
 }
 
-/** The likely address of the scheduler whose monitors connect to this one. */
+/** The likely address of the scheduler that publishes for monitors at this address. */
 export function schedulerBeside(address: Address): Address | undefined {
   if (address.kind === 'ipc') {
     const path = address.path.replace(/\.monitor$/, '')
@@ -47,12 +47,12 @@ export function monitorBeside(address: Address): Address | undefined {
   return port > 65_535 ? undefined : { ...address, port }
 }
 
-/** An address for people: `127.0.0.1 port 2345`. */
+/** An address for messages: `127.0.0.1 port 2345`. */
 export function placeOf(address: Address): string {
   return address.kind === 'ipc' ? address.path : `${address.host} port ${address.port}`
 }
 
-/** What was found at `address` within this time, in words. */
+/** What was found at `address` within this time, as text. */
 export function describe(finding: NoScheduler, address: Address, withinMs: number): FindingText {
   const place = placeOf(address)
   const { reason } = finding
@@ -60,13 +60,13 @@ export function describe(finding: NoScheduler, address: Address, withinMs: numbe
     case 'unresolved':
       return { what: reason, advice: 'check its spelling, or use an IP address' }
     case 'refused': {
-      const question = address.kind === 'tcp' ? ', and is this its port?' : '?'
-      const what = `connection refused: nothing listens at ${place}`
-      return { what, advice: `is the scheduler started${question}` }
+      const question = address.kind === 'tcp' ? ', and is this the right port?' : '?'
+      const what = `connection refused: nothing is listening at ${place}`
+      return { what, advice: `is the scheduler running${question}` }
     }
     case 'unreachable':
       if (address.kind === 'tcp') return { what: `host unreachable: ${reason}`, advice: '' }
-      return { what: reason, advice: 'is the scheduler started, on this machine?' }
+      return { what: reason, advice: 'is the scheduler running on this machine?' }
     case 'silent':
       return describeSilence(finding, place, withinMs)
     case 'closed': {
@@ -86,8 +86,8 @@ export function describe(finding: NoScheduler, address: Address, withinMs: numbe
     case 'crowded':
       return { what: `the ZeroMQ handshake failed: ${reason}`, advice: '' }
     case 'notScheduler': {
-      const what = `the peer does not speak the protocol of a scheduler: ${reason}`
-      return { what, advice: 'is it another program, or a Scaler of another version than 1.9.9?' }
+      const what = `the peer does not speak the scheduler protocol: ${reason}`
+      return { what, advice: 'is it another program, or a Scaler version other than 1.9.9?' }
     }
     default:
       return unreachable(finding)
@@ -113,13 +113,13 @@ function describeSilence({ stage }: ConnectionEnd, place: string, withinMs: numb
 function describeSocket(peerType: string, address: Address): FindingText {
   if (!isPublisher(peerType)) {
     const type = /^[\w-]{1,32}$/.test(peerType) ? peerType : JSON.stringify(peerType.slice(0, 32))
-    const what = `a ZeroMQ ${type} answers, where a scheduler has a ROUTER`
+    const what = `a ZeroMQ ${type} socket answers; a scheduler has a ROUTER socket`
     return { what, advice: 'is this the right port?' }
   }
   const scheduler = schedulerBeside(address)
   const where = scheduler === undefined ? '' : `, most likely ${formatAddress(scheduler)}`
   return {
-    what: `a ZeroMQ ${peerType} answers: this is an address for monitors`,
-    advice: `use that of the scheduler${where}`,
+    what: `a ZeroMQ ${peerType} socket answers: this is the address for monitors`,
+    advice: `use the address of the scheduler${where}`,
   }
 }

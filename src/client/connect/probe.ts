@@ -1,4 +1,4 @@
-// One look at a scheduler, for `scaler doctor`: it is sent some heartbeats and has to answer them.
+// Examines a scheduler once, for `scaler doctor`: sends some heartbeats, which it must answer.
 
 import { ProtocolError } from '../../base/errors.js'
 import { OUR_FEATURES } from '../../base/features.js'
@@ -44,13 +44,13 @@ interface TimedReport {
   readonly roundTripMs: number
 }
 
-/** How to look. */
+/** The limits of an examination. */
 interface ProbeOptions {
-  /** The result is then what is known so far. */
+  /** After this time, the result is what is known so far. */
   readonly limitMs: number
-  /** How many heartbeats are sent; at least one. */
+  /** The number of heartbeats that are sent; at least one. */
   readonly heartbeats: number
-  /** Whether the last answer has to list workers and clients. */
+  /** Whether the last answer must list workers and clients. */
   readonly wantsPeers?: boolean
 }
 
@@ -59,7 +59,7 @@ const MAX_FRAME_BYTES = 67_108_864
 /** How long the end of the connection may take. The process stays alive until then. */
 const LINGER_MS = 200
 
-/** Looks at an address once. */
+/** Examines the scheduler at an address once. */
 export function probeScheduler(
   address: Address,
   options: ProbeOptions,
@@ -184,15 +184,15 @@ function newHeartbeat(): ClientHeartbeat {
   }
 }
 
-// One look at what a scheduler publishes for monitors.
+// Reads once what a scheduler publishes for monitors.
 
-/** What monitors see, in numbers. */
+/** What monitors see, as numbers. */
 export interface MonitorView {
   /** The workers that the scheduler knows. */
   readonly workers: number
-  /** Of these, those that have a process that can take a task. */
+  /** The number of them that have a process that can accept a task. */
   readonly readyWorkers: number
-  /** Of these, those that have no task. */
+  /** The number of them that have no task. */
   readonly idleWorkers: number
   /** Tasks that wait for a worker, and tasks that workers have. */
   readonly waitingTasks: number

@@ -53,16 +53,18 @@ function newError(id: TaskId, details: OutcomeDetails): Error {
       return endedError(task, reason)
     case 'dropped':
       return new DisconnectedError(
-        `${subject} was dropped by the scheduler, without being asked to${why}`,
+        `${subject} was dropped by the scheduler without a request${why}`,
       )
     case 'disconnected':
       return new DisconnectedError(`${subject} was given up: ${detail}${why}`, {
         reason: 'no-scheduler',
       })
     case 'notFound':
-      return new TaskNotFoundError(`the scheduler does not know ${subject}${why}`)
+      return new TaskNotFoundError(`the scheduler does not have ${subject}${why}`)
     case 'workerDied':
-      return new WorkerDiedError(`${subject} was given up: it took down too many workers${why}`)
+      return new WorkerDiedError(
+        `${subject} was abandoned: too many workers died while running it${why}`,
+      )
     case 'noWorker':
       return new NoWorkerError(
         `${subject} was refused: the queue of the scheduler is full, and no worker has room${why}`,

@@ -360,7 +360,7 @@ test('the error of a task of a map names its function and input', async () => {
   const [, second] = client.scheduler.unfinished.values()
   assert(second !== undefined)
   client.scheduler.refuse(second, 'workerDied')
-  await assert.rejects(results, /^WorkerDiedError: task \w+ \(double, input 1\) was given up/)
+  await assert.rejects(results, /^WorkerDiedError: task \w+ \(double, input 1\) was abandoned/)
 })
 
 test('cancelling rejects a map immediately, with the reason as cause', async () => {

@@ -1,5 +1,5 @@
-// From what users pass as arguments to where the core takes them from: values as bytes, references
-// as objects, futures as results of other tasks.
+// Converts arguments of tasks to the form that the core needs: values as bytes, references as
+// objects, futures as results of other tasks.
 
 import { MissingObjectError, SerializeError } from '../../base/errors.js'
 import type { ArgumentSource } from '../../core/client/events.js'
@@ -9,26 +9,28 @@ import type { FutureState } from '../future/state.js'
 import { Future } from '../future/future.js'
 import { ObjectReference, type ObjectReferences } from './objects.js'
 
-/** An argument as it may be given: itself, or where it is. */
+/** An argument: the value itself, or a future or reference for it. */
 export type Liftable<T> = T | Future<T> | ObjectReference<T>
 
-/** An argument is a future that has not gone well: what needs it ends like it. Never shown. */
+/**
+ * An argument is a future that failed or was cancelled: the task ends in the same way. Never shown.
+ */
 export class FailedInput extends Error {
   readonly state: FutureState
 
   constructor(state: FutureState) {
-    super('the future has not gone well')
+    super('the input future failed or was cancelled')
     this.state = state
   }
 }
 
-/** What went wrong with a part of the arguments, as seen from outside of that part. */
+/** An error in a part of the arguments, with the path to that part. */
 export function inputError(error: unknown, part: string): unknown {
   if (error instanceof FailedInput || error instanceof MissingObjectError) return error
   return withPathPrefix(error, [part])
 }
 
-/** Reads the arguments of one client's tasks. */
+/** Converts the arguments of one client's tasks. */
 export class ArgumentSources {
   readonly #connection: ClientConnection
   readonly #references: ObjectReferences
@@ -54,7 +56,7 @@ export class ArgumentSources {
     return sources
   }
 
-  /** One argument; throws as `ofAll`, with a path that begins inside of it. */
+  /** One argument; throws like `ofAll`, with a path that begins inside the argument. */
   of(argument: unknown): ArgumentSource {
     if (typeof argument === 'object') {
       if (argument instanceof Future) return this.#ofFuture(Future.stateOf(argument))
@@ -66,8 +68,8 @@ export class ArgumentSources {
   #ofReference(reference: ObjectReference<unknown>): ArgumentSource {
     const { keeper, objectId } = ObjectReference.setupOf(reference)
     if (keeper !== this.#references) {
-      const wayOut = 'send the value with this client, too'
-      throw new SerializeError(`a reference to an object of another client; ${wayOut}`)
+      const advice = 'send the value with this client as well'
+      throw new SerializeError(`the reference belongs to another client; ${advice}`)
     }
     if (keeper.has(reference)) return { type: 'object', id: objectId }
     throw new MissingObjectError(`the object was released or cleared: ${reference.toString()}`)
@@ -75,7 +77,7 @@ export class ArgumentSources {
 
   #ofFuture(state: FutureState): ArgumentSource {
     if (!state.isOf(this.#connection)) {
-      throw new SerializeError('a future of another client; await it, and pass what it gives')
+      throw new SerializeError('the future belongs to another client; await it, and pass its value')
     }
     state.markObserved()
     if (this.#connection.has(state.taskId)) return { type: 'task', taskId: state.taskId }
@@ -83,7 +85,7 @@ export class ArgumentSources {
     if (payload !== undefined) return { type: 'shared', content: payload }
     const { outcome } = state
     if (outcome === undefined || !outcome.isSuccess) throw new FailedInput(state)
-    // Like the value of a future that is pending, it is the same for all tasks.
+    // Like the value of a pending future, it is shared by all tasks.
     const content = this.#connection.serializer.codec.serialize(outcome.value)
     return { type: 'shared', content }
   }

@@ -166,13 +166,13 @@ test('a function that carries more than 1 MiB causes one warning, which includes
   functions.of(heavy)
   const { code, name, message } = await warned
   assert.deepEqual({ code, name }, { code: 'SCALER_LARGE_FUNCTION', name: 'ScalerWarning' })
-  assert.match(message, /^heavy carries 3\.0 MiB .*argument/)
+  assert.match(message, /^heavy sends 3\.0 MiB .*argument/)
   const next = nextWarning()
   carry(heavy, 11, 3 * 2 ** 20)
   functions.of(heavy)
   carry(other, 2 ** 21, 1)
   functions.of(other)
-  assert.match((await next).message, /^other carries 2\.0 MiB/)
+  assert.match((await next).message, /^other sends 2\.0 MiB/)
 })
 
 test('ids of attachments are part of the id of a function', () => {

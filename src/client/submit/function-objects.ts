@@ -1,6 +1,6 @@
-// Functions as the objects that the scheduler stores: one for the function, one for each big value
-// that it captured. The serializer may give the same arrays for as long as nothing that the
-// function captured has changed: then there is nothing to do again.
+// Functions as the objects that the scheduler stores: one for the function, one for each large
+// captured value. If the serializer returns the same arrays as before, nothing has changed, and the
+// same objects are used again.
 
 import { SerializeError } from '../../base/errors.js'
 import type { ObjectId } from '../../base/ids.js'
@@ -14,26 +14,26 @@ import type { ObjectIds } from '../ids.js'
 /** Any function. */
 export type AnyFunction = (...args: never[]) => unknown
 
-/** What is stored in the scheduler for a function. */
+/** The stored objects of a function. */
 export interface FunctionObject {
   readonly function: StoredValue
-  /** What every task of the function needs, too, in this order. */
+  /** Every task of the function needs these, too, in this order. */
   readonly attachments: readonly StoredValue[]
 }
 
-/** A function that carries more is worth a word, in bytes. */
+/** A function with more captured data than this causes a warning, in bytes. */
 const LARGE_BYTES = 1024 ** 2
 const MIB = 1024 ** 2
-/** So many names are remembered for which the word was said. */
+/** At most this many names are remembered for which the warning was emitted. */
 const MAX_WARNED_NAMES = 1_000
 
 const NO_ATTACHMENTS: readonly StoredValue[] = []
 
 interface KnownFunction {
   readonly function: StoredValue
-  /** Not the attachments themselves: they may be large, and go when nobody else has them. */
+  /** Not the attachments themselves, which may be large and must not be kept alive by this. */
   readonly attachmentIds: readonly ObjectId[]
-  /** The function as it is without attachments. */
+  /** The function object, without attachments. */
   readonly alone: FunctionObject
 }
 
@@ -51,8 +51,8 @@ export class FunctionObjects {
   }
 
   /**
-   * The objects for a function as it is now. Throws `SerializeError`, whose path begins with the
-   * name of the function.
+   * The objects for a function in its current state. Throws `SerializeError` whose path begins with
+   * the name of the function.
    */
   of(fn: AnyFunction): FunctionObject {
     const shipped = this.#serialize(fn)
@@ -75,7 +75,7 @@ export class FunctionObjects {
     }
   }
 
-  /** The id tells apart what has the same bytes and other attachments. */
+  /** The id is different for the same bytes with other attachments. */
   #store(
     name: string,
     { bytes, attachments: pieces, costly }: ShippedFunction,
@@ -101,7 +101,7 @@ export class FunctionObjects {
     return stored
   }
 
-  /** Once for each name: what a function carries may change with every submit. */
+  /** Once per name: the size may change with every submit. */
   #warn(name: string, { code, text }: Warning): void {
     if (this.#warnedNames.has(name) || this.#warnedNames.size >= MAX_WARNED_NAMES) return
     this.#warnedNames.add(name)
@@ -115,17 +115,17 @@ interface Warning {
 }
 
 function largeWarning(title: string, totalBytes: number): Warning {
-  const what = `${mebibytes(totalBytes)} of captured values`
-  const wayOut = 'pass what is large as an argument of the tasks that need it'
-  const text = `${title} carries ${what} to every worker; ${wayOut}`
+  const size = `${mebibytes(totalBytes)} of captured values`
+  const advice = 'pass large values as arguments of the tasks that need them'
+  const text = `${title} sends ${size} to every worker; ${advice}`
   return { code: 'SCALER_LARGE_FUNCTION', text }
 }
 
 function costlyWarning(title: string, { variable, byteLength }: CostlyCapture): Warning {
-  const what = `${variable ?? 'what it captured'} (${mebibytes(byteLength)})`
-  const wayOut =
-    'pass it by reference, as an argument that client.sendObject(…) gives, or freeze it'
-  const text = `each task of ${title} copies ${what}, because the function may change it; ${wayOut}`
+  const values = `${variable ?? 'its captured values'} (${mebibytes(byteLength)})`
+  const advice =
+    'pass the result of client.sendObject(…) as an argument instead, or freeze the value'
+  const text = `each task of ${title} copies ${values}, because the function may change it; ${advice}`
   return { code: 'SCALER_COSTLY_CAPTURE', text }
 }
 
@@ -137,7 +137,7 @@ function areSame(ids: readonly ObjectId[], values: readonly StoredValue[]): bool
   return ids.length === values.length && ids.every((id, index) => values[index]?.id === id)
 }
 
-/** The default serializer names the function by itself where something inside it is refused. */
+/** The default serializer names the function itself if something inside it is refused. */
 function withFunctionName(error: unknown, title: string): SerializeError {
   if (error instanceof SerializeError && error.path[0] === title) return error
   return withPathPrefix(error, [title])
@@ -147,7 +147,7 @@ function titleOf(name: string): string {
   return name === '' ? 'the function' : name
 }
 
-/** A function's `name` can be anything: it is a property like others. */
+/** A function's `name` can have any value: it is an ordinary property. */
 export function nameOf(fn: AnyFunction): string {
   try {
     const { name }: { readonly name: unknown } = fn

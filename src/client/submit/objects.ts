@@ -1,4 +1,4 @@
-// The references of one client: which are valid, and when their objects can go.
+// The references of one client: which are valid, and when their objects can be deleted.
 
 import { inspect } from 'node:util'
 import { ClientClosedError, ConfigError } from '../../base/errors.js'
@@ -8,17 +8,17 @@ import { withPathPrefix } from '../../serializer/refusal.js'
 import { argumentName } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
 
-// What `sendObject` returns: a value that is stored in the cluster, to be used as an argument.
+// The result of `sendObject`: a value that is stored in the cluster, to be used as an argument.
 
-/** Whoever keeps the objects of one client. */
+/** The owner of one client's objects. */
 interface ObjectKeeper {
-  /** Whether the object of this reference is (still) there. */
+  /** Whether the object of this reference (still) exists. */
   has(reference: ObjectReference<unknown>): boolean
-  /** The reference is used no longer. */
+  /** The reference is no longer used. */
   release(reference: ObjectReference<unknown>): void
 }
 
-/** What a reference is about. */
+/** The properties of a reference. */
 interface ObjectReferenceSetup {
   readonly keeper: ObjectKeeper
   readonly objectId: ObjectId
@@ -27,12 +27,12 @@ interface ObjectReferenceSetup {
 }
 
 /**
- * A value in the cluster. It takes the place of the value as an argument of `submit`, as an input
- * of `map` or `starmap` and in graphs. The value is deleted once the reference was released or
- * collected as garbage and no task needs it. Belongs to its client.
+ * A value in the cluster. It replaces the value as an argument of `submit`, as an input of `map` or
+ * `starmap`, and in graphs. The value is deleted when the reference has been released or
+ * garbage-collected and no task needs it. Belongs to its client.
  */
 export class ObjectReference<T> implements Disposable {
-  /** For the compiler alone: there is no such property. @internal */
+  /** For type inference only: there is no such property. @internal */
   declare readonly valueType?: T
   readonly #setup: ObjectReferenceSetup
 
@@ -44,12 +44,12 @@ export class ObjectReference<T> implements Disposable {
     Object.defineProperty(this.prototype, inspect.custom, { value })
   }
 
-  /** References are made by `sendObject`. @internal */
+  /** References are created by `sendObject`. @internal */
   constructor(setup: ObjectReferenceSetup) {
     this.#setup = setup
   }
 
-  /** The inside of a reference, for the library alone. @internal */
+  /** The properties of a reference, for the library only. @internal */
   static setupOf(reference: ObjectReference<unknown>): ObjectReferenceSetup {
     return reference.#setup
   }
@@ -59,30 +59,30 @@ export class ObjectReference<T> implements Disposable {
     return idToHex(this.#setup.objectId)
   }
 
-  /** As given; '' without one. */
+  /** As given to `sendObject`; '' without one. */
   get name(): string {
     return this.#setup.name
   }
 
-  /** What the serialized value takes, in bytes. */
+  /** The size of the serialized value, in bytes. */
   get sizeBytes(): number {
     return this.#setup.sizeBytes
   }
 
   /**
-   * The value is not needed any more. Tasks that were submitted with it get it; later ones fail
-   * with `MissingObjectError`. May be called again.
+   * The value is no longer needed. Tasks that were submitted with it still receive it; later ones
+   * fail with `MissingObjectError`. May be called repeatedly.
    */
   release(): void {
     this.#setup.keeper.release(this)
   }
 
-  /** As `release`. */
+  /** The same as `release`. */
   [Symbol.dispose](): void {
     this.release()
   }
 
-  /** For people: the name or the id, and the size. */
+  /** The name or the id, and the size, for display. */
   toString(): string {
     const { name, sizeBytes } = this.#setup
     return `ObjectReference { ${name === '' ? this.id : name}, ${sizeBytes} bytes }`
@@ -95,7 +95,7 @@ export interface SendObjectOptions {
   readonly name?: string | undefined
 }
 
-/** What is known of a reference apart from it, as it may be garbage by then. */
+/** The pin of a reference, separate from it because the reference may be garbage by then. */
 interface Pin {
   readonly objectId: ObjectId
   isValid: boolean
@@ -146,7 +146,7 @@ export class ObjectReferences implements ObjectKeeper {
     this.#unpin(pin)
   }
 
-  /** All objects are gone: no reference is valid. */
+  /** All objects are deleted: no reference is valid. */
   clear(): void {
     for (const pin of this.#valid) pin.isValid = false
     this.#valid.clear()

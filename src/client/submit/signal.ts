@@ -1,13 +1,13 @@
-// What waits for a signal: one listener for all that this process does under the same signal, as
-// there may be a hundred thousand tasks and results under one, and none while nothing waits. (Node
-// warns of more than ten listeners of one signal.)
+// Shares one listener per signal between all tasks and results of this process, of which there may
+// be a hundred thousand; there is no listener while nothing waits. (Node warns of more than ten
+// listeners of one signal.)
 
 import type { TaskId } from '../../base/ids.js'
 
-// Why tasks are being cancelled. The core does not know, but tasks end in the same moment that need
-// their results, and shall say it, too.
+// Why tasks are being cancelled. The core does not have these reasons, but dependent tasks end at
+// the same moment and must report them, too.
 
-/** The reasons of the cancels that are being carried out. */
+/** The reasons of the cancels in progress. */
 export class CancelReasons {
   readonly #reasons = new Map<TaskId, unknown>()
 
@@ -16,12 +16,12 @@ export class CancelReasons {
     if (reason !== undefined) this.#reasons.set(id, reason)
   }
 
-  /** Why a task was cancelled, if that is happening now and has a reason. */
+  /** Why a task is being cancelled, if it is and there is a reason. */
   of(id: TaskId | undefined): unknown {
     return id === undefined ? undefined : this.#reasons.get(id)
   }
 
-  /** All is carried out. */
+  /** All cancels are complete. */
   clear(): void {
     if (this.#reasons.size > 0) this.#reasons.clear()
   }
@@ -38,7 +38,7 @@ export class SignalWatch {
   readonly #members = new Set<Cancellable>()
   readonly #onAbort = (): void => {
     const reason: unknown = this.signal.reason
-    // A copy: members leave as they are cancelled.
+    // A copy, because members are removed as they are cancelled.
     for (const member of Array.from(this.#members)) member.cancel(reason)
   }
 
@@ -59,7 +59,7 @@ export class SignalWatch {
   }
 }
 
-/** Signals that somebody was given. */
+/** The signals in use. */
 export class SignalWatches {
   readonly #watches = new WeakMap<AbortSignal, SignalWatch>()
 
@@ -74,5 +74,5 @@ export class SignalWatches {
   }
 }
 
-/** Those of this process, whichever client they were given to. */
+/** The signals of this process, for all clients. */
 export const signalWatches: SignalWatches = new SignalWatches()

@@ -1,4 +1,4 @@
-// From calls to tasks: serializes functions and arguments as they are at that moment, and submits
+// Turns calls into tasks: serializes functions and arguments in their current state, and submits
 // them. One per view of a client.
 
 import { withoutFrames } from '../../base/error-stack.js'
@@ -29,16 +29,16 @@ import { ObjectReferences } from './objects.js'
 import type { Cancellable } from './signal.js'
 import { encodeTaskSettings, type TaskSettings } from './task-options.js'
 
-// Under which circumstances something is submitted: its options, signals that cancel it, and the
-// task inside of which that happens.
+// The context of a submission: its options, the signals that cancel it, and the task in which it
+// happens.
 
-/** The circumstances of all that one view submits in one place. */
+/** The context of everything that one view submits inside one task, or outside of tasks. */
 export class SubmitContext {
   readonly options: TaskOptions
   readonly #settings: TaskSettings
   /** The task that submits. */
   readonly scope: TaskScope | undefined
-  /** Whether somebody wants to know of beginnings and ends. */
+  /** Whether beginnings and ends must be reported. */
   readonly isWatched: boolean
 
   constructor(settings: TaskSettings, scope: TaskScope | undefined) {
@@ -48,12 +48,12 @@ export class SubmitContext {
     this.isWatched = settings.signals.length > 0 || scope !== undefined
   }
 
-  /** Whether it is that of a task. */
+  /** Whether it belongs to a task. */
   isOf(scope: TaskScope): boolean {
     return this.scope === scope
   }
 
-  /** The signal that has aborted, if one has: what is submitted is cancelled at once then. */
+  /** The signal that has aborted, if one has: new submissions are cancelled immediately. */
   get aborted(): AbortSignal | undefined {
     const { signals } = this.#settings
     return signals.find(({ signal }) => signal.aborted)?.signal
@@ -72,11 +72,11 @@ export class SubmitContext {
   }
 }
 
-/** The circumstances in which one view submits. */
+/** The contexts in which one view submits. */
 class SubmitContexts {
   readonly #settings: TaskSettings
   readonly #outside: SubmitContext
-  /** That of the task in which something was submitted last. */
+  /** The context of the task that submitted last. */
   #inside: SubmitContext | undefined
 
   constructor(settings: TaskSettings) {
@@ -84,7 +84,7 @@ class SubmitContexts {
     this.#outside = new SubmitContext(settings, undefined)
   }
 
-  /** Those of the caller. */
+  /** The context of the caller. */
   get current(): SubmitContext {
     const scope = taskScopes.current
     if (scope === undefined) return this.#outside
@@ -94,16 +94,16 @@ class SubmitContexts {
 }
 
 /**
- * The stack of a `submit` is kept while not more tasks than this are unfinished: with more,
- * capturing it costs as much as the rest of the submission.
+ * The stack of a `submit` is captured unless more tasks than this are unfinished: then, capturing
+ * would cost as much as the rest of the submission.
  */
 const MAX_TASKS_WITH_SITE = 32
 
-/** What all views of one client share to submit with. */
+/** The parts for submitting that all views of one client share. */
 export class SubmitterParts {
   readonly connection: ClientConnection
   readonly failures: FailureCount = new FailureCount()
-  /** Of futures that nobody watches. */
+  /** Of futures that are submitted without a watcher. */
   readonly home: FutureHome
   readonly functions: FunctionObjects
   readonly ids: TaskIds = new TaskIds()
@@ -125,7 +125,7 @@ export class Submitter {
   readonly #parts: SubmitterParts
   readonly #connection: ClientConnection
   readonly #contexts: SubmitContexts
-  /** Empty: each task is called as its function. */
+  /** Empty: each task has the name of its function. */
   readonly #taskName: string
 
   constructor(parts: SubmitterParts, settings: TaskSettings) {
@@ -135,7 +135,10 @@ export class Submitter {
     this.#contexts = new SubmitContexts(settings)
   }
 
-  /** One task. Throws `TypeError` if `fn` is no function; every other failure is the future's. */
+  /**
+   * Submits one task. Throws `TypeError` if `fn` is not a function; any other failure rejects the
+   * future.
+   */
   submit(fn: AnyFunction, args: readonly unknown[]): Future<unknown> {
     checkFunction(fn)
     const connection = this.#connection
@@ -152,9 +155,9 @@ export class Submitter {
   }
 
   /**
-   * A task per input; with `isSpread` each input is a list of arguments. Throws `TypeError` if
-   * `fn` is no function or `inputs` no iterable, and `ConfigError` for a bad option; every other
-   * failure is the map's.
+   * Submits a task per input; with `isSpread`, each input is a list of arguments. Throws
+   * `TypeError` if `fn` is not a function or `inputs` is not iterable, and `ConfigError` for an
+   * invalid option; any other failure ends the map.
    */
   map(
     fn: AnyFunction,
@@ -190,8 +193,8 @@ export class Submitter {
   }
 
   /**
-   * A graph. Throws `TypeError` for what is no graph or no list of keys; every other failure comes
-   * through the graph's future.
+   * Submits a graph. Throws `TypeError` unless it is a graph with a list of keys; any other failure
+   * rejects the graph's future.
    */
   get(graph: unknown, keys: unknown): GraphFuture<Record<string, unknown>> {
     const call = { context: this.#contexts.current, site: captureSite() }
@@ -222,8 +225,8 @@ export class Submitter {
     error: unknown,
     isOrdered: boolean,
   ): MapFuture<unknown, unknown> {
-    const nobody = { onConsumed: () => {}, onAbandoned: () => {} }
-    const results = new MapResults(isOrdered, this.#parts.failures, nobody)
+    const noWatcher = { onConsumed: () => {}, onAbandoned: () => {} }
+    const results = new MapResults(isOrdered, this.#parts.failures, noWatcher)
     results.finish({ kind, error, isInputRead: false })
     return new MapFuture({ results, cancel: () => false })
   }
@@ -256,7 +259,7 @@ interface SubmitCall {
   readonly fn: AnyFunction
   readonly args: readonly unknown[]
   readonly context: SubmitContext
-  /** Undefined: there are too many unfinished tasks to keep it. */
+  /** Undefined: too many tasks are unfinished to capture it. */
   readonly site: CallSite | undefined
 }
 

@@ -1,4 +1,4 @@
-// The options of tasks: names, defaults and bounds, and what the wire has for them.
+// The options of tasks: names, defaults and bounds, and how they are encoded.
 
 import { ConfigError } from '../../base/errors.js'
 import { booleanOption, checkNames, numberOption } from '../../base/option.js'
@@ -10,11 +10,11 @@ import { signalWatches, type SignalWatch } from './signal.js'
 
 /** How tasks are run. Times are in milliseconds. */
 export interface TaskOptions {
-  /** Whether workers measure CPU time and peak memory. Default: as the client's option. */
+  /** Whether workers measure CPU time and peak memory. Default: the client's option. */
   readonly profiling?: boolean | undefined
   /**
-   * The task may run for so long from its start; then it fails with `TaskTimeoutError`. 1 to
-   * 2,147,483,647. Default: for ever.
+   * How long the task may run from its start; then it fails with `TaskTimeoutError`. 1 to
+   * 2,147,483,647. Default: no limit.
    */
   readonly timeoutMs?: number | undefined
   /** 0: how often it is run again after it has failed. At most 1,000,000. */
@@ -24,18 +24,18 @@ export interface TaskOptions {
   /** 0: higher ones run first. -1,000,000,000 to 1,000,000,000. */
   readonly priority?: number | undefined
   /**
-   * What the worker must offer, by name: -1, the name is enough; or a whole number from 1, so many
-   * units of its host are the task's own while it runs. At most 64 names of at most 256 characters.
-   * Default: none.
+   * What the worker must offer, by name: -1 requires only the name; a whole number from 1 requires
+   * that many units of the host, reserved for the task while it runs. At most 64 names of at most
+   * 256 characters. Default: none.
    */
   readonly capabilities?: Readonly<Record<string, number>> | undefined
-  /** When it aborts the task is cancelled; its reason becomes the cause. */
+  /** Cancels the task when it aborts; its reason becomes the cause. */
   readonly signal?: AbortSignal | undefined
   /** For monitors and logs. At most 1,000 characters. Default: the name of the function. */
   readonly name?: string | undefined
 }
 
-/** All options with a value; what is undefined is left to the scheduler. */
+/** All options with a value; undefined ones are left to the scheduler. */
 export interface TaskSettings {
   readonly profiling: boolean
   readonly timeoutMs: number | undefined
@@ -43,10 +43,10 @@ export interface TaskSettings {
   readonly maxWorkerDeaths: number | undefined
   readonly priority: number
   readonly capabilities: readonly TaskCapability[]
-  /** Any of them cancels. */
+  /** Any of them cancels the task. */
   readonly signals: readonly SignalWatch[]
   readonly name: string
-  /** That of the client. */
+  /** The client's setting. */
   readonly output: OutputPlace
 }
 
@@ -54,13 +54,13 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 const MAX_COUNT = 1_000_000
 const MAX_PRIORITY = 1_000_000_000
 const MAX_NAME_LENGTH = 1_000
-/** As many as a scheduler takes (core/scheduler/worker/placement.ts). */
+/** The maximum that a scheduler accepts (core/scheduler/worker/placement.ts). */
 const MAX_CAPABILITIES = 64
 const MAX_CAPABILITY_LENGTH = 256
 const NO_PARENT = taskId('')
 const NO_CLIENT = identity('')
 
-/** The compiler wants it complete. */
+/** The compiler checks that it is complete. */
 const NAMES: Readonly<Record<keyof TaskOptions, true>> = {
   profiling: true,
   timeoutMs: true,
@@ -72,7 +72,7 @@ const NAMES: Readonly<Record<keyof TaskOptions, true>> = {
   name: true,
 }
 
-/** What holds for tasks unless something else is said. */
+/** The settings of tasks without options. */
 export function defaultTaskSettings(profiling: boolean, output: OutputPlace = 'log'): TaskSettings {
   return {
     profiling,
@@ -88,8 +88,8 @@ export function defaultTaskSettings(profiling: boolean, output: OutputPlace = 'l
 }
 
 /**
- * `settings` with those that are given. Signals add up. Throws `ConfigError` that names the option,
- * its value and the bound.
+ * `settings`, changed by the given options. Signals are added. Throws `ConfigError` that names the
+ * option, its value and the bound.
  */
 export function changeTaskSettings(settings: TaskSettings, given: TaskOptions): TaskSettings {
   checkNames('task', NAMES, given)
@@ -111,7 +111,7 @@ export function changeTaskSettings(settings: TaskSettings, given: TaskOptions): 
   }
 }
 
-/** The place of a task among others. */
+/** The position of a task among others. */
 export interface TaskPlace {
   readonly taskId: TaskId
   readonly priority: number
@@ -120,15 +120,15 @@ export interface TaskPlace {
 }
 
 /**
- * Some settings as tasks carry them. Those inside of a task are one more urgent than that, and what
- * they print goes where its output goes.
+ * Settings as they are encoded in tasks. Tasks inside a task have a priority that is higher by one,
+ * and its output settings.
  */
 export function encodeTaskSettings(settings: TaskSettings, parent?: TaskPlace): CoreTaskOptions {
   const { profiling, timeoutMs, retries, maxWorkerDeaths, capabilities, name } = settings
   const priority = settings.priority + (parent === undefined ? 0 : parent.priority + 1)
   return {
     flags: encodeTaskFlags({ profiling, priority }),
-    // A 1.9.9 worker dies of what is below 0.
+    // A negative priority would crash a 1.9.9 worker.
     plainFlags: encodeTaskFlags({ profiling, priority: Math.max(priority, 0) }),
     parentTaskId: parent?.taskId ?? NO_PARENT,
     name,
@@ -179,7 +179,7 @@ function checkCapabilities(capabilities: unknown): readonly TaskCapability[] {
   })
 }
 
-/** What a map, a class or a symbol holds would be lost without a word. */
+/** The contents of a map, a class or a symbol would be lost silently. */
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
