@@ -59,7 +59,8 @@ export function show(value: unknown): string {
 
 /**
  * `isRepeatable`: on command lines, each further use adds to it. `hasDashes`: its value may begin
- * with a dash. `isRecord`: in code, also an object from names to integers; -1 for a name alone: `['a', 'b=2']`.
+ * with a dash. `isRecord`: in code, also an object from names to integers; -1 for a name alone:
+ * `['a', 'b=2']`.
  */
 interface ListType {
   readonly kind: 'list'

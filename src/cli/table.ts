@@ -1,6 +1,6 @@
 // Tables on terminals: `scaler status` prints several, and each listing command one, of which the
-// rows can be sorted and filtered by any column. A table fits into the width that it gets: its first
-// column takes the room that the others leave, and those for which there is none are left out.
+// rows can be sorted and filtered by any column. A table fits into the width that it gets: its
+// first column takes the room that the others leave, and those that do not fit are left out.
 
 import { ConfigError } from '../base/errors.js'
 import { fitText, textWidth } from '../runtime/progress/line.js'

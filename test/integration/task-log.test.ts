@@ -196,7 +196,7 @@ test('the end of a processor is a line with its cause, and the task and function
   await until('it runs', () => cancelled.state === 'running')
   cancelled.cancel()
   await assert.rejects(cancelled, TaskCancelledError)
-  const isEnd = (line: string): boolean => / the processor (exited|was ended|ran out)/.test(line)
+  const isEnd = (line: string): boolean => / the processor (exited|was killed|ran out)/.test(line)
   await until('all have ended', () => logs.agent.lines.filter(isEnd).length === 4)
   const ends = logs.agent.lines.filter(isEnd).map((line) => {
     const { task, name, cause } = JSON.parse(line.slice(line.indexOf('{'))) as Record<

@@ -5,6 +5,7 @@ import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/optio
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import type { CommandDefinition, CommandEnd, CommandInput } from '../command.js'
 import type { Column } from '../table.js'
+import type * as columns from './cluster-columns.js'
 
 /** The options of the listing commands. */
 const LIST_OPTIONS = {
@@ -53,7 +54,7 @@ interface Listing<Row> {
   readonly none: string
 }
 
-type Columns = typeof import('./cluster-columns.js')
+type Columns = typeof columns
 
 function listCommand<Row>(
   definition: Pick<CommandDefinition, 'name' | 'summary' | 'examples'>,
@@ -145,7 +146,12 @@ async function prepared<Row>(
   return async () => {
     const { Client } = await import('../../client/client.js')
     const client = await Client.visit(address, { timeoutMs })
-    const info = await client.info().finally(() => client.close())
+    let info: ClusterInfo
+    try {
+      info = await client.info()
+    } finally {
+      await client.close()
+    }
     const all = rowsOf(info)
     const chosen = order(all.filter((row) => filters.every((isChosen) => isChosen(row))))
     const rows = limit === 0 ? chosen : chosen.slice(0, limit)

@@ -19,7 +19,7 @@ export interface Given {
 /** A parsed command line. */
 export interface CommandLine {
   readonly positionals: readonly string[]
-  /** By the names in code; the last value wins if an option that is not repeatable is given twice. */
+  /** By the names in code. Of an option that is not repeatable, the last value wins. */
   readonly options: ReadonlyMap<string, Given>
 }
 

@@ -145,7 +145,7 @@ export interface ConnectedClient {
   readonly host: string
   /** Its unfinished tasks and graphs. */
   readonly unfinished: number
-  /** The size of the stored objects that it uses: its functions, shared values and large results. */
+  /** The size of the stored objects that it uses: functions, shared values and large results. */
   readonly bytes: number
   /** The worker in whose task it was created. */
   readonly worker: string | undefined

@@ -159,7 +159,7 @@ test('a state is translated into the words and units of users', () => {
     hosts: [
       {
         host: 'one',
-        address: undefined,
+        address: '10.0.0.7',
         cpu: 52,
         freeBytes: 9_000,
         workers: [
@@ -179,7 +179,7 @@ test('a state is translated into the words and units of users', () => {
         ],
       },
     ],
-    clients: [{ id: 'C', name: 'shop', host: 'one', unfinished: 3, worker: undefined }],
+    clients: [{ id: 'C', name: 'shop', host: 'one', unfinished: 3, bytes: 77, worker: undefined }],
     functions: [
       {
         name: 'f',

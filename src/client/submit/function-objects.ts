@@ -125,7 +125,8 @@ function costlyWarning(title: string, { variable, byteLength }: CostlyCapture): 
   const values = `${variable ?? 'its captured values'} (${mebibytes(byteLength)})`
   const advice =
     'pass the result of client.sendObject(…) as an argument instead, or freeze the value'
-  const text = `each task of ${title} copies ${values}, because the function may change it; ${advice}`
+  const reason = 'because the function may change it'
+  const text = `each task of ${title} copies ${values}, ${reason}; ${advice}`
   return { code: 'SCALER_COSTLY_CAPTURE', text }
 }
 

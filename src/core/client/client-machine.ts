@@ -106,9 +106,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return !this.#link.isOpen || this.#flow.sender.isQuiet
   }
 
-  /**
-   * Whether the result of a task can be an argument: the task has not ended, or its result is kept.
-   */
+  /** Whether a task's result can be an argument: the task has not ended, or its result is kept. */
   has(id: TaskId): boolean {
     return this.#flow.tasks.get(id) !== undefined
   }
@@ -403,10 +401,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (accepted) this.#close('shutDown', '')
   }
 
-  /**
-   * The scheduler was silent for too long. This client continues, since the scheduler may come
-   * back.
-   */
+  /** The scheduler was silent for too long. The client continues: the scheduler may come back. */
   #giveUp(): void {
     const cause = this.#link.reason === '' ? '' : ` (${this.#link.reason})`
     const detail = `no message from the scheduler for ${this.#options.timeoutMs} ms${cause}`

@@ -142,8 +142,8 @@ export type ClientAction<Owner> =
       readonly failedTaskId: TaskId | undefined
     }
   /**
-   * The task returned; its value is kept in the cluster. Answer with `resultRequested`, `resultLeft`
-   * or `resultDropped`.
+   * The task returned; its value is kept in the cluster. Answer with `resultRequested`,
+   * `resultLeft` or `resultDropped`.
    */
   | {
       readonly type: 'offerResult'
@@ -163,8 +163,8 @@ export type ClientAction<Owner> =
       readonly total: number
     }
   /**
-   * The answer to `explanationRequested`; undefined if no scheduler can give one. Once per task, even
-   * if it was requested several times meanwhile.
+   * The answer to `explanationRequested`; undefined if no scheduler can give one. Once per task,
+   * even if it was requested several times meanwhile.
    */
   | {
       readonly type: 'explainTask'

@@ -117,6 +117,6 @@ test('a variable that cannot be had, or too many of them, are refused with a way
     keysOf(keys, functions)
     const refusal = keys.settle(functions)
     assert.ok(refusal instanceof Refusal)
-    assert.match(refusal.reason, /^the variable count .*cannot be determined.*keep it in an object/)
+    assert.match(refusal.reason, /^the variable count .*share it is unknown.*keep it in an object/)
   }
 })

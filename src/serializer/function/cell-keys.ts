@@ -223,7 +223,7 @@ export function* enterable(fn: AnyFunction): Generator<AnyFunction> {
 function refuseDoubt({ name }: Binding): Refusal {
   return new Refusal(
     `the variable ${name}`,
-    'several functions use it, one of them changes it, and it cannot be determined whether they share it',
+    'several functions use it, one of them changes it, and whether they share it is unknown',
     'keep it in an object that they all use, or pass one object that has the functions as methods',
   )
 }

@@ -1,6 +1,6 @@
 // One message: a main unit, and a unit for each anchor. If a part of an anchor was written into
-// another unit, a pass over the message determines which objects must be anchors, and the message is
-// written again; once more if the analyst has new results.
+// another unit, a pass over the message determines which objects must be anchors, and the message
+// is written again; once more if the analyst has new results.
 //
 //   MESSAGE_GRAPH: the binary table, the body and the memories of the main unit
 //   MESSAGE_SHIPMENT: Node's major version, count of attachments, for each whether it is only read,

@@ -48,8 +48,8 @@ export class FrameBatch {
   }
 
   /**
-   * Adds an encoded message; `unitNumber`: that of the units of a task. Throws `ProtocolError` if it
-   * is 4 GiB or longer.
+   * Adds an encoded message; `unitNumber`: that of the units of a task. Throws `ProtocolError` if
+   * it is 4 GiB or longer.
    */
   addMessage(message: OutgoingFrame, unitNumber?: number): void {
     if (message instanceof Uint8Array) {
