@@ -933,6 +933,163 @@ struct TaskFailure $extension {
   # As in TaskEvent.
 }
 
+struct OperatorRequest $extension {
+  # A question or an order of an operator: monitor -> scheduler, and scheduler -> worker
+  # (docs/protocol.md#operators).
+
+  number @0 :UInt32;
+  # Chosen by the sender; repeated in the answer.
+
+  action @1 :OperatorAction;
+  # What to do.
+
+  task @2 :Text;
+  # explain, cancel, stack: the id of the task in hexadecimal digits, or its beginning.
+
+  taskId @3 :Data $id(task);
+  # stack, to a worker: the task; empty: whatever runs.
+
+  worker @4 :Data $id(identity);
+  # stack without a task, logs, drain: which worker.
+
+  lines @5 :UInt32;
+  # logs: the most lines to send.
+
+  enum OperatorAction {
+    # What an operator can ask for.
+
+    explain @0;  # The state and the history of a task.
+    cancel @1;   # Cancel a task, as its client would.
+    stack @2;    # The JavaScript stack of a task or a worker.
+    logs @3;     # The last lines of a worker.
+    drain @4;    # Have a worker leave once it has finished what it runs.
+  }
+}
+
+struct OperatorAnswer $extension {
+  # The answer to an OperatorRequest: worker -> scheduler -> monitor.
+
+  number @0 :UInt32;
+  # The number of the request.
+
+  outcome @1 :OperatorOutcome;
+  # Whether it was done.
+
+  note @2 :Text;
+  # Details for people, in one line; empty: none.
+
+  tasks @3 :List(TaskStory);
+  # explain, cancel: the task. stack: what runs in the process. ambiguous: at most 10 candidates.
+
+  stack @4 :List(StackFrame);
+  # stack: at most 100 frames, the innermost first; none: no JavaScript was running.
+
+  lines @5 :List(LoggedLine);
+  # logs: oldest first.
+
+  worker @6 :Data $id(identity);
+  # The worker that was asked; empty: none.
+
+  enum OperatorOutcome {
+    # Whether a request was carried out.
+
+    done @0;         # It was.
+    unknown @1;      # There is no such task or worker.
+    ambiguous @2;    # Several tasks begin like this.
+    refused @3;      # The scheduler is protected.
+    unsupported @4;  # The worker does not understand such requests, or the task has no worker.
+    timedOut @5;     # The worker has not answered in time.
+    busy @6;         # Too many requests at a time: ask again later.
+  }
+}
+
+struct TaskStory $extension {
+  # All that a scheduler knows of one task.
+
+  taskId @0 :Data $id(task);
+  # The task.
+
+  name @1 :Text;
+  # The name given to it; empty: none.
+
+  function @2 :Text;
+  # The name of its function; empty: it has none, or it is unknown.
+
+  client @3 :Data $id(identity);
+  # Its client; empty: the client has left, or it is unknown.
+
+  status @4 :CommonType.TaskStatus;
+  # `inactive`: it waits. `running`: a worker has it. Else `canceling`, or how it ended.
+
+  reason @5 :CommonType.WaitReason;
+  # inactive: why it waits.
+
+  needs @6 :Text;
+  # Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability.
+
+  forMS @7 :Float64;
+  # How long it has been in this state, in milliseconds; 0: unknown.
+
+  dependsOn @8 :List(NamedTask);
+  # The unfinished nodes whose results it needs, at most 20. Only with the reason dependency.
+
+  attempts @9 :List(TaskAttempt);
+  # The workers that had it, oldest first, and the one that has it; at most 20.
+
+  attemptCount @10 :UInt32;
+  # How many workers had it.
+
+  error @11 :List(TaskError);
+  # The error with which it failed, at most one.
+}
+
+struct StackFrame $extension {
+  # A call that was running.
+
+  function @0 :Text;
+  # The name of the function; empty: it has none.
+
+  file @1 :Text;
+  # The path or URL of its script.
+
+  line @2 :UInt32;
+  # The line that was running, from 1.
+
+  column @3 :UInt32;
+  # Where in this line, from 1.
+}
+
+struct NamedTask $extension {
+  # A task with its name.
+
+  taskId @0 :Data $id(task);
+  # The task.
+
+  name @1 :Text;
+  # The name of its function; empty: it has none, or it is unknown.
+}
+
+struct LoggedLine $extension {
+  # A line that a worker has logged, or that its tasks have printed.
+
+  atMS @0 :Float64;
+  # When: milliseconds since 1970, by the clock of the worker.
+
+  source @1 :LineSource;
+  # Where it was written.
+
+  text @2 :Text;
+  # At most 4,096 characters of the line, without its end.
+
+  enum LineSource {
+    # Where a line was written.
+
+    log @0;     # The log of the worker.
+    stdout @1;  # The standard output of its processor.
+    stderr @2;  # The standard error of its processor.
+  }
+}
+
 struct ProcessorInitialized {
   # Only inside a 1.9.9 worker: a processor has started.
 }
@@ -972,5 +1129,7 @@ struct Message {
     taskExplanation @28 :TaskExplanation;
     monitorRequest @29 :MonitorRequest;
     monitorReport @30 :MonitorReport;
+    operatorRequest @31 :OperatorRequest;
+    operatorAnswer @32 :OperatorAnswer;
   }
 }

@@ -28,6 +28,9 @@ export const FEATURE_PEERS = 64
 /** Bit 7: MonitorRequest, MonitorReport, and errors of results as text. */
 export const FEATURE_MONITORS = 128
 
+/** Bit 8: OperatorRequest and OperatorAnswer, and cancels by operators. */
+export const FEATURE_OPERATORS = 256
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -37,7 +40,8 @@ export const OUR_FEATURES: number =
   FEATURE_OUTPUT |
   FEATURE_WAITING |
   FEATURE_PEERS |
-  FEATURE_MONITORS
+  FEATURE_MONITORS |
+  FEATURE_OPERATORS
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

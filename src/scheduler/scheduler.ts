@@ -288,7 +288,8 @@ export class Scheduler implements AsyncDisposable {
     const message = this.#reader.read(frames, from)
     if (message === undefined) return
     // A monitor that asks for more without reading what it has: docs/protocol.md#monitors
-    if (message.kind === 'monitorRequest' && this.#hasUnread(from)) return
+    const isQuestion = message.kind === 'monitorRequest' || message.kind === 'operatorRequest'
+    if (isQuestion && this.#hasUnread(from)) return
     this.#driver.handle({ type: 'messageReceived', from, message })
   }
 

@@ -45,7 +45,10 @@ function newError(id: TaskId, details: OutcomeDetails): Error {
   const why = failedTaskId === undefined ? '' : `; ${task} needs its result`
   switch (reason) {
     case 'cancelled':
-      return new TaskCancelledError(`${subject} was cancelled${why}`, { cause })
+      return new TaskCancelledError(
+        `${subject} was cancelled${detail === '' ? '' : ` ${detail}`}${why}`,
+        { cause },
+      )
     case 'cleared':
       return new TaskCancelledError(`${task} was cancelled: its client was cleared`)
     case 'closed':

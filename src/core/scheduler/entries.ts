@@ -186,6 +186,8 @@ export interface TaskExtra {
   isFragile: boolean
   /** Its worker was asked to cancel it by force. */
   isForced: boolean
+  /** An operator has cancelled it, which its client is told. */
+  isOrdered: boolean
   /** How many TaskCancels its worker has not answered. */
   unanswered: number
   /** When it was queued before its current assignment, if a monitor receives events. */

@@ -90,6 +90,36 @@ const graphMessage = fc
     )
   })
 
+const operatorRequest = fc
+  .tuple(
+    fc.constantFrom('explain', 'cancel', 'stack', 'logs', 'drain'),
+    fc.constantFrom('', '6', '61', '6161', '62', 'xyz', 'a'.repeat(1_000)),
+    name,
+    number,
+  )
+  .map(([action, digits, worker, count]): Message => ({
+    kind: 'operatorRequest',
+    number: count,
+    action: action as 'explain',
+    task: digits,
+    taskId: taskId(digits),
+    worker: identity(worker),
+    lines: count,
+  }))
+
+const operatorAnswer = fc
+  .tuple(fc.nat(4), fc.constantFrom('done', 'unknown', 'ambiguous', 'timedOut'), fc.nat(200))
+  .map(([count, outcome, size]): Message => ({
+    kind: 'operatorAnswer',
+    number: count,
+    outcome: outcome as 'done',
+    note: 'x'.repeat(size * 100),
+    tasks: [],
+    stack: Array.from({ length: size }, () => ({ function: '', file: '', line: 0, column: 0 })),
+    lines: [{ atMS: NaN, source: 'stdout', text: 'y'.repeat(size * 100) }],
+    worker: identity('B'),
+  }))
+
 const message: fc.Arbitrary<Message> = fc.oneof(
   { weight: 6, arbitrary: taskMessage },
   { weight: 8, arbitrary: resultMessage },
@@ -113,6 +143,7 @@ const message: fc.Arbitrary<Message> = fc.oneof(
       .tuple(fc.constantFrom('create', 'delete', 'clear'), name, ids)
       .map(([type, user, oids]) => instruction(type as 'create', user, oids)),
   },
+  { weight: 3, arbitrary: fc.oneof(operatorRequest, operatorAnswer) },
   {
     weight: 1,
     arbitrary: name.map((worker): Message => ({

@@ -130,6 +130,12 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'monitorRequest':
         this.#touch(from)
         return state.monitors.onRequest(from, message)
+      case 'operatorRequest':
+        this.#touch(from)
+        return state.operators.onRequest(from, message)
+      case 'operatorAnswer':
+        this.#touch(from)
+        return state.operators.onAnswer(from, message)
       case 'graphTask':
         return onGraphTask(state, clientOf(state, from), message)
       case 'graphTaskCancel':
@@ -184,6 +190,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     const client = this.#state.clients.get(peer)
     if (client === undefined) return
     this.#state.monitors.leave(client)
+    this.#state.operators.leave(client)
     if (client.runtime === 'python') return
     onClientLost(this.#state, client)
     for (const graph of client.graphs.values()) graph.onLinkLost()

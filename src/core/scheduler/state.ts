@@ -12,6 +12,7 @@ import type { ClientEntry, GraphFact, Runtime, TaskEntry, WorkerEntry } from './
 import { EarlyResults } from './graph/outcome.js'
 import { EventBudget } from './publication.js'
 import { Monitors } from './monitor/monitors.js'
+import { Operators } from './monitor/operators.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
 import { FunctionTable, TaskRates } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
@@ -52,6 +53,7 @@ export class SchedulerState {
   readonly graphFacts: GraphFact[] = []
   readonly waiting: Waiting
   readonly monitors: Monitors
+  readonly operators: Operators
   /** Limits the task events that are sent to subscribers. */
   readonly eventBudget: EventBudget = new EventBudget(this.turn)
   readonly requirements: Requirements = new Requirements()
@@ -80,6 +82,7 @@ export class SchedulerState {
     }
     this.waiting = new Waiting(this)
     this.monitors = new Monitors(this)
+    this.operators = new Operators(this)
   }
 
   /** How many tasks wait for a worker. */

@@ -220,6 +220,60 @@ export type NodeTaskType = 'normal' | 'target'
 /** The names of `NodeTaskType` by their numbers. */
 export const NODE_TASK_TYPE: readonly NodeTaskType[] = ['normal', 'target']
 
+/**
+ * `OperatorRequest.OperatorAction` of the schema.
+ * - `explain`: The state and the history of a task.
+ * - `cancel`: Cancel a task, as its client would.
+ * - `stack`: The JavaScript stack of a task or a worker.
+ * - `logs`: The last lines of a worker.
+ * - `drain`: Have a worker leave once it has finished what it runs.
+ */
+export type OperatorAction = 'explain' | 'cancel' | 'stack' | 'logs' | 'drain'
+
+/** The names of `OperatorAction` by their numbers. */
+export const OPERATOR_ACTION: readonly OperatorAction[] = [
+  'explain',
+  'cancel',
+  'stack',
+  'logs',
+  'drain',
+]
+
+/**
+ * `OperatorAnswer.OperatorOutcome` of the schema.
+ * - `done`: It was.
+ * - `unknown`: There is no such task or worker.
+ * - `ambiguous`: Several tasks begin like this.
+ * - `refused`: The scheduler is protected.
+ * - `unsupported`: The worker does not understand such requests, or the task has no worker.
+ * - `timedOut`: The worker has not answered in time.
+ * - `busy`: Too many requests at a time: ask again later.
+ */
+export type OperatorOutcome =
+  'done' | 'unknown' | 'ambiguous' | 'refused' | 'unsupported' | 'timedOut' | 'busy'
+
+/** The names of `OperatorOutcome` by their numbers. */
+export const OPERATOR_OUTCOME: readonly OperatorOutcome[] = [
+  'done',
+  'unknown',
+  'ambiguous',
+  'refused',
+  'unsupported',
+  'timedOut',
+  'busy',
+]
+
+/**
+ * `LoggedLine.LineSource` of the schema.
+ * - `log`: The log of the worker.
+ * - `stdout`: The standard output of its processor.
+ * - `stderr`: The standard error of its processor.
+ */
+export type LineSource = 'log' | 'stdout' | 'stderr'
+
+/** The names of `LineSource` by their numbers. */
+export const LINE_SOURCE: readonly LineSource[] = ['log', 'stdout', 'stderr']
+
 /** One call of a function: client -> scheduler -> worker. (docs/protocol.md#struct-task) */
 export interface Task {
   readonly kind: 'task'
@@ -3540,6 +3594,491 @@ export function addTaskFailureList(
   }
 }
 
+/** A question or an order of an operator: monitor -> scheduler, and scheduler -> worker (docs/protocol.md#operators). (docs/protocol.md#struct-operatorrequest) */
+export interface OperatorRequest {
+  readonly kind: 'operatorRequest'
+  /** Chosen by the sender; repeated in the answer. */
+  readonly number: number
+  /** What to do. */
+  readonly action: OperatorAction
+  /** explain, cancel, stack: the id of the task in hexadecimal digits, or its beginning. */
+  readonly task: string
+  /** stack, to a worker: the task; empty: whatever runs. */
+  readonly taskId: TaskId
+  /** stack without a task, logs, drain: which worker. */
+  readonly worker: Identity
+  /** logs: the most lines to send. */
+  readonly lines: number
+  /**
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readOperatorRequest(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): OperatorRequest {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'operatorRequest',
+    number: reader.uint32(structAt, pointersAt),
+    action: nameOf(
+      OPERATOR_ACTION,
+      reader.uint16(structAt + 4, pointersAt),
+      'OperatorRequest.action',
+    ),
+    task: reader.text(pointersAt, structEnd),
+    taskId: reader.id(pointersAt + 8, structEnd) as TaskId,
+    worker: reader.id(pointersAt + 16, structEnd) as Identity,
+    lines: reader.uint32(structAt + 8, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of everything that the struct points to. */
+export function measureOperatorRequest(value: OperatorRequest, _referenceFrom: number): number {
+  return textWords(value.task) + idWords(value.taskId) + idWords(value.worker)
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeOperatorRequest(value: OperatorRequest, referenceFrom: number): number {
+  return 5 + measureOperatorRequest(value, referenceFrom)
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addOperatorRequest(
+  writer: Writer,
+  pointerAt: number,
+  value: OperatorRequest,
+): void {
+  writeOperatorRequest(writer, writer.struct(pointerAt, 2, 3), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeOperatorRequest(writer: Writer, at: number, value: OperatorRequest): void {
+  const pointersAt = at + 16
+  writer.uint32(at, value.number)
+  writer.uint16(at + 4, codeOf(OPERATOR_ACTION, value.action, 'OperatorRequest.action'))
+  writer.text(pointersAt, value.task)
+  writer.id(pointersAt + 8, value.taskId)
+  writer.id(pointersAt + 16, value.worker)
+  writer.uint32(at + 8, value.lines)
+}
+
+/** The answer to an OperatorRequest: worker -> scheduler -> monitor. (docs/protocol.md#struct-operatoranswer) */
+export interface OperatorAnswer {
+  readonly kind: 'operatorAnswer'
+  /** The number of the request. */
+  readonly number: number
+  /** Whether it was done. */
+  readonly outcome: OperatorOutcome
+  /** Details for people, in one line; empty: none. */
+  readonly note: string
+  /** explain, cancel: the task. stack: what runs in the process. ambiguous: at most 10 candidates. */
+  readonly tasks: readonly TaskStory[]
+  /** stack: at most 100 frames, the innermost first; none: no JavaScript was running. */
+  readonly stack: readonly StackFrame[]
+  /** logs: oldest first. */
+  readonly lines: readonly LoggedLine[]
+  /** The worker that was asked; empty: none. */
+  readonly worker: Identity
+  /**
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readOperatorAnswer(reader: Reader, bytes: Uint8Array | undefined): OperatorAnswer {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'operatorAnswer',
+    number: reader.uint32(structAt, pointersAt),
+    outcome: nameOf(
+      OPERATOR_OUTCOME,
+      reader.uint16(structAt + 4, pointersAt),
+      'OperatorAnswer.outcome',
+    ),
+    note: reader.text(pointersAt, structEnd),
+    tasks: readTaskStoryList(reader, pointersAt + 8, structEnd),
+    stack: readStackFrameList(reader, pointersAt + 16, structEnd),
+    lines: readLoggedLineList(reader, pointersAt + 24, structEnd),
+    worker: reader.id(pointersAt + 32, structEnd) as Identity,
+    bytes,
+  }
+}
+
+/** Words of everything that the struct points to. */
+export function measureOperatorAnswer(value: OperatorAnswer, referenceFrom: number): number {
+  return (
+    textWords(value.note) +
+    measureTaskStoryList(value.tasks, referenceFrom) +
+    measureStackFrameList(value.stack, referenceFrom) +
+    measureLoggedLineList(value.lines, referenceFrom) +
+    idWords(value.worker)
+  )
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeOperatorAnswer(value: OperatorAnswer, referenceFrom: number): number {
+  return 6 + measureOperatorAnswer(value, referenceFrom)
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addOperatorAnswer(writer: Writer, pointerAt: number, value: OperatorAnswer): void {
+  writeOperatorAnswer(writer, writer.struct(pointerAt, 1, 5), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeOperatorAnswer(writer: Writer, at: number, value: OperatorAnswer): void {
+  const pointersAt = at + 8
+  writer.uint32(at, value.number)
+  writer.uint16(at + 4, codeOf(OPERATOR_OUTCOME, value.outcome, 'OperatorAnswer.outcome'))
+  writer.text(pointersAt, value.note)
+  addTaskStoryList(writer, pointersAt + 8, value.tasks)
+  addStackFrameList(writer, pointersAt + 16, value.stack)
+  addLoggedLineList(writer, pointersAt + 24, value.lines)
+  writer.id(pointersAt + 32, value.worker)
+}
+
+/** All that a scheduler knows of one task. */
+export interface TaskStory {
+  /** The task. */
+  readonly taskId: TaskId
+  /** The name given to it; empty: none. */
+  readonly name: string
+  /** The name of its function; empty: it has none, or it is unknown. */
+  readonly function: string
+  /** Its client; empty: the client has left, or it is unknown. */
+  readonly client: Identity
+  /** `inactive`: it waits. `running`: a worker has it. Else `canceling`, or how it ended. */
+  readonly status: TaskStatus
+  /** inactive: why it waits. */
+  readonly reason: WaitReason
+  /** Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability. */
+  readonly needs: string
+  /** How long it has been in this state, in milliseconds; 0: unknown. */
+  readonly forMS: number
+  /** The unfinished nodes whose results it needs, at most 20. Only with the reason dependency. */
+  readonly dependsOn: readonly NamedTask[]
+  /** The workers that had it, oldest first, and the one that has it; at most 20. */
+  readonly attempts: readonly TaskAttempt[]
+  /** How many workers had it. */
+  readonly attemptCount: number
+  /** The error with which it failed, at most one. */
+  readonly error: readonly TaskError[]
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskStory(reader: Reader): TaskStory {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    name: reader.text(pointersAt + 8, structEnd),
+    function: reader.text(pointersAt + 16, structEnd),
+    client: reader.id(pointersAt + 24, structEnd) as Identity,
+    status: nameOf(TASK_STATUS, reader.uint16(structAt, pointersAt), 'TaskStory.status'),
+    reason: nameOf(WAIT_REASON, reader.uint16(structAt + 2, pointersAt), 'TaskStory.reason'),
+    needs: reader.text(pointersAt + 32, structEnd),
+    forMS: reader.float64(structAt + 8, pointersAt),
+    dependsOn: readNamedTaskList(reader, pointersAt + 40, structEnd),
+    attempts: readTaskAttemptList(reader, pointersAt + 48, structEnd),
+    attemptCount: reader.uint32(structAt + 4, pointersAt),
+    error: readTaskErrorList(reader, pointersAt + 56, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readTaskStoryList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly TaskStory[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: TaskStory[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTaskStory(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureTaskStory(value: TaskStory, referenceFrom: number): number {
+  return (
+    idWords(value.taskId) +
+    textWords(value.name) +
+    textWords(value.function) +
+    idWords(value.client) +
+    textWords(value.needs) +
+    measureNamedTaskList(value.dependsOn, referenceFrom) +
+    measureTaskAttemptList(value.attempts, referenceFrom) +
+    measureTaskErrorList(value.error, referenceFrom)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskStoryList(values: readonly TaskStory[], referenceFrom: number): number {
+  let words = structListWords(values.length, 10)
+  for (const value of values) words += measureTaskStory(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskStory(writer: Writer, at: number, value: TaskStory): void {
+  const pointersAt = at + 16
+  writer.id(pointersAt, value.taskId)
+  writer.text(pointersAt + 8, value.name)
+  writer.text(pointersAt + 16, value.function)
+  writer.id(pointersAt + 24, value.client)
+  writer.uint16(at, codeOf(TASK_STATUS, value.status, 'TaskStory.status'))
+  writer.uint16(at + 2, codeOf(WAIT_REASON, value.reason, 'TaskStory.reason'))
+  writer.text(pointersAt + 32, value.needs)
+  writer.float64(at + 8, value.forMS)
+  addNamedTaskList(writer, pointersAt + 40, value.dependsOn)
+  addTaskAttemptList(writer, pointersAt + 48, value.attempts)
+  writer.uint32(at + 4, value.attemptCount)
+  addTaskErrorList(writer, pointersAt + 56, value.error)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addTaskStoryList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly TaskStory[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 2, 8)
+  for (const value of values) {
+    writer.zero(at, 2)
+    writeTaskStory(writer, at, value)
+    at += 80
+  }
+}
+
+/** A call that was running. */
+export interface StackFrame {
+  /** The name of the function; empty: it has none. */
+  readonly function: string
+  /** The path or URL of its script. */
+  readonly file: string
+  /** The line that was running, from 1. */
+  readonly line: number
+  /** Where in this line, from 1. */
+  readonly column: number
+}
+
+/** Reads the struct that was entered last. */
+export function readStackFrame(reader: Reader): StackFrame {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    function: reader.text(pointersAt, structEnd),
+    file: reader.text(pointersAt + 8, structEnd),
+    line: reader.uint32(structAt, pointersAt),
+    column: reader.uint32(structAt + 4, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readStackFrameList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly StackFrame[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: StackFrame[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readStackFrame(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureStackFrame(value: StackFrame, _referenceFrom: number): number {
+  return textWords(value.function) + textWords(value.file)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureStackFrameList(
+  values: readonly StackFrame[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 3)
+  for (const value of values) words += measureStackFrame(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStackFrame(writer: Writer, at: number, value: StackFrame): void {
+  const pointersAt = at + 8
+  writer.text(pointersAt, value.function)
+  writer.text(pointersAt + 8, value.file)
+  writer.uint32(at, value.line)
+  writer.uint32(at + 4, value.column)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addStackFrameList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly StackFrame[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 2)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeStackFrame(writer, at, value)
+    at += 24
+  }
+}
+
+/** A task with its name. */
+export interface NamedTask {
+  /** The task. */
+  readonly taskId: TaskId
+  /** The name of its function; empty: it has none, or it is unknown. */
+  readonly name: string
+}
+
+/** Reads the struct that was entered last. */
+export function readNamedTask(reader: Reader): NamedTask {
+  const { pointersAt, structEnd } = reader
+  return {
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    name: reader.text(pointersAt + 8, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readNamedTaskList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly NamedTask[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: NamedTask[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readNamedTask(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureNamedTask(value: NamedTask, _referenceFrom: number): number {
+  return idWords(value.taskId) + textWords(value.name)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureNamedTaskList(values: readonly NamedTask[], referenceFrom: number): number {
+  let words = structListWords(values.length, 2)
+  for (const value of values) words += measureNamedTask(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeNamedTask(writer: Writer, at: number, value: NamedTask): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.taskId)
+  writer.text(pointersAt + 8, value.name)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addNamedTaskList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly NamedTask[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 0, 2)
+  for (const value of values) {
+    writeNamedTask(writer, at, value)
+    at += 16
+  }
+}
+
+/** A line that a worker has logged, or that its tasks have printed. */
+export interface LoggedLine {
+  /** When: milliseconds since 1970, by the clock of the worker. */
+  readonly atMS: number
+  /** Where it was written. */
+  readonly source: LineSource
+  /** At most 4,096 characters of the line, without its end. */
+  readonly text: string
+}
+
+/** Reads the struct that was entered last. */
+export function readLoggedLine(reader: Reader): LoggedLine {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    atMS: reader.float64(structAt, pointersAt),
+    source: nameOf(LINE_SOURCE, reader.uint16(structAt + 8, pointersAt), 'LoggedLine.source'),
+    text: reader.text(pointersAt, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readLoggedLineList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly LoggedLine[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: LoggedLine[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readLoggedLine(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureLoggedLine(value: LoggedLine, _referenceFrom: number): number {
+  return textWords(value.text)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureLoggedLineList(
+  values: readonly LoggedLine[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 3)
+  for (const value of values) words += measureLoggedLine(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeLoggedLine(writer: Writer, at: number, value: LoggedLine): void {
+  const pointersAt = at + 16
+  writer.float64(at, value.atMS)
+  writer.uint16(at + 8, codeOf(LINE_SOURCE, value.source, 'LoggedLine.source'))
+  writer.text(pointersAt, value.text)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addLoggedLineList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly LoggedLine[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 2, 1)
+  for (const value of values) {
+    writer.zero(at, 2)
+    writeLoggedLine(writer, at, value)
+    at += 24
+  }
+}
+
 /** Only inside a 1.9.9 worker: a processor has started. (docs/protocol.md#struct-processorinitialized) */
 export interface ProcessorInitialized {
   readonly kind: 'processorInitialized'
@@ -3619,6 +4158,8 @@ export type Message =
   | TaskExplanation
   | MonitorRequest
   | MonitorReport
+  | OperatorRequest
+  | OperatorAnswer
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -3687,8 +4228,12 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readMonitorRequest(reader.enterStruct(pointersAt, structEnd), bytes)
     case 30:
       return readMonitorReport(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 31:
+      return readOperatorRequest(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 32:
+      return readOperatorAnswer(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 30`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 32`)
   }
 }
 
@@ -3757,6 +4302,10 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeMonitorRequest(message, referenceFrom)
     case 'monitorReport':
       return 3 + sizeMonitorReport(message, referenceFrom)
+    case 'operatorRequest':
+      return 3 + sizeOperatorRequest(message, referenceFrom)
+    case 'operatorAnswer':
+      return 3 + sizeOperatorAnswer(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -3889,6 +4438,14 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'monitorReport':
       writer.uint16(at, 30)
       addMonitorReport(writer, at + 8, message)
+      break
+    case 'operatorRequest':
+      writer.uint16(at, 31)
+      addOperatorRequest(writer, at + 8, message)
+      break
+    case 'operatorAnswer':
+      writer.uint16(at, 32)
+      addOperatorAnswer(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

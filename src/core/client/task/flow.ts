@@ -14,6 +14,7 @@ import {
   type ArgumentSource,
   type ClientCoreOptions,
   type TaskEnd,
+  type TaskEndReason,
   type TaskSubmission,
   type ClientTurn,
   endTask,
@@ -184,7 +185,7 @@ export class ClientTaskFlow<Owner> {
       case 'noWorker':
         if (message.status === 'noWorker' && this.#mayComeLater(task)) return this.#holdBack(task)
         if (this.tasks.change(task, 'refused') !== 'ended') return
-        return this.ends.end(task, REFUSALS[message.status], '', failedTaskOf(message))
+        return this.#onRefused(task, message, REFUSALS[message.status])
       case 'inactive':
       case 'running':
       case 'canceling':
@@ -194,6 +195,14 @@ export class ClientTaskFlow<Owner> {
       default:
         unreachable(message.status)
     }
+  }
+
+  /** A task was cancelled by somebody else if the message says so. */
+  #onRefused(task: TaskRecord<Owner>, message: TaskResult, reason: TaskEndReason): void {
+    const [error] = message.error
+    const isCancelled = reason === 'dropped' && error?.name === 'TaskCancelledError'
+    const [cause, detail] = isCancelled ? (['cancelled', error.message] as const) : [reason, '']
+    this.ends.end(task, cause, detail, failedTaskOf(message))
   }
 
   /** The result of a cancelled task, of a second run, or of a task that is not needed. */

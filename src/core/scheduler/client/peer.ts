@@ -121,6 +121,7 @@ export function removeClient(state: SchedulerState, client: ClientEntry, reason:
   tellOf(state, client, reason)
   client.hasLeft = true
   state.monitors.leave(client)
+  state.operators.leave(client)
   forgetRoom(state, client)
   attach(client, undefined)
   state.clients.delete(client.identity)

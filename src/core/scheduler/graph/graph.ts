@@ -5,7 +5,8 @@
 // fact, and applied here once the event is handled.
 
 import { assert, unreachable } from '../../../base/assert.js'
-import { idToHex, type TaskId } from '../../../base/ids.js'
+import { FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
+import { type Identity, idToHex, type TaskId } from '../../../base/ids.js'
 import type { GraphTask, GraphTaskCancel, TaskResult, TaskStatus } from '../../../wire/message.js'
 import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
@@ -183,6 +184,31 @@ export class Graph implements Worklist {
     }
     this.#work()
     return true
+  }
+
+  /** An operator cancels an unfinished node, which gets this result. False: there is none. */
+  cancelUnfinished(result: TaskResult): boolean {
+    const tables = this.#tables
+    const node = this.#abortStatus === undefined ? tables.nodes.find(result.taskId) : NONE
+    if (node === NONE || tables.nodes.hasEnded(node)) return false
+    const isToldWhy = hasFeature(this.#client.features, FEATURE_OPERATORS)
+    cancelNode(tables, node, isToldWhy ? result : { ...result, error: [] })
+    this.#work()
+    return true
+  }
+
+  /** The name of the function of a node; empty: it has none, or it is unknown. */
+  functionOf(id: TaskId): string {
+    const { nodes, state } = this.#tables
+    const node = nodes.find(id)
+    if (node === NONE) return ''
+    const fn = state.objects.get(nodes.kindOf(node).functionId)
+    return fn === undefined ? '' : state.functions.of(fn).name
+  }
+
+  /** Whose graph it is. */
+  get owner(): Identity {
+    return this.#client.identity
   }
 
   /** The first few nodes that a node waits for; undefined: there is no such node. */

@@ -53,7 +53,7 @@ export function failedResult(graph: GraphTables, failure: Failure, id: TaskId): 
     failedTaskId: isOurs ? result.taskId : PLAIN_RESULT.failedTaskId,
     attempt: 0,
     attempts: PLAIN_RESULT.attempts,
-    error: PLAIN_RESULT.error,
+    error: status === 'canceled' ? result.error : PLAIN_RESULT.error,
   }
 }
 

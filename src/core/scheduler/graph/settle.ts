@@ -82,17 +82,21 @@ export function dropNode(graph: GraphTables, node: number, force: boolean): void
 }
 
 /**
- * A client cancels an unfinished node: the client is notified immediately, and the dependents of
+ * A client or an operator cancels an unfinished node: the client is notified immediately, and the dependents of
  * the node end the same way.
  */
-export function cancelNode(graph: GraphTables, node: number): void {
+export function cancelNode(
+  graph: GraphTables,
+  node: number,
+  result: TaskResult = statusResult(graph.nodes.idOf(node), 'canceled'),
+): void {
   const { nodes, state } = graph
   const before = nodes.stateOf(node)
   const task = before === STARTED ? state.tasks.get(nodes.idOf(node)) : undefined
   if (before === READY) graph.ready.remove(node)
   if (before !== STARTED) endUnstarted(graph, node, 'canceled')
   nodes.raise(node, IS_UNWANTED)
-  failNode(graph, node, statusResult(nodes.idOf(node), 'canceled'))
+  failNode(graph, node, result)
   nodes.lower(node, IS_TARGET)
   if (task !== undefined) stopTask(graph, task)
 }

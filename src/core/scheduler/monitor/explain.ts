@@ -56,7 +56,8 @@ export function pastAttempts({ extra }: TaskEntry, now: InstantMs): readonly Tas
   return extra?.attempts?.map((attempt) => attemptOf(attempt, now)) ?? []
 }
 
-function explainTask(
+/** The state of a task that the scheduler has. */
+export function explainTask(
   state: SchedulerState,
   task: TaskEntry,
 ): Omit<TaskExplanation, 'kind' | 'taskId'> {
@@ -92,7 +93,8 @@ function explainNode(
   return NOTHING_KNOWN
 }
 
-function attemptOf({ worker, outcome, from, to }: PastAttempt, now: InstantMs): TaskAttempt {
+/** An attempt as it is sent. */
+export function attemptOf({ worker, outcome, from, to }: PastAttempt, now: InstantMs): TaskAttempt {
   const agoMS = Math.min(Math.floor(now - from), MAX_MS)
   return { worker, outcome, agoMS, forMS: Math.min(Math.floor(to - from), MAX_MS) }
 }

@@ -18,7 +18,7 @@ import type {
   TaskResult,
   TaskStatus,
 } from '../../../wire/message.js'
-import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
+import type { ClientEntry, PastAttempt, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { Budget } from '../publication.js'
 import { hasFailed } from './report.js'
@@ -102,6 +102,7 @@ const FAILURE_LENGTH = 200
 const REFUSAL_INTERVAL_MS = 60_000
 
 const NOBODY: Identity = identity('')
+const NO_ATTEMPTS: readonly PastAttempt[] = []
 
 /** The first rows of a state message. */
 export interface FirstRows {
@@ -110,7 +111,7 @@ export interface FirstRows {
 }
 
 /** A task that has ended. */
-interface Ended {
+export interface Ended {
   readonly taskId: TaskId
   readonly name: string
   readonly function: string
@@ -122,6 +123,8 @@ interface Ended {
   readonly endAt: InstantMs
   readonly durationMs: number
   readonly attempts: number
+  /** The attempts before the last one. */
+  readonly past: readonly PastAttempt[]
   readonly error: TaskError | undefined
 }
 
@@ -213,6 +216,18 @@ export class Monitors {
     if (this.#byClient.size === 0) return
     if (this.#events.end % MOST.events === 0) this.#isDue = true
     else this.#alarm.setBy(this.#state.turn.now + DELAY_MS)
+  }
+
+  /** At most `most` of the ended tasks that are kept, those with these ids; each once. */
+  endedWhere(isMeant: (id: TaskId) => boolean, most: number): readonly Ended[] {
+    const found = new Map<TaskId, Ended>()
+    for (const history of [this.#failures, this.#events]) {
+      for (const ended of history.slice(history.start, MAX_EVENTS)) {
+        if (isMeant(ended.taskId)) found.set(ended.taskId, ended)
+        if (found.size >= most) return [...found.values()]
+      }
+    }
+    return [...found.values()]
   }
 
   /** Sends what is due. Called after each event. */
@@ -383,6 +398,7 @@ function endedOf(
     endAt: now,
     durationMs: worker === undefined ? 0 : (durationMs ?? 0),
     attempts: (extra?.attempts?.length ?? 0) + (worker === undefined ? 0 : 1),
+    past: extra?.attempts ?? NO_ATTEMPTS,
     error: error && clippedError(error),
   }
 }

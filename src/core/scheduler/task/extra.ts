@@ -66,6 +66,7 @@ function newExtra({ name, retries, workerDeathLimit, attempt }: TaskOwn): TaskEx
     isBegun: false,
     isFragile: false,
     isForced: false,
+    isOrdered: false,
     unanswered: 0,
     queuedAt: undefined,
     isPublished: false,

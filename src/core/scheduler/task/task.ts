@@ -3,13 +3,19 @@
 
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
-import { FEATURE_PEERS, hasFeature } from '../../../base/features.js'
+import {
+  FEATURE_INLINE,
+  FEATURE_OPERATORS,
+  FEATURE_PEERS,
+  hasFeature,
+} from '../../../base/features.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
 import { decodeTaskFlags, durationMsOf, peakBytesOf } from '../../../wire/metadata.js'
 import {
   PLAIN_RESULT,
   type Task,
   type TaskCancel,
+  type TaskError,
   type TaskResult,
   type TaskStatus,
 } from '../../../wire/message.js'
@@ -126,6 +132,19 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
     state.output.send(worker.identity, { kind: 'taskCancel', taskId: task.id, flags })
   }
   cancelChildren(state, task)
+}
+
+/** What clients learn of a task that an operator has cancelled. docs/protocol.md#operators */
+export const OPERATOR_ERROR: TaskError = {
+  name: 'TaskCancelledError',
+  message: 'by an operator',
+  stack: '',
+}
+
+/** An operator cancels a task that is not a node of a graph. */
+export function operatorCancelTask(state: SchedulerState, task: TaskEntry): void {
+  extraOf(task).isOrdered = true
+  cancelTask(state, task, hasFeature(task.worker?.heartbeat.features ?? 0, FEATURE_INLINE))
 }
 
 /**
@@ -334,6 +353,12 @@ export function endTask(
 function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
   const { client, extra } = task
   if (client === undefined || client.hasLeft) return
+  const isOrdered = extra?.isOrdered === true && result.status === 'canceled'
+  if (isOrdered && hasFeature(client.features, FEATURE_OPERATORS)) {
+    const error = [OPERATOR_ERROR]
+    state.output.send(client.identity, { ...result, error, bytes: undefined })
+    return
+  }
   const hasPast = extra?.attempts !== undefined && hasFeature(client.features, FEATURE_PEERS)
   if (hasPast) {
     const attempts = pastAttempts(task, state.turn.now)

@@ -1,0 +1,239 @@
+// What operators get for their questions and orders, and that each gets one answer.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FEATURE_OPERATORS, OUR_FEATURES } from '../../../base/features.js'
+import { identity, idToHex, taskId } from '../../../base/ids.js'
+import type { OperatorAnswer, OperatorRequest } from '../../../wire/message.js'
+import { graph, node } from '../graph/graph.kit.js'
+import {
+  clientHeartbeat,
+  result,
+  task,
+  withPeers,
+  workerHeartbeat,
+  type TestScheduler,
+} from '../scheduler.kit.js'
+
+const REQUEST: OperatorRequest = {
+  kind: 'operatorRequest',
+  number: 7,
+  action: 'explain',
+  task: '',
+  taskId: taskId(''),
+  worker: identity(''),
+  lines: 0,
+}
+const ANSWER: OperatorAnswer = {
+  kind: 'operatorAnswer',
+  number: 1,
+  outcome: 'done',
+  note: '',
+  tasks: [],
+  stack: [],
+  lines: [],
+  worker: identity(''),
+}
+const ERROR = { name: 'RangeError', message: 'too far', stack: '' }
+
+/** A scheduler with an operator, O. */
+function withOperator(options: Parameters<typeof withPeers>[1] = {}): TestScheduler {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, options)
+  scheduler.receive('O', { ...clientHeartbeat(), wantsReport: true }).actions()
+  return scheduler
+}
+
+function answers(scheduler: TestScheduler): readonly OperatorAnswer[] {
+  return scheduler.actions().flatMap((action) => {
+    const isAnswer = action.type === 'send' && action.message.kind === 'operatorAnswer'
+    return isAnswer ? [action.message as OperatorAnswer] : []
+  })
+}
+
+/** The only answer to a request. */
+function ask(scheduler: TestScheduler, request: Partial<OperatorRequest>): OperatorAnswer {
+  scheduler.actions()
+  const [answer, ...others] = answers(scheduler.receive('O', { ...REQUEST, ...request }))
+  assert.ok(answer !== undefined)
+  assert.deepEqual([answer.number, others], [request.number ?? 7, []])
+  return answer
+}
+
+function hex(id: string): string {
+  return idToHex(taskId(id))
+}
+
+test('a task is explained by its id or by its beginning', () => {
+  const scheduler = withOperator()
+  scheduler.receive('C', { ...task('abcd', 'C'), name: 'mine' }).moveTo(300)
+  for (const digits of [hex('abcd'), hex('abc').toUpperCase(), hex('abc').slice(0, 5)]) {
+    const { outcome, tasks } = ask(scheduler, { task: digits })
+    assert.equal(outcome, 'done')
+    assert.deepEqual(tasks, [
+      {
+        taskId: 'abcd',
+        name: 'mine',
+        function: 'name of f',
+        client: 'C',
+        status: 'running',
+        reason: 'allBusy',
+        needs: '',
+        forMS: 300,
+        dependsOn: [],
+        attempts: [{ worker: 'W', outcome: 'unfinished', agoMS: 300, forMS: 300 }],
+        attemptCount: 1,
+        error: [],
+      },
+    ])
+  }
+})
+
+test('an ambiguous beginning lists the candidates, unfinished and failed ones', () => {
+  const scheduler = withOperator()
+  scheduler.receive('C', task('abx', 'C'))
+  scheduler.receive('W', { ...result('abx', 'failed'), error: [ERROR] })
+  scheduler.receive('C', task('aby', 'C')).receive('C', task('abz', 'C'))
+  const { outcome, tasks, note } = ask(scheduler, { task: hex('ab') })
+  assert.deepEqual([outcome, note], ['ambiguous', ''])
+  assert.deepEqual(tasks.map(({ taskId: id, status }) => `${id} ${status}`).toSorted(), [
+    'abx failed',
+    'aby running',
+    'abz inactive',
+  ])
+  const failed = ask(scheduler, { task: hex('abx') }).tasks[0]
+  assert.deepEqual([failed?.error, failed?.attempts.length], [[ERROR], 1])
+  for (let index = 0; index < 30; index += 1) scheduler.receive('C', task(`ab${index}`, 'C'))
+  const many = ask(scheduler, { task: hex('ab') })
+  assert.deepEqual([many.tasks.length, many.note], [10, 'there are more'])
+})
+
+test('a task that is not known is unknown, with the reason', () => {
+  const scheduler = withOperator()
+  scheduler.receive('C', task('done', 'C')).receive('W', result('done'))
+  const ended = ask(scheduler, { task: hex('done') })
+  assert.equal(ended.outcome, 'unknown')
+  assert.match(ended.note, /ended, or never existed/)
+  assert.match(ask(scheduler, { task: '646' }).note, /at least 4 digits/)
+  for (const digits of ['zzzz', 'a'.repeat(10_000), '....']) {
+    assert.equal(ask(scheduler, { task: digits }).outcome, 'unknown')
+  }
+})
+
+test('a node of a graph is explained with the nodes that it needs', () => {
+  const scheduler = withOperator()
+  scheduler.receive('C', graph('gggg', ['nod2'], [node('nod1', []), node('nod2', ['nod1'])]))
+  const [story] = ask(scheduler, { task: hex('nod2') }).tasks
+  assert.deepEqual([story?.status, story?.reason, story?.client], ['inactive', 'dependency', 'C'])
+  assert.deepEqual(
+    story?.dependsOn.map((each) => each.taskId),
+    ['nod1'],
+  )
+  // Cancelled before it was a task, with what needs it.
+  const { outcome } = ask(scheduler, { action: 'cancel', task: hex('nod1') })
+  assert.equal(outcome, 'done')
+  assert.equal(ask(scheduler, { task: hex('nod2') }).outcome, 'unknown')
+})
+
+test('a large table is searched in several turns', () => {
+  const scheduler = withOperator({ graphStepsPerTurn: 100 })
+  for (let index = 0; index < 1_000; index += 1) scheduler.receive('C', task(`t${index}`, 'C'))
+  scheduler.receive('C', task('the one', 'C')).actions()
+  scheduler.receive('O', { ...REQUEST, task: hex('the o') })
+  const [answer] = answers(scheduler.moveTo(100))
+  assert.deepEqual(
+    answer?.tasks.map((story) => story.taskId),
+    ['the one'],
+  )
+})
+
+test('a cancelled task ends with its children; its client learns who cancelled it', () => {
+  const scheduler = withOperator()
+  scheduler.receive('C', task('runs', 'C')).receive('C', task('wait', 'C'))
+  scheduler.receive('C', { ...task('kid1', 'C'), parentTaskId: taskId('runs') }).actions()
+  scheduler.receive('O', { ...REQUEST, action: 'cancel', task: hex('wait') })
+  const ended = scheduler.actions().flatMap((action) => {
+    const isResult = action.type === 'send' && action.message.kind === 'taskResult'
+    return isResult ? [action.message] : []
+  })
+  assert.deepEqual(
+    ended.map((message) => message.kind === 'taskResult' && [message.taskId, message.error]),
+    [['wait', [{ name: 'TaskCancelledError', message: 'by an operator', stack: '' }]]],
+  )
+  const { outcome, worker } = ask(scheduler, { action: 'cancel', task: hex('runs') })
+  assert.deepEqual([outcome, worker], ['done', 'W'])
+  scheduler.receive('W', result('runs', 'canceled'))
+  const told = scheduler.actions().flatMap((action) => {
+    return action.type === 'send' && action.to === 'C' ? [action.message] : []
+  })
+  assert.ok(
+    told.some((message) => {
+      return message.kind === 'taskResult' && message.error[0]?.message === 'by an operator'
+    }),
+  )
+  assert.equal(ask(scheduler, { task: hex('kid1') }).outcome, 'unknown')
+})
+
+test('a protected scheduler refuses orders, and answers questions', () => {
+  const scheduler = withOperator({ isProtected: true })
+  scheduler.receive('C', task('abcd', 'C'))
+  const worker = identity('W')
+  assert.equal(ask(scheduler, { action: 'cancel', task: hex('abcd') }).outcome, 'refused')
+  assert.equal(ask(scheduler, { action: 'drain', worker }).outcome, 'refused')
+  assert.equal(ask(scheduler, { task: hex('abcd') }).outcome, 'done')
+})
+
+test('a worker is asked, and its answer passed back with what the scheduler knows', () => {
+  const scheduler = withOperator()
+  scheduler.receive('C', task('abcd', 'C')).actions()
+  scheduler.receive('O', { ...REQUEST, action: 'stack', task: hex('abcd') })
+  assert.deepEqual(scheduler.actions(), [
+    {
+      type: 'send',
+      to: 'W',
+      message: {
+        ...REQUEST,
+        number: 1,
+        action: 'stack',
+        task: '',
+        taskId: 'abcd',
+        worker: 'W',
+      },
+    },
+  ])
+  const stack = [{ function: 'f', file: '/x.mjs', line: 1, column: 2 }]
+  // Only the worker that was asked may answer.
+  assert.deepEqual(answers(scheduler.receive('V', { ...ANSWER, stack })), [])
+  const [answer] = answers(scheduler.receive('W', { ...ANSWER, stack }))
+  assert.deepEqual(answer, { ...ANSWER, number: 7, stack, worker: 'W', bytes: undefined })
+  assert.deepEqual(answers(scheduler.receive('W', { ...ANSWER, stack })), [])
+})
+
+test('a worker that does not answer, does not understand or does not exist', () => {
+  const scheduler = withOperator()
+  const older = { ...workerHeartbeat(), features: OUR_FEATURES & ~FEATURE_OPERATORS }
+  scheduler.receive('V', older)
+  const asked = (name: string): OperatorAnswer['outcome'] => {
+    return ask(scheduler, { action: 'logs', worker: identity(name) }).outcome
+  }
+  assert.deepEqual([asked('V'), asked('X')], ['unsupported', 'unknown'])
+  scheduler.receive('O', { ...REQUEST, action: 'drain', worker: identity('W') })
+  assert.deepEqual(answers(scheduler.moveTo(4_999)), [])
+  const [late, ...others] = answers(scheduler.moveTo(5_000))
+  assert.deepEqual([late?.outcome, late?.worker, others], ['timedOut', 'W', []])
+  assert.match(late?.note ?? '', /has not answered within 5 s/)
+})
+
+test('requests are bounded, and forgotten with their operator', () => {
+  const scheduler = withOperator()
+  const request: OperatorRequest = { ...REQUEST, action: 'logs', worker: identity('W') }
+  for (let number = 0; number < 20; number += 1) scheduler.receive('O', { ...request, number })
+  assert.deepEqual(
+    answers(scheduler).map(({ number, outcome }) => `${number} ${outcome}`),
+    [16, 17, 18, 19].map((number) => `${number} busy`),
+  )
+  scheduler.handle({ type: 'peerDisconnected', peer: identity('O') })
+  assert.deepEqual(answers(scheduler.receive('W', ANSWER).moveTo(6_000)), [])
+  // A client without the feature is no operator.
+  scheduler.receive('P', { ...clientHeartbeat(), features: 1 }).receive('P', REQUEST)
+  assert.deepEqual(answers(scheduler), [])
+})

@@ -1,0 +1,303 @@
+// What operators ask for and order: the story of a task, its stack, the last lines of a worker, to
+// cancel a task, to drain a worker. Some of it the scheduler does; the rest is passed on to the
+// worker, whose answer is passed back. Each request gets one answer, in time, whatever becomes of
+// the worker. docs/protocol.md#operators
+
+import { FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
+import { identity, type Identity, idToHex, type TaskId, taskId } from '../../../base/ids.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
+import type { OperatorAnswer, OperatorRequest, TaskStory } from '../../../wire/message.js'
+import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
+import { STEP_COST, type Worklist } from '../graph/work.js'
+import type { SchedulerState } from '../state.js'
+import { OPERATOR_ERROR, operatorCancelTask, statusResult } from '../task/task.js'
+import { beginningTest, endedStories, nodeStory, taskStory } from './story.js'
+
+/** A worker that has not answered after this time is not waited for. */
+const TIMEOUT_MS = 5_000
+
+/** Maximum unanswered requests, of one monitor and of all together. */
+const MOST_PENDING = { each: 16, all: 1_000 } as const
+
+/** Maximum number of candidates if the beginning of an id is ambiguous. */
+const MAX_CANDIDATES = 10
+
+/** Minimum length of the beginning of an id, in digits. */
+const MIN_DIGITS = 4
+
+/** Limits for the answers of workers. Ours send less. */
+const MOST = { note: 1_000, tasks: 32, frames: 100, lines: 5_000, characters: 4_096 } as const
+
+const NOBODY: Identity = identity('')
+const NO_TASK: TaskId = taskId('')
+
+/** What is known of a request: the answer is filled in. */
+type Reply = Pick<OperatorAnswer, 'outcome'> & Partial<Omit<OperatorAnswer, 'kind' | 'number'>>
+
+/** A request that has not been answered. */
+interface Pending {
+  readonly client: ClientEntry
+  /** Its number, by the client's count. */
+  readonly number: number
+  /** The worker that was asked; undefined: the task is still looked for. */
+  worker: WorkerEntry | undefined
+  readonly until: InstantMs
+}
+
+/** Requests of operators. */
+export class Operators {
+  readonly #state: SchedulerState
+  readonly #alarm: Alarm
+  /** Oldest first, by the number that workers receive. */
+  readonly #pending = new Map<number, Pending>()
+  #next = 1
+
+  constructor(state: SchedulerState) {
+    this.#state = state
+    this.#alarm = state.turn.alarm(() => this.#onTimeout())
+  }
+
+  /** An operator asks for something. */
+  onRequest(from: Identity, message: OperatorRequest): void {
+    const { clients, turn, options } = this.#state
+    const client = clients.get(from)
+    if (client === undefined || !hasFeature(client.features, FEATURE_OPERATORS)) {
+      turn.log('debug', 'ignored an operator without the feature', { client: from })
+      return
+    }
+    const { number, action } = message
+    const pending = { client, number, worker: undefined, until: turn.now + TIMEOUT_MS }
+    const isOrder = action === 'cancel' || action === 'drain'
+    if (isOrder && options.isProtected) {
+      turn.log('warn', `refused an order of an operator: ${action}`, { client: from })
+      return this.#answer(pending, { outcome: 'refused' })
+    }
+    if (!this.#hasRoom(client)) return this.#answer(pending, { outcome: 'busy' })
+    const ownNumber = this.#next
+    this.#next = (ownNumber % (2 ** 32 - 1)) + 1
+    this.#pending.set(ownNumber, pending)
+    this.#alarm.setBy(pending.until)
+    if (action === 'logs' || action === 'drain' || message.task === '') {
+      return this.#ask(ownNumber, message, this.#state.workers.get(message.worker), NO_TASK)
+    }
+    this.#find(message.task, (found) => this.#onFound(ownNumber, message, found))
+  }
+
+  /** A worker answers. */
+  onAnswer(from: Identity, message: OperatorAnswer): void {
+    const pending = this.#pending.get(message.number)
+    if (pending?.worker?.identity !== from) return
+    this.#settle(message.number, {
+      ...message,
+      note: message.note.slice(0, MOST.note),
+      tasks: message.tasks.slice(0, MOST.tasks).map((story) => this.#complete(story)),
+      stack: message.stack.slice(0, MOST.frames),
+      lines: message.lines.slice(-MOST.lines).map((line) => {
+        return { ...line, text: line.text.slice(0, MOST.characters) }
+      }),
+      worker: from,
+    })
+  }
+
+  /** A client has left: its requests are not answered. */
+  leave(client: ClientEntry): void {
+    for (const [number, pending] of this.#pending) {
+      if (pending.client === client) this.#pending.delete(number)
+    }
+  }
+
+  #hasRoom(client: ClientEntry): boolean {
+    if (this.#pending.size >= MOST_PENDING.all) return false
+    let own = 0
+    for (const pending of this.#pending.values()) if (pending.client === client) own += 1
+    return own < MOST_PENDING.each
+  }
+
+  /** The tasks with this id, or whose ids begin so. Large tables are searched in several turns. */
+  #find(digits: string, onFound: (found: Found) => void): void {
+    const text = digits.toLowerCase()
+    const { tasks, graphWork } = this.#state
+    if (!/^[\da-f]{0,64}$/.test(text) || text.length < MIN_DIGITS) return onFound(NOTHING_FOUND)
+    if (text.length % 2 === 0) {
+      const id = taskId(Buffer.from(text, 'hex').toString('latin1'))
+      const task = tasks.get(id)
+      if (task !== undefined) return onFound({ ...NOTHING_FOUND, tasks: [task] })
+      const node = nodeStory(this.#state, id)
+      if (node !== undefined) return onFound({ ...NOTHING_FOUND, others: [node] })
+    }
+    const search = new TaskSearch(this.#state, text, (found) => {
+      const others = endedStories(this.#state, text, MAX_CANDIDATES + 1)
+      onFound({ tasks: found, others })
+    })
+    graphWork.begin(search)
+  }
+
+  #onFound(number: number, message: OperatorRequest, { tasks, others }: Found): void {
+    const [task] = tasks
+    const [other] = others
+    const { length } = message.task
+    if (tasks.length + others.length > 1) {
+      const stories = [...tasks.map((each) => taskStory(this.#state, each)), ...others]
+      const candidates = stories.slice(0, MAX_CANDIDATES)
+      const note = stories.length > MAX_CANDIDATES ? 'there are more' : ''
+      return this.#settle(number, { outcome: 'ambiguous', note, tasks: candidates })
+    }
+    if (task === undefined && other === undefined) {
+      const note =
+        length < MIN_DIGITS
+          ? `give at least ${MIN_DIGITS} digits of the id`
+          : 'it has ended, or never existed: unfinished tasks are known, and the last 1,000 failures'
+      return this.#settle(number, { outcome: 'unknown', note })
+    }
+    switch (message.action) {
+      case 'explain': {
+        const story = task === undefined ? other : taskStory(this.#state, task)
+        return this.#settle(number, { outcome: 'done', tasks: story === undefined ? [] : [story] })
+      }
+      case 'cancel':
+        return this.#cancel(number, task, other)
+      case 'stack':
+        if (task?.worker !== undefined) return this.#ask(number, message, task.worker, task.id)
+        return this.#settle(number, {
+          outcome: 'unsupported',
+          note: 'no worker has it',
+          tasks: task === undefined ? others : [taskStory(this.#state, task)],
+        })
+      case 'logs':
+      case 'drain':
+        return undefined
+    }
+  }
+
+  /** Either a task, or a node that is not a task yet, or something that has ended. */
+  #cancel(number: number, task: TaskEntry | undefined, other: TaskStory | undefined): void {
+    const state = this.#state
+    const { turn, graphWork } = state
+    const id = task?.id ?? other?.taskId ?? NO_TASK
+    const story = task === undefined ? other : taskStory(state, task)
+    const client = this.#pending.get(number)?.client.identity ?? NOBODY
+    turn.log('info', 'an operator cancels a task', { task: idToHex(id), operator: client })
+    const tasks = story === undefined ? [] : [story]
+    if (task !== undefined && task.node === undefined) operatorCancelTask(state, task)
+    else {
+      const result = { ...statusResult(id, 'canceled'), error: [OPERATOR_ERROR] }
+      const graphs = task?.node === undefined ? graphWork.graphs : [task.node.graph]
+      const isCancelled = [...graphs].some((graph) => graph.cancelUnfinished(result))
+      if (!isCancelled)
+        return this.#settle(number, { outcome: 'unknown', note: 'it has ended', tasks })
+    }
+    this.#settle(number, { outcome: 'done', tasks, worker: task?.worker?.identity ?? NOBODY })
+  }
+
+  #ask(
+    number: number,
+    { action, lines }: OperatorRequest,
+    worker: WorkerEntry | undefined,
+    task: TaskId,
+  ): void {
+    const pending = this.#pending.get(number)
+    if (worker === undefined)
+      return this.#settle(number, { outcome: 'unknown', note: 'no such worker' })
+    if (!hasFeature(worker.heartbeat.features, FEATURE_OPERATORS)) {
+      const note = 'the worker is of an older version, or of Python Scaler'
+      return this.#settle(number, { outcome: 'unsupported', note, worker: worker.identity })
+    }
+    if (pending === undefined) return
+    pending.worker = worker
+    const { output, turn } = this.#state
+    if (action === 'drain') {
+      const fields = { worker: worker.identity, operator: pending.client.identity }
+      turn.log('info', 'an operator drains a worker', fields)
+    }
+    output.send(worker.identity, {
+      kind: 'operatorRequest',
+      number,
+      action,
+      task: '',
+      taskId: task,
+      worker: worker.identity,
+      lines,
+    })
+  }
+
+  #settle(number: number, reply: Reply): void {
+    const pending = this.#pending.get(number)
+    if (pending === undefined) return
+    this.#pending.delete(number)
+    this.#answer(pending, reply)
+  }
+
+  #answer({ client, number }: Pending, reply: Reply): void {
+    if (client.hasLeft) return
+    this.#state.output.send(client.identity, {
+      note: '',
+      tasks: [],
+      stack: [],
+      lines: [],
+      worker: NOBODY,
+      ...reply,
+      kind: 'operatorAnswer',
+      number,
+      bytes: undefined,
+    })
+  }
+
+  #onTimeout(): void {
+    const { now } = this.#state.turn
+    for (const [number, { until, worker }] of this.#pending) {
+      if (until > now) {
+        this.#alarm.setBy(until)
+        return
+      }
+      const note = `the worker has not answered within ${TIMEOUT_MS / 1_000} s`
+      this.#settle(number, { outcome: 'timedOut', note, worker: worker?.identity ?? NOBODY })
+    }
+  }
+
+  /** Adds what only the scheduler knows of a task that a worker names. */
+  #complete(story: TaskStory): TaskStory {
+    const task = this.#state.tasks.get(story.taskId)
+    return task === undefined ? story : { ...taskStory(this.#state, task), forMS: story.forMS }
+  }
+}
+
+/** What begins like an id: unfinished tasks, and the stories of others. */
+interface Found {
+  readonly tasks: readonly TaskEntry[]
+  readonly others: readonly TaskStory[]
+}
+
+const NOTHING_FOUND: Found = { tasks: [], others: [] }
+
+/** Looks through all unfinished tasks, a limited number in each turn. */
+class TaskSearch implements Worklist {
+  readonly #state: SchedulerState
+  readonly #isMeant: (id: TaskId) => boolean
+  readonly #onDone: (found: readonly TaskEntry[]) => void
+  readonly #rest: Iterator<TaskEntry>
+  readonly #found = new Set<TaskEntry>()
+
+  constructor(
+    state: SchedulerState,
+    digits: string,
+    onDone: (found: readonly TaskEntry[]) => void,
+  ) {
+    this.#state = state
+    this.#isMeant = beginningTest(digits)
+    this.#onDone = onDone
+    this.#rest = state.tasks.values()
+  }
+
+  advance(): boolean {
+    const { graphWork, tasks } = this.#state
+    for (;;) {
+      if (graphWork.left <= 0) return false
+      graphWork.left -= STEP_COST
+      const next = this.#rest.next()
+      if (next.done !== true && this.#isMeant(next.value.id)) this.#found.add(next.value)
+      if (next.done !== true && this.#found.size <= MAX_CANDIDATES) continue
+      this.#onDone([...this.#found].filter((task) => tasks.get(task.id) === task))
+      return true
+    }
+  }
+}
