@@ -14,6 +14,8 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = n
   ['tasks', async () => (await import('./command/list.js')).TASKS],
   ['clients', async () => (await import('./command/list.js')).CLIENTS],
   ['failures', async () => (await import('./command/list.js')).FAILURES],
+  ['explain', async () => (await import('./command/operate.js')).EXPLAIN],
+  ['cancel', async () => (await import('./command/operate.js')).CANCEL],
   ['doctor', async () => (await import('./command/doctor.js')).DOCTOR],
   ['config', async () => (await import('./command/config.js')).CONFIG],
   ['completion', async () => (await import('./completion/completion.js')).COMPLETION],

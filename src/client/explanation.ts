@@ -170,7 +170,7 @@ const MAX_NAMED = 20
 const NOT_WAITING = { reason: undefined, text: '', needs: undefined, dependsOn: [] } as const
 
 /** Attempts that a scheduler reported at `nowMs`, by this clock. */
-function attemptsFrom(sent: readonly SentAttempt[], nowMS: number): readonly TaskAttempt[] {
+export function attemptsFrom(sent: readonly SentAttempt[], nowMS: number): readonly TaskAttempt[] {
   return sent.map(({ worker, outcome, agoMS, forMS }) => {
     const startedAt = new Date(nowMS - agoMS)
     return { worker, startedAt, durationMs: forMS, outcome: OUTCOMES[outcome] }

@@ -127,6 +127,8 @@ test('scaler config prints all commands, as JSON too', async (t) => {
     'tasks',
     'clients',
     'failures',
+    'explain',
+    'cancel',
     'doctor',
   ])
   const one = await runCommand(t, 'scaler', ['config', 'worker', '--json'])

@@ -4,7 +4,7 @@
 import { unreachable } from '../../base/assert.js'
 import { ConfigError, ConnectError, ProtocolError, TimeoutError } from '../../base/errors.js'
 import { OUR_FEATURES } from '../../base/features.js'
-import { identity, type Identity } from '../../base/ids.js'
+import { identity, type Identity, taskId } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
 import { checkNames } from '../../base/option.js'
 import type { ClusterEvent, ClusterInfo } from './cluster-info.js'
@@ -15,12 +15,19 @@ import {
   type MonitorWishes,
 } from '../../core/monitor/monitor-machine.js'
 import { ClusterPicture } from './picture.js'
+import { type TaskAnswer, taskAnswer } from './task-answer.js'
 import { Driver } from '../../runtime/driver.js'
 import { peerInfo } from '../../runtime/peer-info.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { IncomingMessage } from '../../transport/options.js'
-import { decode, encodeFrame, type MonitorReport } from '../../wire/message.js'
+import {
+  decode,
+  encodeFrame,
+  type MonitorReport,
+  type OperatorAnswer,
+  type OperatorRequest,
+} from '../../wire/message.js'
 import { newClientIdentity } from '../ids.js'
 
 /** Options of `Client.info` and `Client.events`. */
@@ -40,6 +47,8 @@ export interface MonitorSetup {
 interface MonitorHandler {
   /** One report. `events` is empty if there is nothing to tell. */
   onReport(events: readonly ClusterEvent[], picture: ClusterPicture): void
+  /** The answer to the request. */
+  onAnswer?(answer: OperatorAnswer): void
   /** The scheduler serves no monitors of this kind. */
   onRefused(): void
   /** A bug of ours. */
@@ -56,7 +65,7 @@ export class MonitorLink {
   readonly #socket: DealerSocket
   #picture: ClusterPicture
 
-  constructor(setup: MonitorSetup, wishes: MonitorWishes, handler: MonitorHandler) {
+  constructor(setup: MonitorSetup, wishes: MonitorWishes | undefined, handler: MonitorHandler) {
     const { address, heartbeatIntervalMs, logger } = setup
     this.#handler = handler
     this.#logger = logger
@@ -83,6 +92,11 @@ export class MonitorLink {
   /** The reader has taken all of one report: the scheduler may send another one. */
   read(): void {
     this.#driver.handle({ type: 'reportRead' })
+  }
+
+  /** Sends a request, once the scheduler takes it. One at a time. */
+  request(request: OperatorRequest): void {
+    this.#driver.handle({ type: 'requested', request })
   }
 
   /** Leaves. */
@@ -113,6 +127,8 @@ export class MonitorLink {
         return this.#picture.onEcho(action.report)
       case 'report':
         return this.#onReport(action.report, action.isFirst)
+      case 'answer':
+        return this.#handler.onAnswer?.(action.answer)
       case 'refuse':
         return this.#handler.onRefused()
       case 'log':
@@ -181,6 +197,31 @@ export function lookAtCluster(
   })
 }
 
+/** A question or an order of an operator about a task. docs/protocol.md#operators */
+export function requestOf(
+  setup: MonitorSetup,
+  { action, task, timeoutMs }: Pick<OperatorRequest, 'action' | 'task'> & { timeoutMs: number },
+): Promise<TaskAnswer> {
+  return new Promise<TaskAnswer>((resolve, reject) => {
+    const finish = (settle: () => void): void => {
+      clearTimeout(timer)
+      void link.close().then(settle)
+    }
+    const timer = setTimeout(() => {
+      const text = `no answer from the scheduler at ${setup.address} within ${timeoutMs} ms`
+      finish(() => reject(new TimeoutError(text, { reason: 'no-scheduler' })))
+    }, timeoutMs)
+    const link: MonitorLink = new MonitorLink(setup, undefined, {
+      onReport: () => {},
+      onAnswer: (answer) => finish(() => resolve(taskAnswer(answer, Date.now()))),
+      onRefused: () => finish(() => reject(requestRefusal(setup.address))),
+      onFault: (error) => finish(() => reject(error)),
+    })
+    const place = { taskId: taskId(''), worker: identity(''), lines: 0 }
+    link.request({ kind: 'operatorRequest', number: 1, action, task, ...place })
+  })
+}
+
 /** What happens in a cluster from now on. See `Client.events`. */
 export async function* watchCluster(
   setup: MonitorSetup,
@@ -237,6 +278,12 @@ function checkedSignal(call: string, options: LookOptions): AbortSignal | undefi
 
 function thrown(error: unknown): never {
   throw error
+}
+
+function requestRefusal(address: string): ConnectError {
+  return new ConnectError(
+    `the scheduler at ${address} takes no requests: it is older, or one of Python Scaler`,
+  )
 }
 
 function refusal(address: string): ConnectError {

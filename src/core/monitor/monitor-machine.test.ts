@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FEATURE_MONITORS } from '../../base/features.js'
-import { schedulerId } from '../../base/ids.js'
+import { FEATURE_MONITORS, FEATURE_OPERATORS } from '../../base/features.js'
+import { identity, schedulerId, taskId } from '../../base/ids.js'
 import type { Message, TaskFailure } from '../../wire/message.js'
 import { MonitorMachine } from './monitor-machine.js'
 
@@ -105,4 +105,50 @@ test('a scheduler without the feature is refused, and other messages are logged'
   monitor.on('connected')
   assert.equal(monitor.echo('', 0), 'refuse')
   assert.equal(monitor.receive({ kind: 'taskRoom', tasks: 1 }), 'log')
+})
+
+test('a request is sent once per connection until it is answered; an older scheduler is refused', () => {
+  const sent: string[] = []
+  const machine = new MonitorMachine({ wishes: undefined, heartbeatIntervalMs: 1_000 })
+  const handle = (event: Parameters<MonitorMachine['handle']>[0]): string[] => {
+    sent.length = 0
+    machine.handle(event, 0, (action) => {
+      sent.push(action.type === 'send' ? action.message.kind : action.type)
+    })
+    return [...sent]
+  }
+  const echo = (features: number): string[] => {
+    const fields = { features, reports: [], waiting: [], schedulerId: schedulerId('S') }
+    return handle({
+      type: 'messageReceived',
+      message: { kind: 'clientHeartbeatEcho', ...fields },
+    })
+  }
+  const request = {
+    kind: 'operatorRequest',
+    number: 7,
+    action: 'explain',
+    task: 'abcd',
+    taskId: taskId(''),
+    worker: identity(''),
+    lines: 0,
+  } as const
+  const answer = (number: number): string[] => {
+    const rest = { note: '', tasks: [], stack: [], lines: [], worker: identity('') }
+    const message = { kind: 'operatorAnswer', number, outcome: 'unknown', ...rest } as const
+    return handle({ type: 'messageReceived', message: { ...message, bytes: undefined } })
+  }
+  const features = FEATURE_MONITORS + FEATURE_OPERATORS
+  assert.deepEqual(handle({ type: 'requested', request }), [])
+  handle({ type: 'connected' })
+  assert.deepEqual(echo(features), ['operatorRequest'], 'and no credit')
+  assert.deepEqual(echo(features), [])
+  handle({ type: 'disconnected' })
+  handle({ type: 'connected' })
+  assert.deepEqual(echo(features), ['operatorRequest'])
+  assert.deepEqual([answer(6), answer(7), answer(7)], [[], ['answer'], []])
+  assert.deepEqual(handle({ type: 'requested', request }), ['operatorRequest'])
+  handle({ type: 'disconnected' })
+  handle({ type: 'connected' })
+  assert.deepEqual(echo(FEATURE_MONITORS), ['refuse'])
 })

@@ -2,7 +2,7 @@
 // heartbeats, and gives credit for as many reports as its reader takes. docs/protocol.md#monitors
 
 import { unreachable } from '../../base/assert.js'
-import { FEATURE_MONITORS, hasFeature } from '../../base/features.js'
+import { FEATURE_MONITORS, FEATURE_OPERATORS, hasFeature } from '../../base/features.js'
 import type { SchedulerId } from '../../base/ids.js'
 import {
   type Alarm,
@@ -15,6 +15,8 @@ import type {
   ClientHeartbeatEcho,
   Message,
   MonitorReport,
+  OperatorAnswer,
+  OperatorRequest,
   SchedulerReport,
 } from '../../wire/message.js'
 
@@ -28,7 +30,8 @@ export interface MonitorWishes {
 
 /** Settings of one monitor. */
 export interface MonitorCoreOptions {
-  readonly wishes: MonitorWishes
+  /** Undefined: no reports. */
+  readonly wishes: MonitorWishes | undefined
   readonly heartbeatIntervalMs: number
 }
 
@@ -39,6 +42,8 @@ export type MonitorEvent =
   | { readonly type: 'messageReceived'; readonly message: Message }
   /** The reader has taken all of one report. */
   | { readonly type: 'reportRead' }
+  /** A question or an order; sent again after a lost connection, until it is answered. */
+  | { readonly type: 'requested'; readonly request: OperatorRequest }
   | { readonly type: 'tick' }
 
 /** What the shell carries out. */
@@ -50,6 +55,7 @@ export type MonitorAction =
   | { readonly type: 'greet'; readonly report: SchedulerReport }
   /** `isFirst`: it is the first of another scheduler, so that nothing from before holds. */
   | { readonly type: 'report'; readonly report: MonitorReport; readonly isFirst: boolean }
+  | { readonly type: 'answer'; readonly answer: OperatorAnswer }
   /** The scheduler cannot serve monitors of this kind: it is one of Python Scaler. */
   | { readonly type: 'refuse' }
   | LogAction
@@ -71,6 +77,10 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   #unread = 0
   /** Whether the next report is the first of this scheduler. */
   #isFirst = true
+  /** What has not been answered. */
+  #request: OperatorRequest | undefined
+  /** Whether the scheduler at the other end of this connection takes requests. */
+  #takesRequests = false
 
   constructor(options: MonitorCoreOptions) {
     this.#options = options
@@ -89,12 +99,17 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
         return this.#beat()
       case 'disconnected':
         this.#credit = 0
+        this.#takesRequests = false
         return this.#heartbeat.clear()
       case 'messageReceived':
         return this.#onMessage(event.message)
       case 'reportRead':
         this.#unread -= 1
         return this.#giveCredit()
+      case 'requested':
+        this.#request = event.request
+        if (this.#takesRequests) this.#send(event.request)
+        return
       case 'tick':
         return this.#turn.ring()
       default:
@@ -114,6 +129,7 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   #onMessage(message: Message): void {
     if (message.kind === 'clientHeartbeatEcho') return this.#onEcho(message)
     if (message.kind === 'monitorReport') return this.#onReport(message)
+    if (message.kind === 'operatorAnswer') return this.#onAnswer(message)
     this.#turn.log('warn', 'ignored a message that is not for monitors', { kind: message.kind })
   }
 
@@ -127,6 +143,21 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
       this.#isFirst = true
     }
     this.#giveCredit()
+    if (this.#takesRequests) return
+    this.#takesRequests = hasFeature(features, FEATURE_OPERATORS)
+    if (this.#request === undefined) return
+    if (this.#takesRequests) this.#send(this.#request)
+    else this.#turn.act({ type: 'refuse' })
+  }
+
+  #onAnswer(answer: OperatorAnswer): void {
+    if (answer.number !== this.#request?.number) return
+    this.#request = undefined
+    this.#turn.act({ type: 'answer', answer })
+  }
+
+  #send(message: Message): void {
+    this.#turn.act({ type: 'send', message })
   }
 
   #onReport(report: MonitorReport): void {
@@ -139,19 +170,17 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   }
 
   #giveCredit(): void {
+    const { wishes } = this.#options
     const credit = CREDIT - this.#credit - this.#unread
+    if (wishes === undefined) return
     if (this.#schedulerId === undefined || !this.#heartbeat.isSet || credit <= 0) return
     this.#credit += credit
-    const { events, failures } = this.#options.wishes
-    this.#turn.act({
-      type: 'send',
-      message: {
-        kind: 'monitorRequest',
-        credit,
-        wantsEvents: events,
-        wantsFailures: failures,
-        failuresAfter: this.#lastFailure,
-      },
+    this.#send({
+      kind: 'monitorRequest',
+      credit,
+      wantsEvents: wishes.events,
+      wantsFailures: wishes.failures,
+      failuresAfter: this.#lastFailure,
     })
   }
 }

@@ -5,7 +5,13 @@ import { unreachable } from '../../base/assert.js'
 import { Heartbeat } from '../../base/heartbeat.js'
 import { type InstantMs, type Machine, Turn } from '../../base/machine.js'
 import { Silence } from '../../base/silence.js'
-import { FEATURE_PEERS, FEATURE_RECOVERY, hasFeature, OUR_FEATURES } from '../../base/features.js'
+import {
+  FEATURE_OPERATORS,
+  FEATURE_PEERS,
+  FEATURE_RECOVERY,
+  hasFeature,
+  OUR_FEATURES,
+} from '../../base/features.js'
 import {
   type ClientDisconnect,
   type Message,
@@ -364,7 +370,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
           pid !== 0
             ? [{ pid, initialized: true, hasTask: isBusy, suspended: false, resource: NO_RESOURCE }]
             : [],
-        features: OUR_FEATURES,
+        // Workers do not answer operators yet.
+        features: OUR_FEATURES - FEATURE_OPERATORS,
         runtime: this.#options.runtime,
         ...PLAIN_HEARTBEAT,
         capabilities: this.#options.units?.capabilities ?? PLAIN_HEARTBEAT.capabilities,

@@ -82,8 +82,8 @@ export function dropNode(graph: GraphTables, node: number, force: boolean): void
 }
 
 /**
- * A client or an operator cancels an unfinished node: the client is notified immediately, and the dependents of
- * the node end the same way.
+ * A client or an operator cancels an unfinished node: the client is notified immediately, and the
+ * dependents of the node end the same way.
  */
 export function cancelNode(
   graph: GraphTables,

@@ -46,7 +46,7 @@ function withOperator(options: Parameters<typeof withPeers>[1] = {}): TestSchedu
 function answers(scheduler: TestScheduler): readonly OperatorAnswer[] {
   return scheduler.actions().flatMap((action) => {
     const isAnswer = action.type === 'send' && action.message.kind === 'operatorAnswer'
-    return isAnswer ? [action.message as OperatorAnswer] : []
+    return isAnswer ? [action.message] : []
   })
 }
 
@@ -112,7 +112,7 @@ test('a task that is not known is unknown, with the reason', () => {
   scheduler.receive('C', task('done', 'C')).receive('W', result('done'))
   const ended = ask(scheduler, { task: hex('done') })
   assert.equal(ended.outcome, 'unknown')
-  assert.match(ended.note, /ended, or never existed/)
+  assert.match(ended.note, /knows unfinished tasks/)
   assert.match(ask(scheduler, { task: '646' }).note, /at least 4 digits/)
   for (const digits of ['zzzz', 'a'.repeat(10_000), '....']) {
     assert.equal(ask(scheduler, { task: digits }).outcome, 'unknown')

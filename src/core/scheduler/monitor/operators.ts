@@ -146,7 +146,7 @@ export class Operators {
       const note =
         length < MIN_DIGITS
           ? `give at least ${MIN_DIGITS} digits of the id`
-          : 'it has ended, or never existed: unfinished tasks are known, and the last 1,000 failures'
+          : 'the scheduler knows unfinished tasks and the last 1,000 failed ones'
       return this.#settle(number, { outcome: 'unknown', note })
     }
     switch (message.action) {

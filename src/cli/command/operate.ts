@@ -1,0 +1,125 @@
+// The commands `scaler explain` and `scaler cancel`: what the scheduler knows of one task, and
+// orders about tasks.
+
+import { ConfigError } from '../../base/errors.js'
+import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import type { TaskAnswer } from '../../client/monitor/task-answer.js'
+import type { CommandDefinition, CommandEnd, CommandInput } from '../command.js'
+import type * as operateText from './operate-text.js'
+
+/** The options of both. */
+const OPTIONS = {
+  address: {
+    type: { kind: 'text' },
+    description: 'the address of the scheduler: tcp://host:port or ipc:///path',
+    flag: 'address',
+    short: ['-a'],
+  },
+  timeoutMs: {
+    type: { kind: 'duration', min: 100, max: 3_600_000 },
+    description: 'how long to wait for the answer of the scheduler',
+    default: 10_000,
+    flag: 'timeout-seconds',
+    short: ['-t'],
+  },
+  json: {
+    type: { kind: 'boolean' },
+    description: 'print JSON instead of text',
+    default: false,
+    flag: 'json',
+  },
+} as const satisfies AnyOptionTable
+
+const TASK = 'the id of a task in hexadecimal digits, or its beginning, at least 4 digits'
+
+/** `scaler explain TASK`. */
+export const EXPLAIN: CommandDefinition = {
+  name: 'explain',
+  summary: 'Show the state of a task, why it waits, and which workers had it.',
+  positionals: [{ name: 'task', description: TASK }],
+  tables: [OPTIONS],
+  examples: [
+    'scaler explain 0001ad79a140 --address tcp://127.0.0.1:2345',
+    'scaler explain 0001ad79a140 --json',
+  ],
+  hasLog: false,
+  start: (input) => running(explain(input)),
+}
+
+/** `scaler cancel TASK…`. */
+export const CANCEL: CommandDefinition = {
+  name: 'cancel',
+  summary: 'Cancel tasks of any client. A protected scheduler refuses this.',
+  positionals: [{ name: 'tasks', description: TASK, isVariadic: true }],
+  tables: [OPTIONS],
+  examples: ['scaler cancel 0001ad79a140 --address tcp://127.0.0.1:2345'],
+  hasLog: false,
+  start: (input) => running(cancel(input)),
+}
+
+/** A command that ends by itself. */
+function running(ended: Promise<CommandEnd>): ReturnType<CommandDefinition['start']> {
+  return Promise.resolve({ ended, stop: () => Promise.resolve() })
+}
+
+const DONE: CommandEnd = { reason: '', isFailure: false }
+
+async function explain(input: CommandInput): Promise<CommandEnd> {
+  const [task = ''] = input.positionals
+  const { ask, text, options } = await prepare(input)
+  const answer = await ask('explain', task)
+  const [story] = answer.tasks
+  if (answer.outcome !== 'done' || story === undefined) {
+    return { reason: text.problemText(task, answer), isFailure: true }
+  }
+  const { json, address = '' } = options
+  const shown = json ? JSON.stringify(story, undefined, 2) : text.explanationText(story, address)
+  process.stdout.write(json ? `${shown}\n` : shown)
+  return DONE
+}
+
+async function cancel(input: CommandInput): Promise<CommandEnd> {
+  const { ask, text, options } = await prepare(input)
+  const { ProtectedModeError } = await import('../../base/errors.js')
+  const problems: string[] = []
+  const results: object[] = []
+  for (const task of input.positionals) {
+    const answer = await ask('cancel', task)
+    if (answer.outcome === 'refused') {
+      throw new ProtectedModeError(
+        'the scheduler is in protected mode, in which only its client can cancel a task',
+      )
+    }
+    const isCancelled = answer.outcome === 'done'
+    if (!isCancelled) problems.push(text.problemText(task, answer))
+    const line = isCancelled ? text.cancelText(answer) : ''
+    if (options.json) results.push({ task, cancelled: isCancelled })
+    else if (line !== '') process.stdout.write(`${line}\n`)
+  }
+  if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`)
+  return { reason: problems.join('\n'), isFailure: problems.length > 0 }
+}
+
+interface Prepared {
+  readonly options: OptionsOf<typeof OPTIONS>
+  readonly text: typeof operateText
+  readonly ask: (action: 'explain' | 'cancel', task: string) => Promise<TaskAnswer>
+}
+
+async function prepare({ values }: CommandInput): Promise<Prepared> {
+  const options = optionsIn<OptionsOf<typeof OPTIONS>>(OPTIONS, values)
+  const { address, timeoutMs } = options
+  if (address === undefined) {
+    throw new ConfigError('no scheduler: use --address tcp://host:port, or set SCALER_ADDRESS')
+  }
+  const { Client } = await import('../../client/client.js')
+  const { requestOf } = await import('../../client/monitor/look.js')
+  const { silentLogger } = await import('../../base/logger.js')
+  const text = await import('./operate-text.js')
+  // Explains what is wrong if there is no such scheduler.
+  const client = await Client.visit(address, { timeoutMs })
+  await client.close()
+  const setup = { address, heartbeatIntervalMs: 2_000, logger: silentLogger }
+  const ask: Prepared['ask'] = (action, task) => requestOf(setup, { action, task, timeoutMs })
+  return { options, text, ask }
+}

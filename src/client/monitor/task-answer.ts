@@ -1,0 +1,73 @@
+// The scheduler's answers to operators about tasks, in the words and units of users.
+// docs/protocol.md#operators
+
+import { idToHex } from '../../base/ids.js'
+import type { WaitingReason } from '../../base/waiting-reason.js'
+import type { OperatorAnswer, TaskStory } from '../../wire/message.js'
+import { waitingReasonOf } from '../../wire/wait-reason.js'
+import { attemptsFrom, type TaskAttempt } from '../explanation.js'
+
+/** An answer about the tasks whose ids begin with the digits that were given. */
+export interface TaskAnswer {
+  readonly outcome: OperatorAnswer['outcome']
+  /** Details for people, in one line; may be empty. */
+  readonly note: string
+  /** The task; of an ambiguous beginning, at most 10 candidates. */
+  readonly tasks: readonly ExplainedTask[]
+}
+
+/** An answer that was received at `nowMs`. */
+export function taskAnswer(answer: OperatorAnswer, nowMs: number): TaskAnswer {
+  const { outcome, note, tasks } = answer
+  return { outcome, note, tasks: tasks.map((story) => explainedTask(story, nowMs)) }
+}
+
+/** One task, as `scaler explain --json` prints it. Absent facts are null. */
+export interface ExplainedTask {
+  /** Its id, in hex. */
+  readonly task: string
+  readonly name: string | null
+  readonly function: string | null
+  readonly client: string | null
+  /** `waiting`, `running`, `canceling`, or how it ended: `success`, `failed`, … */
+  readonly state: string
+  readonly reason: WaitingReason | null
+  /** What it requires and no worker offers: `gpu=1`. */
+  readonly requirement: string | null
+  /** How long it has been in this state; of an ended task, how long ago it ended. */
+  readonly seconds: number | null
+  readonly dependsOn: readonly { readonly task: string; readonly name: string | null }[]
+  /** The last 20, oldest first. */
+  readonly attempts: readonly TaskAttempt[]
+  readonly attemptCount: number
+  readonly error: { readonly name: string; readonly message: string; readonly stack: string } | null
+}
+
+/** The task of an answer, received at `nowMs`. */
+function explainedTask(story: TaskStory, nowMs: number): ExplainedTask {
+  const { status, forMS, error, dependsOn, attemptCount } = story
+  const isWaiting = status === 'inactive'
+  const [first] = error
+  return {
+    task: idToHex(story.taskId),
+    name: story.name || null,
+    function: story.function || null,
+    client: story.client || null,
+    state: isWaiting ? 'waiting' : status,
+    reason: isWaiting ? waitingReasonOf(story.reason) : null,
+    requirement: (isWaiting && story.needs) || null,
+    seconds: forMS === 0 ? null : forMS / 1_000,
+    dependsOn: dependsOn.map(({ taskId, name }) => ({ task: idToHex(taskId), name: name || null })),
+    attempts: attemptsOf(story, nowMs),
+    attemptCount,
+    error: first === undefined ? null : { ...first },
+  }
+}
+
+/** The function failed in the last attempt of a failed task, which was therefore not retried. */
+function attemptsOf({ status, attempts }: TaskStory, nowMs: number): readonly TaskAttempt[] {
+  const all = attemptsFrom(attempts, nowMs)
+  const last = all.at(-1)
+  if (status !== 'failed' || last?.outcome !== 'retried') return all
+  return [...all.slice(0, -1), { ...last, outcome: 'failed' }]
+}
