@@ -99,7 +99,7 @@ export class Turn<Action> {
 /** A turn for parts that emit no actions: whatever the actions are, they have time and alarms. */
 export type Timing = Pick<Turn<never>, 'now' | 'deadline' | 'alarm'>
 
-/** A time at which a part of a machine wants to be called. Created by `Turn.alarm`. */
+/** A time at which a part of a machine is called. Created by `Turn.alarm`. */
 export class Alarm implements HeapItem {
   heapIndex = -1
   /** Alarms for the same instant are called in the order of their creation. */

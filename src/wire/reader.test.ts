@@ -148,8 +148,8 @@ describe('framing', () => {
 
 describe('values that are unknown', () => {
   test('a kind of message is refused with its number', () => {
-    const bytes = frame(structPointer(0, 1, 1), word(31), structPointer(-1, 0, 0))
-    assertRefused(bytes, /^Message: unknown kind 31, known are 0 to 30$/)
+    const bytes = frame(structPointer(0, 1, 1), word(33), structPointer(-1, 0, 0))
+    assertRefused(bytes, /^Message: unknown kind 33, known are 0 to 32$/)
   })
 
   test('an enumerant is refused with its field and number', () => {

@@ -16,6 +16,7 @@ import type {
   TaskError,
   TaskEvent,
   TaskFailure,
+  TaskStory,
   TaskCapability,
   TaskStatus,
   WaitingCount,
@@ -24,7 +25,14 @@ import type {
   WorkerStatus,
 } from '#src/wire/message.js'
 import { WAIT_REASON } from '#src/wire/generated/common.js'
-import { ATTEMPT_OUTCOME, EXPLAINED_STATE, TASK_UPDATE_TYPE } from '#src/wire/generated/message.js'
+import {
+  ATTEMPT_OUTCOME,
+  EXPLAINED_STATE,
+  LINE_SOURCE,
+  OPERATOR_ACTION,
+  OPERATOR_OUTCOME,
+  TASK_UPDATE_TYPE,
+} from '#src/wire/generated/message.js'
 
 const TASK_STATUSES: readonly TaskStatus[] = [
   'success',
@@ -269,6 +277,21 @@ const waitingTasks: fc.Arbitrary<WaitingTasks> = fc.record({
   isDeadlocked: fc.boolean(),
 })
 
+const taskStory: fc.Arbitrary<TaskStory> = fc.record({
+  taskId: taskIds,
+  name: text,
+  function: text,
+  client: identities,
+  status,
+  reason: fc.constantFrom(...WAIT_REASON),
+  needs: text,
+  forMS: float64,
+  dependsOn: list(fc.record({ taskId: taskIds, name: text })),
+  attempts: list(attempt),
+  attemptCount: uint32,
+  error: fc.array(taskError, { maxLength: 1 }),
+})
+
 /** A message of any kind, with values in the range of their fields and without `bytes`. */
 export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   task,
@@ -352,6 +375,25 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('taskRoom' as const), tasks: uint32 }),
   fc.record({ kind: fc.constant('taskInquiry' as const), taskId: taskIds }),
+  fc.record({
+    kind: fc.constant('operatorRequest' as const),
+    number: uint32,
+    action: fc.constantFrom(...OPERATOR_ACTION),
+    task: text,
+    taskId: taskIds,
+    worker: identities,
+    lines: uint32,
+  }),
+  fc.record({
+    kind: fc.constant('operatorAnswer' as const),
+    number: uint32,
+    outcome: fc.constantFrom(...OPERATOR_OUTCOME),
+    note: text,
+    tasks: list(taskStory),
+    stack: list(fc.record({ function: text, file: text, line: uint32, column: uint32 })),
+    lines: list(fc.record({ atMS: float64, source: fc.constantFrom(...LINE_SOURCE), text })),
+    worker: identities,
+  }),
   fc.record({
     kind: fc.constant('taskExplanation' as const),
     taskId: taskIds,

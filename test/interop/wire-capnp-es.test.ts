@@ -49,6 +49,19 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   stream: ['stdout', 'stderr'],
 }
 
+/** Those of fields whose names occur in several structs; one of these is meant if it has the value. */
+const MORE_ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
+  action: ['explain', 'cancel', 'stack', 'logs', 'drain'],
+  outcome: ['done', 'unknown', 'ambiguous', 'refused', 'unsupported', 'timedOut', 'busy'],
+  source: ['log', 'stdout', 'stderr'],
+}
+
+/** The enumerants of a field with this value; undefined if it has none. */
+function enumerantsOf(name: string, value: unknown): readonly string[] | undefined {
+  const more = MORE_ENUMERANTS[name]
+  return more?.includes(value as string) === true ? more : ENUMERANTS[name]
+}
+
 /** The methods of capnp-es lists and byte strings that are used here. */
 interface EsList {
   readonly length: number
@@ -71,7 +84,7 @@ function camelCase(name: string): string {
 
 /** Reads a value of capnp-es in the form of one of ours. */
 function fromEs(value: unknown, like: unknown, key: string): unknown {
-  const names = ENUMERANTS[key]
+  const names = enumerantsOf(key, like)
   if (Array.isArray(like)) {
     const list = value as EsList
     return Array.from({ length: list.length }, (_, index) => {
@@ -115,7 +128,7 @@ class EsWriter {
   }
 
   #field(struct: EsObject, name: string, value: unknown): void {
-    const names = ENUMERANTS[name]
+    const names = enumerantsOf(name, value)
     const isText = typeof value === 'string' && typeof struct[name] === 'string'
     if (Array.isArray(value)) {
       this.#list(this.#init(struct, name, value.length) as EsList, name, value)

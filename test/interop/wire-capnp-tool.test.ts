@@ -202,6 +202,8 @@ const NEW_KINDS: ReadonlySet<Message['kind']> = new Set([
   'taskRoom',
   'taskInquiry',
   'taskExplanation',
+  'operatorRequest',
+  'operatorAnswer',
   'monitorRequest',
   'monitorReport',
 ] as const)

@@ -209,7 +209,7 @@ export type ClusterEvent =
     }
   /** About once per second. */
   | { readonly type: 'sample'; readonly info: ClusterInfo }
-  /** So many tasks have ended here of which no event is sent: they were read too slowly. */
+  /** The number of events of type `task` that were dropped here, because the loop was too slow. */
   | { readonly type: 'lost'; readonly count: number }
 
 /** How a task ended. */

@@ -28,7 +28,7 @@ export type LinkFact =
   | 'echoedAfterGap'
   /** The scheduler has reported whether it still has the objects. */
   | 'answered'
-  /** No echo arrived for so long that the scheduler may have forgotten this client. */
+  /** The last echo is so old that the scheduler may have forgotten this client. */
   | 'grewStale'
   /** The connection ended; the transport reconnects. */
   | 'disconnected'

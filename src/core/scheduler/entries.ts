@@ -186,7 +186,7 @@ export interface TaskExtra {
   isFragile: boolean
   /** Its worker was asked to cancel it by force. */
   isForced: boolean
-  /** An operator has cancelled it, which its client is told. */
+  /** An operator has cancelled it, which is reported to its client. */
   isOrdered: boolean
   /** How many TaskCancels its worker has not answered. */
   unanswered: number

@@ -59,7 +59,7 @@ export function maxByteLengthOf(buffer: ArrayBuffer): number | undefined {
   return Reflect.get(ArrayBuffer.prototype, 'maxByteLength', buffer) as number
 }
 
-/** The bytes in an ArrayBuffer of their own, which no pool and nobody else uses. One copy. */
+/** The bytes in an ArrayBuffer of their own, which neither a pool nor other code uses. One copy. */
 export function copyToArrayBuffer(bytes: Uint8Array, maxByteLength?: number): ArrayBuffer {
   if (maxByteLength === undefined) {
     const copy = Buffer.allocUnsafeSlow(bytes.byteLength)
@@ -142,7 +142,7 @@ interface Memory {
   /** Where it begins in the source. */
   readonly start: number
   end: number
-  /** Views of elements of so many bytes lie in it. */
+  /** The size of the elements of the views in it, in bytes. */
   elementBytes: number
   isTracked: boolean
   /** Unused bytes before it, so that each view begins at a multiple of its elements. */

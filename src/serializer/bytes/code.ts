@@ -138,7 +138,7 @@ const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u
 function readIdentifier(reader: ByteReader): string {
   const name = reader.text()
   if (IDENTIFIER.test(name)) return name
-  throw new DeserializeError('a function uses a name that is none')
+  throw new DeserializeError('a function uses an invalid name')
 }
 
 function readColumn(reader: ByteReader): number {

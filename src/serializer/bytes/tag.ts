@@ -87,7 +87,7 @@ export const VALUE_REGEXP = 0x21
 export const VALUE_BOXED = 0x22
 /** The next entry of the binary table. */
 export const VALUE_BINARY = 0x23
-/** Then the name of a class and what it is told, as JSON (serializer/value/remade-native.ts). */
+/** Then the name of a class and its arguments, as JSON (serializer/value/remade-native.ts). */
 export const VALUE_REMADE = 0x24
 /** Then the address as a text. */
 export const VALUE_URL = 0x25

@@ -1,14 +1,15 @@
-// Anchors: what must be one thing wherever it travels. A class is, so that `instanceof` holds from
-// one message to the next. Everything that a class holds on to then has to be told by identity,
-// too: a class that is the same as last time must not be made to forget what it had.
+// Anchors: objects that keep their identity wherever they travel. Classes do, so that `instanceof`
+// holds from one message to the next. Everything that a class refers to then needs an identity,
+// too: a class that is the same as last time must keep its state.
 //
-// So an anchor has an identity, and is written as a unit of its own, which says the same in every
-// message as long as nothing has changed: in it, other classes, functions, and captured variables
-// are anchors again. Who reads compares the bytes with those of last time. If they are the same,
-// what is there stays as it is; if not, a class is changed in place, anything else is made anew.
+// An anchor therefore has an identity, and is written as a unit of its own, with the same bytes in
+// every message until something changes: other classes, functions and captured variables in it
+// are anchors again. The reader compares the bytes with the previous ones. If they are equal, the
+// existing object stays as it is; otherwise a class is changed in place, and anything else is
+// replaced.
 //
-// An object belongs to one unit. Where two need the same, it must be an anchor, which reach.ts
-// finds out.
+// An object belongs to one unit. If two units need it, it must be an anchor; reach.ts determines
+// which objects these are.
 
 import { DeserializeError } from '../../base/errors.js'
 import { ANCHOR_CLASS, type AnchorBytes } from '../bytes/message.js'
@@ -80,7 +81,7 @@ export class AnchorReader {
     }
   }
 
-  /** The message cannot be read: nobody may take what was begun for a class. */
+  /** The message cannot be read: classes that were begun must not be used. */
   abandon(): void {
     for (const id of this.#adopted) this.#context.known.forget(id)
   }
@@ -100,7 +101,7 @@ export class AnchorReader {
     const present = found ?? find()
     if (present !== undefined) return present
     const made = this.#begin(id, unit)
-    if (typeof made !== 'function') throw new DeserializeError('a class is no function')
+    if (typeof made !== 'function') throw new DeserializeError('a class is not a function')
     known.adopt(id, made)
     return made
   }
@@ -266,7 +267,7 @@ export class AnchorTable {
     return found
   }
 
-  /** Where the writing of an anchor begins that nobody has met yet. */
+  /** Where the writing of a new anchor begins. */
   static readonly nowhere: Place = { holder: undefined, step: '', origin: undefined }
 
   /** A copy that came from elsewhere may have the identity of another one that is here, too. */

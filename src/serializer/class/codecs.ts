@@ -125,7 +125,7 @@ interface NestedMessages {
 
 /** So deep can instances be inside each other. */
 const MAX_DEPTH = 100
-/** So many codecs that arrived are known by their bytes. The oldest goes first. */
+/** The most received codecs that are cached by their bytes. The oldest is dropped first. */
 const MAX_CODECS = 100
 
 /** An instance of a registered class, as two messages. */

@@ -49,7 +49,7 @@ export function hasPlainName(fn: AnyFunction): boolean {
   )
 }
 
-/** Whether a function that is no class inherits more to its instances than every function does. */
+/** Whether a function that is not a class gives its instances more than every function does. */
 export function hasOwnPrototype(fn: AnyFunction): boolean {
   const prototype = ownValue(fn, 'prototype')
   if (typeof prototype !== 'object' || prototype === null) return false

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 /** What can have an identity. */
 export type Identified = object | symbol
 
-/** So long is the random word: for as many processes as there will ever be. */
+/** The length of the random word: enough for any number of processes. */
 const ORIGIN_BYTES = 12
 
 /** What is known by its identity to whoever reads and writes: a process, or a task in it. */

@@ -60,7 +60,7 @@ interface Piece {
   readonly fields: LogFields
 }
 
-const NOBODY: LogFields = {}
+const NO_FIELDS: LogFields = {}
 
 /** Calls `onLine` for each line written to it. */
 export class OutputLog {
@@ -69,7 +69,7 @@ export class OutputLog {
   #pieces: Piece[] = []
   #waitingBytes = 0
   /** The task whose line is not finished yet. */
-  #fields = NOBODY
+  #fields = NO_FIELDS
   #isBusy = false
   #hasClosed = false
 
@@ -89,7 +89,7 @@ export class OutputLog {
   }
 
   /** Adds the next chunk, which must not be changed any more. */
-  write(bytes: Uint8Array, fields: LogFields = NOBODY): void {
+  write(bytes: Uint8Array, fields: LogFields = NO_FIELDS): void {
     this.#pieces.push({ bytes, fields })
     this.#waitingBytes += bytes.byteLength
     if (this.#waitingBytes > MAX_WAITING_BYTES) this.#cut(Infinity)

@@ -31,8 +31,8 @@ export interface PrintStream {
   _writev?: unknown
 }
 
-const NOBODY = identity('')
-const UNKNOWN = { taskId: taskId(''), name: '', client: NOBODY } as const
+const NO_PEER = identity('')
+const UNKNOWN = { taskId: taskId(''), name: '', client: NO_PEER } as const
 const NO_OUTPUT = { kind: 'taskOutput', isLast: false } as const
 
 /** Redirects what tasks write to `stream` to `tell`; other output goes to the pipe. */
@@ -73,6 +73,6 @@ function targetOf({ speaker, isMixed }: Stage, stream: OutputStream): Target | '
   }
   const { id: taskId, name, output, outputClient } = speaker
   if (output === 'off' && stream === 'stdout') return 'nowhere'
-  const client = output === 'forward' ? outputClient : NOBODY
+  const client = output === 'forward' ? outputClient : NO_PEER
   return { of: { taskId, name, client }, isDropped: output === 'off' }
 }

@@ -101,7 +101,7 @@ const FAILURE_LENGTH = 200
 /** Minimum interval between log lines about too many monitors. */
 const REFUSAL_INTERVAL_MS = 60_000
 
-const NOBODY: Identity = identity('')
+const NO_PEER: Identity = identity('')
 const NO_ATTEMPTS: readonly PastAttempt[] = []
 
 /** The first rows of a state message. */
@@ -390,8 +390,8 @@ function endedOf(
     taskId: id,
     name: (extra?.name ?? '').slice(0, MAX_NAME),
     function: state.functions.of(task.function).name,
-    client: client?.identity ?? NOBODY,
-    worker: worker?.identity ?? NOBODY,
+    client: client?.identity ?? NO_PEER,
+    worker: worker?.identity ?? NO_PEER,
     status: result.status,
     queuedAt: worker === undefined ? changedAt : extra?.queuedAt,
     startAt: worker === undefined ? undefined : startAt,

@@ -28,7 +28,7 @@ const MIN_DIGITS = 4
 /** Limits for the answers of workers. Ours send less. */
 const MOST = { note: 1_000, tasks: 32, frames: 100, lines: 5_000, characters: 4_096 } as const
 
-const NOBODY: Identity = identity('')
+const NO_PEER: Identity = identity('')
 const NO_TASK: TaskId = taskId('')
 
 /** What is known of a request: the answer is filled in. */
@@ -175,7 +175,7 @@ export class Operators {
     const { turn, graphWork } = state
     const id = task?.id ?? other?.taskId ?? NO_TASK
     const story = task === undefined ? other : taskStory(state, task)
-    const client = this.#pending.get(number)?.client.identity ?? NOBODY
+    const client = this.#pending.get(number)?.client.identity ?? NO_PEER
     turn.log('info', 'an operator cancels a task', { task: idToHex(id), operator: client })
     const tasks = story === undefined ? [] : [story]
     if (task !== undefined && task.node === undefined) operatorCancelTask(state, task)
@@ -186,7 +186,7 @@ export class Operators {
       if (!isCancelled)
         return this.#settle(number, { outcome: 'unknown', note: 'it has ended', tasks })
     }
-    this.#settle(number, { outcome: 'done', tasks, worker: task?.worker?.identity ?? NOBODY })
+    this.#settle(number, { outcome: 'done', tasks, worker: task?.worker?.identity ?? NO_PEER })
   }
 
   #ask(
@@ -234,7 +234,7 @@ export class Operators {
       tasks: [],
       stack: [],
       lines: [],
-      worker: NOBODY,
+      worker: NO_PEER,
       ...reply,
       kind: 'operatorAnswer',
       number,
@@ -250,7 +250,7 @@ export class Operators {
         return
       }
       const note = `the worker has not answered within ${TIMEOUT_MS / 1_000} s`
-      this.#settle(number, { outcome: 'timedOut', note, worker: worker?.identity ?? NOBODY })
+      this.#settle(number, { outcome: 'timedOut', note, worker: worker?.identity ?? NO_PEER })
     }
   }
 

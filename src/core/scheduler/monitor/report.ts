@@ -33,7 +33,7 @@ const MOST = { characters: 256, capabilities: 64, running: 32 } as const
 /** 32 bits. */
 const MAX_MS = 2 ** 32 - 1
 
-const NOBODY: Identity = identity('')
+const NO_PEER: Identity = identity('')
 
 /** The report for a client. */
 export function reportFor(
@@ -104,7 +104,7 @@ function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport
     runtime: clipped(entry.runtimeText),
     info: entry.info === undefined ? [] : [entry.info],
     tasks: entry.tasks.size + entry.graphs.size,
-    worker: entry.host?.identity ?? NOBODY,
+    worker: entry.host?.identity ?? NO_PEER,
     objectBytes: entry.objectBytes,
   }
 }

@@ -32,7 +32,7 @@ const MAX_LACKING = 20
 /** How long tasks wait for units that their ancestors hold before that is logged. */
 const FAMILY_PATIENCE_MS = 3_000
 
-const NOBODY = 'tasks wait: no connected worker can run them'
+const UNSERVED = 'tasks wait: no connected worker can run them'
 const DEADLOCK = 'tasks wait for units that are held by waiting parent tasks'
 const NONE: readonly WaitingTasks[] = []
 
@@ -120,7 +120,7 @@ export class Waiting {
       const tasks = this.#state.pools[runtime].waiting
       if (tasks === 0 || !this.#unserved[runtime].isDue(this.#state.turn.now, PATIENCE_MS)) continue
       const fields = { reason: reasonFor(this.#state, runtime), runtime, tasks }
-      this.#state.turn.log('warn', NOBODY, fields)
+      this.#state.turn.log('warn', UNSERVED, fields)
     }
   }
 
@@ -181,7 +181,7 @@ export class Waiting {
       const { queue } = lane
       const fields = { reason: 'no-capability', needs: needsOf(lane), runtime, tasks: queue.size }
       const first = queue.first === undefined ? {} : taskFields(queue.first)
-      this.#state.turn.log('warn', lane.isServed ? DEADLOCK : NOBODY, { ...fields, ...first })
+      this.#state.turn.log('warn', lane.isServed ? DEADLOCK : UNSERVED, { ...fields, ...first })
     }
   }
 
