@@ -116,7 +116,10 @@ test('if a child kills the processor, its parent runs again, but not forever', a
     assert.equal(bad.status, 'failed')
   }
   assert.equal(deaths, 3)
-  assert.match(String((await stubborn.outcome).value), /ProcessorDiedError.*a task that it submitted/)
+  assert.match(
+    String((await stubborn.outcome).value),
+    /ProcessorDiedError.*a task that it submitted/,
+  )
 })
 
 test('an exception in a callback is attributed to the task of the callback', async (context) => {
