@@ -24,6 +24,43 @@ export interface Positional {
   readonly completion?: 'file' | readonly string[]
 }
 
+const SCHEDULER_ADDRESS = 'the address of the scheduler: tcp://host:port or ipc:///path'
+
+/** The scheduler, as a positional. */
+export const ADDRESS: Positional = {
+  name: 'address',
+  description: SCHEDULER_ADDRESS,
+  env: 'ADDRESS',
+}
+
+/** The scheduler, for commands with other positionals. */
+export const ADDRESS_OPTION: {
+  readonly type: { readonly kind: 'text' }
+  readonly description: string
+  readonly flag: string
+  readonly short: readonly string[]
+} = {
+  type: { kind: 'text' },
+  description: SCHEDULER_ADDRESS,
+  flag: 'address',
+  short: ['-a'],
+}
+
+/** How long commands that show something wait for it. */
+export const REPORT_TIMEOUT_OPTION: {
+  readonly type: { readonly kind: 'duration'; readonly min: number; readonly max: number }
+  readonly description: string
+  readonly default: number
+  readonly flag: string
+  readonly short: readonly string[]
+} = {
+  type: { kind: 'duration', min: 100, max: 3_600_000 },
+  description: 'how long to wait for the answer of the scheduler',
+  default: 5_000,
+  flag: 'timeout-seconds',
+  short: ['-t'],
+}
+
 /** One command. Each is exported by a file of its own, which is loaded only when needed. */
 export interface CommandDefinition {
   /** `scaler <name>`, and the name of its section in configuration files: `doctor`. */

@@ -21,7 +21,7 @@ async function run(t: TestContext, ...args: readonly string[]): Promise<readonly
   return [code, stdout, stderr]
 }
 
-test('explain: a waiting, a running and a failed task; unknown and ambiguous ids', async (t) => {
+test('explain: a waiting, a running and a failed task, and unknown ids', async (t) => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const { address } = scheduler
   await using _cluster = await Cluster.start({ address, workers: 1 })

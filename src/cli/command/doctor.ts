@@ -1,7 +1,7 @@
 // The command `scaler doctor`: connects to a scheduler, or reports precisely why that fails.
 
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
-import type { CommandDefinition, CommandEnd, CommandInput } from '../command.js'
+import { ADDRESS, type CommandDefinition, type CommandEnd, type CommandInput } from '../command.js'
 
 /** The options of `scaler doctor`. */
 const DOCTOR_OPTIONS = {
@@ -37,13 +37,7 @@ const DOCTOR_OPTIONS = {
 export const DOCTOR: CommandDefinition = {
   name: 'doctor',
   summary: 'Check that a scheduler can be reached and runs tasks; report why if not.',
-  positionals: [
-    {
-      name: 'address',
-      description: 'the address of the scheduler: tcp://host:port or ipc:///path',
-      env: 'ADDRESS',
-    },
-  ],
+  positionals: [ADDRESS],
   tables: [DOCTOR_OPTIONS],
   examples: [
     'scaler doctor tcp://127.0.0.1:2345',

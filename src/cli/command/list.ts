@@ -3,7 +3,13 @@
 
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
-import type { CommandDefinition, CommandEnd, CommandInput } from '../command.js'
+import {
+  ADDRESS,
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+  REPORT_TIMEOUT_OPTION,
+} from '../command.js'
 import type { Column } from '../table.js'
 import type * as columns from './cluster-columns.js'
 
@@ -36,13 +42,7 @@ const LIST_OPTIONS = {
     default: false,
     flag: 'json',
   },
-  timeoutMs: {
-    type: { kind: 'duration', min: 100, max: 3_600_000 },
-    description: 'how long to wait for the report of the scheduler',
-    default: 5_000,
-    flag: 'timeout-seconds',
-    short: ['-t'],
-  },
+  timeoutMs: REPORT_TIMEOUT_OPTION,
 } as const satisfies AnyOptionTable
 
 /** What a listing command lists. */
@@ -62,13 +62,7 @@ function listCommand<Row>(
 ): CommandDefinition {
   return {
     ...definition,
-    positionals: [
-      {
-        name: 'address',
-        description: 'the address of the scheduler: tcp://host:port or ipc:///path',
-        env: 'ADDRESS',
-      },
-    ],
+    positionals: [ADDRESS],
     tables: [LIST_OPTIONS],
     hasLog: false,
     // A signal stops it immediately: the process holds nothing that has to be closed.

@@ -5,9 +5,10 @@ import type { ExplainedTask, TaskAnswer } from '../../client/monitor/task-answer
 import { plainText } from '../table.js'
 import { functionName, span } from './cluster-columns.js'
 
+/** The states in which a task has not ended. */
 const UNFINISHED: ReadonlySet<string> = new Set(['waiting', 'running', 'canceling'])
 
-/** The same in words; ends with a line end. `address`: that of the scheduler. */
+/** What is known of a task. Ends with a line end. `address`: that of the scheduler. */
 export function explanationText(task: ExplainedTask, address: string): string {
   const { state, seconds, reason, requirement, dependsOn, attempts, attemptCount, error } = task
   const since = UNFINISHED.has(state) ? ` for ${span(seconds ?? 0)}` : ` ${span(seconds ?? 0)} ago`
@@ -34,26 +35,24 @@ export function explanationText(task: ExplainedTask, address: string): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Which task was cancelled. */
+/** Which task was cancelled. Ends with a line end. */
 export function cancelText({ tasks }: TaskAnswer): string {
-  return tasks.map((task) => `cancelled ${title(task)}`).join('\n')
+  return tasks.map((task) => `cancelled ${title(task)}\n`).join('')
 }
 
-/** Why there is nothing to show, or nothing was done. `digits`: what the user gave. */
+/** One line: why nothing is shown or done. `digits`: what the user gave. */
 export function problemText(digits: string, { outcome, note, tasks }: TaskAnswer): string {
   const about = `task ${plainText(digits)}`
   const more = note === '' ? '' : `: ${plainText(note)}`
   switch (outcome) {
-    case 'ambiguous': {
-      const candidates = tasks.map((task) => `\n  ${title(task)}`)
-      return `${about}: several tasks begin like this${candidates.join('')}${more && '\n  …'}`
-    }
-    case 'unknown':
-      return `${about} is unknown${more}`
+    case 'ambiguous':
+      return `${about} could be one of several: ${tasks.map(title).join(', ')}${more && ', …'}`
     case 'busy':
       return `${about}: the scheduler has too many requests; try again`
+    case 'timedOut':
+      return `${about} was not found in time; try again, or give the whole id`
     default:
-      return `${about}: ${outcome}${more}`
+      return `${about} is unknown${more}`
   }
 }
 

@@ -1,27 +1,23 @@
 // The commands `scaler explain` and `scaler cancel`: what the scheduler knows of one task, and
 // orders about tasks.
 
-import { ConfigError } from '../../base/errors.js'
+import { ConfigError, ProtectedModeError } from '../../base/errors.js'
+import { silentLogger } from '../../base/logger.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { TaskAnswer } from '../../client/monitor/task-answer.js'
-import type { CommandDefinition, CommandEnd, CommandInput } from '../command.js'
+import {
+  ADDRESS_OPTION,
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+  REPORT_TIMEOUT_OPTION,
+} from '../command.js'
 import type * as operateText from './operate-text.js'
 
-/** The options of both. */
-const OPTIONS = {
-  address: {
-    type: { kind: 'text' },
-    description: 'the address of the scheduler: tcp://host:port or ipc:///path',
-    flag: 'address',
-    short: ['-a'],
-  },
-  timeoutMs: {
-    type: { kind: 'duration', min: 100, max: 3_600_000 },
-    description: 'how long to wait for the answer of the scheduler',
-    default: 10_000,
-    flag: 'timeout-seconds',
-    short: ['-t'],
-  },
+/** The options of both commands. */
+const OPERATE_OPTIONS = {
+  address: ADDRESS_OPTION,
+  timeoutMs: { ...REPORT_TIMEOUT_OPTION, default: 10_000 },
   json: {
     type: { kind: 'boolean' },
     description: 'print JSON instead of text',
@@ -37,7 +33,7 @@ export const EXPLAIN: CommandDefinition = {
   name: 'explain',
   summary: 'Show the state of a task, why it waits, and which workers had it.',
   positionals: [{ name: 'task', description: TASK }],
-  tables: [OPTIONS],
+  tables: [OPERATE_OPTIONS],
   examples: [
     'scaler explain 0001ad79a140 --address tcp://127.0.0.1:2345',
     'scaler explain 0001ad79a140 --json',
@@ -51,13 +47,13 @@ export const CANCEL: CommandDefinition = {
   name: 'cancel',
   summary: 'Cancel tasks of any client. A protected scheduler refuses this.',
   positionals: [{ name: 'tasks', description: TASK, isVariadic: true }],
-  tables: [OPTIONS],
+  tables: [OPERATE_OPTIONS],
   examples: ['scaler cancel 0001ad79a140 --address tcp://127.0.0.1:2345'],
   hasLog: false,
   start: (input) => running(cancel(input)),
 }
 
-/** A command that ends by itself. */
+/** A signal stops it immediately: the process holds nothing that has to be closed. */
 function running(ended: Promise<CommandEnd>): ReturnType<CommandDefinition['start']> {
   return Promise.resolve({ ended, stop: () => Promise.resolve() })
 }
@@ -80,7 +76,6 @@ async function explain(input: CommandInput): Promise<CommandEnd> {
 
 async function cancel(input: CommandInput): Promise<CommandEnd> {
   const { ask, text, options } = await prepare(input)
-  const { ProtectedModeError } = await import('../../base/errors.js')
   const problems: string[] = []
   const results: object[] = []
   for (const task of input.positionals) {
@@ -92,29 +87,27 @@ async function cancel(input: CommandInput): Promise<CommandEnd> {
     }
     const isCancelled = answer.outcome === 'done'
     if (!isCancelled) problems.push(text.problemText(task, answer))
-    const line = isCancelled ? text.cancelText(answer) : ''
     if (options.json) results.push({ task, cancelled: isCancelled })
-    else if (line !== '') process.stdout.write(`${line}\n`)
+    else if (isCancelled) process.stdout.write(text.cancelText(answer))
   }
   if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`)
-  return { reason: problems.join('\n'), isFailure: problems.length > 0 }
+  return { reason: problems.join('; '), isFailure: problems.length > 0 }
 }
 
 interface Prepared {
-  readonly options: OptionsOf<typeof OPTIONS>
+  readonly options: OptionsOf<typeof OPERATE_OPTIONS>
   readonly text: typeof operateText
   readonly ask: (action: 'explain' | 'cancel', task: string) => Promise<TaskAnswer>
 }
 
 async function prepare({ values }: CommandInput): Promise<Prepared> {
-  const options = optionsIn<OptionsOf<typeof OPTIONS>>(OPTIONS, values)
+  const options = optionsIn<OptionsOf<typeof OPERATE_OPTIONS>>(OPERATE_OPTIONS, values)
   const { address, timeoutMs } = options
   if (address === undefined) {
     throw new ConfigError('no scheduler: use --address tcp://host:port, or set SCALER_ADDRESS')
   }
   const { Client } = await import('../../client/client.js')
   const { requestOf } = await import('../../client/monitor/look.js')
-  const { silentLogger } = await import('../../base/logger.js')
   const text = await import('./operate-text.js')
   // Explains what is wrong if there is no such scheduler.
   const client = await Client.visit(address, { timeoutMs })

@@ -2,17 +2,18 @@
 
 import { setTimeout } from 'node:timers/promises'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
-import type { CommandDefinition, CommandEnd, CommandInput, RunningCommand } from '../command.js'
+import {
+  ADDRESS,
+  REPORT_TIMEOUT_OPTION,
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+  type RunningCommand,
+} from '../command.js'
 
 /** The options of `scaler status`. */
 const STATUS_OPTIONS = {
-  timeoutMs: {
-    type: { kind: 'duration', min: 100, max: 3_600_000 },
-    description: 'how long to wait for the report of the scheduler',
-    default: 5_000,
-    flag: 'timeout-seconds',
-    short: ['-t'],
-  },
+  timeoutMs: REPORT_TIMEOUT_OPTION,
   watch: {
     type: { kind: 'boolean' },
     description: 'print the state once per second, until stopped',
@@ -32,13 +33,7 @@ const STATUS_OPTIONS = {
 export const STATUS: CommandDefinition = {
   name: 'status',
   summary: 'Show whether a cluster works: what runs, what waits and why, what has failed.',
-  positionals: [
-    {
-      name: 'address',
-      description: 'the address of the scheduler: tcp://host:port or ipc:///path',
-      env: 'ADDRESS',
-    },
-  ],
+  positionals: [ADDRESS],
   tables: [STATUS_OPTIONS],
   examples: [
     'scaler status tcp://127.0.0.1:2345',

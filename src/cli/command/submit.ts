@@ -5,16 +5,17 @@ import { inspect } from 'node:util'
 import { ConfigError, ScalerError } from '../../base/errors.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { Client } from '../../client/client.js'
-import type { CommandDefinition, CommandEnd, CommandInput, RunningCommand } from '../command.js'
+import {
+  ADDRESS_OPTION,
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+  type RunningCommand,
+} from '../command.js'
 
 /** The options of `scaler submit`. Those of the task are the same as in code. */
 const SUBMIT_OPTIONS = {
-  address: {
-    type: { kind: 'text' },
-    description: 'the address of the scheduler: tcp://host:port or ipc:///path',
-    flag: 'address',
-    short: ['-a'],
-  },
+  address: ADDRESS_OPTION,
   timeoutMs: {
     type: { kind: 'duration', min: 100, max: 3_600_000 },
     description: 'give up when the scheduler has been silent for this long',
