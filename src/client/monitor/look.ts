@@ -46,7 +46,7 @@ export interface MonitorSetup {
 /** How a link tells what it sees. */
 interface MonitorHandler {
   /** One report. `events` is empty if there is nothing to tell. */
-  onReport(events: readonly ClusterEvent[], picture: ClusterPicture): void
+  onReport(events: readonly ClusterEvent[], picture: ClusterPicture, link: MonitorLink): void
   /** The answer to the request. */
   onAnswer?(answer: OperatorAnswer): void
   /** The scheduler serves no monitors of this kind. */
@@ -142,7 +142,7 @@ export class MonitorLink {
     if (isFirst) this.#picture = this.#picture.ofNextScheduler()
     const events: ClusterEvent[] = []
     this.#picture.onReport(report, Date.now(), (event) => events.push(event))
-    this.#handler.onReport(events, this.#picture)
+    this.#handler.onReport(events, this.#picture, this)
   }
 
   #sendHeartbeat(): void {
@@ -166,35 +166,17 @@ export function lookAtCluster(
   setup: MonitorSetup,
   { timeoutMs, ...options }: LookOptions & { readonly timeoutMs: number },
 ): Promise<ClusterInfo> {
-  return new Promise<ClusterInfo>((resolve, reject) => {
-    const signal = checkedSignal('info', options)
-    signal?.throwIfAborted()
-    const finish = (settle: () => void): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
-      void link.close().then(settle)
-    }
-    const onAbort = (): void => finish(() => reject(signal?.reason as Error))
-    const onTimeout = (): void => {
-      const text = `no report from the scheduler at ${setup.address} within ${timeoutMs} ms`
-      finish(() => reject(new TimeoutError(text, { reason: 'no-scheduler' })))
-    }
-    const timer = setTimeout(onTimeout, timeoutMs)
-    signal?.addEventListener('abort', onAbort, { once: true })
-    const link: MonitorLink = new MonitorLink(
-      setup,
-      { events: false, failures: true },
-      {
-        onReport: (_, picture) => {
-          const info = picture.isComplete ? picture.info(Date.now()) : undefined
-          if (info !== undefined) finish(() => resolve(info))
-          else link.read()
-        },
-        onRefused: () => finish(() => reject(refusal(setup.address))),
-        onFault: (error) => finish(() => reject(error)),
-      },
-    )
-  })
+  const signal = checkedSignal('info', options)
+  const question = { setup, timeoutMs, signal, wishes: { events: false, failures: true } }
+  return answerTo<ClusterInfo>(question, (answer, fail) => ({
+    onReport: (_, picture, link) => {
+      const info = picture.isComplete ? picture.info(Date.now()) : undefined
+      if (info !== undefined) answer(info)
+      else link.read()
+    },
+    onRefused: () => fail(refusal(setup.address)),
+    onFault: fail,
+  }))
 }
 
 /** A question or an order of an operator about a task. docs/protocol.md#operators */
@@ -202,24 +184,50 @@ export function requestOf(
   setup: MonitorSetup,
   { action, task, timeoutMs }: Pick<OperatorRequest, 'action' | 'task'> & { timeoutMs: number },
 ): Promise<TaskAnswer> {
-  return new Promise<TaskAnswer>((resolve, reject) => {
-    const finish = (settle: () => void): void => {
-      clearTimeout(timer)
-      void link.close().then(settle)
-    }
-    const timer = setTimeout(() => {
-      const text = `no answer from the scheduler at ${setup.address} within ${timeoutMs} ms`
-      finish(() => reject(new TimeoutError(text, { reason: 'no-scheduler' })))
-    }, timeoutMs)
-    const link: MonitorLink = new MonitorLink(setup, undefined, {
-      onReport: () => {},
-      onAnswer: (answer) => finish(() => resolve(taskAnswer(answer, Date.now()))),
-      onRefused: () => finish(() => reject(requestRefusal(setup.address))),
-      onFault: (error) => finish(() => reject(error)),
-    })
-    const place = { taskId: taskId(''), worker: identity(''), lines: 0 }
-    link.request({ kind: 'operatorRequest', number: 1, action, task, ...place })
-  })
+  const place = { taskId: taskId(''), worker: identity(''), lines: 0 }
+  const request = { kind: 'operatorRequest', number: 1, action, task, ...place } as const
+  const question = { setup, timeoutMs, signal: undefined, wishes: undefined, request }
+  return answerTo<TaskAnswer>(question, (answer, fail) => ({
+    onReport: () => {},
+    onAnswer: (sent) => answer(taskAnswer(sent, Date.now())),
+    onRefused: () => fail(requestRefusal(setup.address)),
+    onFault: fail,
+  }))
+}
+
+/** What is asked over a connection of its own, which is closed after the answer. */
+interface Question {
+  readonly setup: MonitorSetup
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+  readonly wishes: MonitorWishes | undefined
+  readonly request?: OperatorRequest
+}
+
+/** Rejects with `TimeoutError` without an answer, and with the reason of the signal. */
+async function answerTo<T>(
+  { setup, timeoutMs, signal, wishes, request }: Question,
+  handler: (answer: (value: T) => void, fail: (error: unknown) => void) => MonitorHandler,
+): Promise<T> {
+  signal?.throwIfAborted()
+  let resolve: (value: T) => void = () => {}
+  let reject: (error: unknown) => void = () => {}
+  const promise = new Promise<T>((...settle) => ([resolve, reject] = settle))
+  const link = new MonitorLink(setup, wishes, handler(resolve, reject))
+  if (request !== undefined) link.request(request)
+  const onAbort = (): void => reject(signal?.reason)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  const timer = setTimeout(() => {
+    const text = `no answer from the scheduler at ${setup.address} within ${timeoutMs} ms`
+    reject(new TimeoutError(text, { reason: 'no-scheduler' }))
+  }, timeoutMs)
+  try {
+    return await promise
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+    await link.close()
+  }
 }
 
 /** What happens in a cluster from now on. See `Client.events`. */
