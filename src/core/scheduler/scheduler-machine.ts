@@ -63,7 +63,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     return this.#state.turn.deadline
   }
 
-  /** What is counted, for metrics; takes at most a few milliseconds. */
+  /** What is counted, for metrics. */
   get metrics(): SchedulerMetrics {
     return metricsOf(this.#state)
   }

@@ -2,7 +2,9 @@
 // an entry for a worker, client or task; derived from the tables, so that no task costs anything.
 
 import type { Histogram } from '../../../base/histogram.js'
+import { WAITING_REASONS, type WaitingReason } from '../../../base/waiting-reason.js'
 import type { TaskStatus } from '../../../wire/message.js'
+import { waitingReasonOf } from '../../../wire/wait-reason.js'
 import type { SchedulerState } from '../state.js'
 import { FunctionTable } from './report.js'
 import { waitingCounts } from './waiting.js'
@@ -12,6 +14,11 @@ const MAX_FUNCTIONS = 50
 
 /** The name for all other functions. */
 const OTHER = 'other'
+
+/** Why tasks wait that a scheduler has; the others only clients know. */
+const SCHEDULER_REASONS = WAITING_REASONS.filter((reason) => {
+  return reason !== 'no-scheduler' && reason !== 'limit'
+})
 
 /** The finished tasks of a function since the start. */
 interface FunctionTotals {
@@ -24,8 +31,8 @@ interface FunctionTotals {
 export interface SchedulerMetrics {
   /** Tasks that ended, per status. */
   readonly ended: ReadonlyMap<TaskStatus, number>
-  /** Waiting tasks per reason. */
-  readonly waiting: ReadonlyMap<string, number>
+  /** Waiting tasks per reason; of very many groups of tasks, only the largest are counted. */
+  readonly waiting: ReadonlyMap<WaitingReason, number>
   readonly running: number
   /** Workers per state; one that will leave accepts no more tasks. */
   readonly workers: Readonly<Record<'idle' | 'busy' | 'leaving', number>>
@@ -43,8 +50,10 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
     running += assigned.size
     workers[isLeaving ? 'leaving' : assigned.size > 0 ? 'busy' : 'idle'] += 1
   }
-  const waiting = new Map<string, number>()
-  for (const { reason, tasks } of waitingCounts(state)) {
+  // All reasons, so that a series does not disappear while it is zero.
+  const waiting = new Map<WaitingReason, number>(SCHEDULER_REASONS.map((reason) => [reason, 0]))
+  for (const { reason: sent, tasks } of waitingCounts(state)) {
+    const reason = waitingReasonOf(sent)
     waiting.set(reason, (waiting.get(reason) ?? 0) + tasks)
   }
   const objects = { count: state.objects.size, bytes: state.objects.bytes }

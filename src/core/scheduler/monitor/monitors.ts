@@ -86,7 +86,7 @@ const MAX_MESSAGES = 10
 /** Maximum delay of an event. */
 const DELAY_MS = 100
 
-/** Minimum interval between first states: each may take a few milliseconds. */
+/** Minimum interval between first states, which are not cheap in a large cluster. */
 const FIRST_STATE_INTERVAL_MS = 20
 
 /** Longer task names are truncated. */

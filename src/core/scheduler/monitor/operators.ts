@@ -249,7 +249,8 @@ export class Operators {
         this.#alarm.setBy(until)
         return
       }
-      const note = `the worker has not answered within ${TIMEOUT_MS / 1_000} s`
+      const late = worker === undefined ? 'the search has not ended' : 'the worker has not answered'
+      const note = `${late} within ${TIMEOUT_MS / 1_000} s`
       this.#settle(number, { outcome: 'timedOut', note, worker: worker?.identity ?? NO_PEER })
     }
   }

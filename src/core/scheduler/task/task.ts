@@ -353,16 +353,14 @@ export function endTask(
 function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
   const { client, extra } = task
   if (client === undefined || client.hasLeft) return
+  const { features } = client
+  const hasPast = extra?.attempts !== undefined && hasFeature(features, FEATURE_PEERS)
   const isOrdered = extra?.isOrdered === true && result.status === 'canceled'
-  if (isOrdered && hasFeature(client.features, FEATURE_OPERATORS)) {
-    const error = [OPERATOR_ERROR]
-    state.output.send(client.identity, { ...result, error, bytes: undefined })
-    return
-  }
-  const hasPast = extra?.attempts !== undefined && hasFeature(client.features, FEATURE_PEERS)
-  if (hasPast) {
-    const attempts = pastAttempts(task, state.turn.now)
-    state.output.send(client.identity, { ...result, attempts, bytes: undefined })
+  const tellsWhy = isOrdered && hasFeature(features, FEATURE_OPERATORS)
+  if (hasPast || tellsWhy) {
+    const attempts = hasPast ? pastAttempts(task, state.turn.now) : result.attempts
+    const error = tellsWhy ? [OPERATOR_ERROR] : result.error
+    state.output.send(client.identity, { ...result, attempts, error, bytes: undefined })
   } else if (result.bytes === undefined) state.output.send(client.identity, result)
   else state.output.forward(client.identity, 'taskResult', result.bytes)
 }

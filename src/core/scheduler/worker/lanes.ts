@@ -280,7 +280,10 @@ export class Lanes {
   /** Throws if a lane is inconsistent, or has outdated units. */
   checkInvariants(): void {
     this.plain.checkInvariants()
-    for (const lane of this.#byKey.values()) lane.checkInvariants()
+    for (const lane of this.#byKey.values()) {
+      lane.checkInvariants()
+      assert(lane.isReady === this.#ready.includes(lane), 'a lane is ready and not listed')
+    }
     for (const worker of this.#workers()) {
       for (const seat of this.#seatsOf(worker)) {
         const isKnown = seat.isShort === !haveUnits(seat.takes)
