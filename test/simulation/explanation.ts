@@ -9,6 +9,8 @@ import { errorOf, withChildren, type Program } from './program.js'
 export interface Suspect {
   readonly program: Program
   readonly isCancelled: boolean
+  /** The graph of which it is a target. */
+  readonly graph: string | undefined
   /** Undefined: its future has not settled, or was dropped. */
   readonly outcome: FutureOutcome | undefined
 }
@@ -97,12 +99,14 @@ function explainEnd(
 
 /**
  * A result that was only in the scheduler is lost with it, and is computed again, unless its inputs
- * are lost from its client, too.
+ * are lost from its client, too: those of a target go with its graph (docs/reliability.md#limits).
  */
 function hasLostInput({ suspects, journal }: Circumstances): boolean {
   const needed = suspects.slice(1)
   const isOneDropped = needed.some(({ outcome }) => outcome === undefined)
-  return journal.faults.length > 0 && (suspects.length >= MIN_CHAIN || isOneDropped)
+  const isOfGraph = needed.some(({ graph }) => graph !== undefined)
+  const isGone = suspects.length >= MIN_CHAIN || isOneDropped || isOfGraph
+  return journal.faults.length > 0 && isGone
 }
 
 function hasWornOut({ suspects, journal }: Circumstances): boolean {
@@ -150,7 +154,7 @@ function explainChild(
   const child = programs.find(({ name }) => name === match?.[2])
   const childText = match?.[3]
   if (child === undefined || childText === undefined) return undefined
-  const suspects = [{ program: child, isCancelled: false, outcome: undefined }]
+  const suspects = [{ program: child, isCancelled: false, graph: undefined, outcome: undefined }]
   if (!childText.startsWith('end ')) {
     const outcome = { type: 'error', text: childText, failedTaskId: undefined } as const
     return explain(outcome, { ...world, suspects })
