@@ -5,7 +5,7 @@ import { ConfigError, ProtectedModeError } from '../../base/errors.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { TaskAnswer } from '../../client/monitor/task-answer.js'
 import {
-  ADDRESS_OPTION,
+  CLUSTER_ADDRESS_OPTION,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
@@ -15,7 +15,7 @@ import type * as operateText from './operate-text.js'
 
 /** The options of both commands. */
 const OPERATE_OPTIONS = {
-  address: ADDRESS_OPTION,
+  address: CLUSTER_ADDRESS_OPTION,
   timeoutMs: { ...REPORT_TIMEOUT_OPTION, default: 10_000 },
   json: {
     type: { kind: 'boolean' },
