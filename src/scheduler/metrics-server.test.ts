@@ -51,6 +51,31 @@ test('a scheduler serves metrics in both formats, and probes', async () => {
   }
 })
 
+test('the format is the one that the reader prefers', async () => {
+  await using scheduler = await Scheduler.start(ADDRESSES)
+  const open = 'application/openmetrics-text'
+  const cases: readonly (readonly [accept: string, isOpen: boolean])[] = [
+    [open, true],
+    [`${open.toUpperCase()} ; Version=1.0.0`, true],
+    [`${open};version=1.0.0;escaping=allow-utf-8;q=0.6,${open};version=0.0.1;q=0.5,*/*`, true],
+    [`${open};q=0`, false],
+    [`text/plain, ${open};q=0.000`, false],
+    [`text/plain;q=0.9, ${open};q=0.5`, false],
+    [`text/plain;q=0.5, ${open};q=0.5`, true],
+    [`${open};version=2.0.0`, false],
+    [`${open};q=much`, false],
+    ['*/*', false],
+    ['', false],
+  ]
+  for (const [accept, isOpen] of cases) {
+    const response = await fetch(`http://${scheduler.metricsAddress}/metrics`, {
+      headers: { accept },
+    })
+    assert.equal((await response.text()).endsWith('# EOF\n'), isOpen, accept)
+    assert.equal(response.headers.get('content-type')?.startsWith(open), isOpen, accept)
+  }
+})
+
 test('bad requests are refused, and the next one is answered', async () => {
   await using scheduler = await Scheduler.start(ADDRESSES)
   const at = scheduler.metricsAddress

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { packageVersion } from '../runtime/process-statistics.js'
-import { ProcessUsage } from '../runtime/process-usage.js'
+import { DescriptorUsage, ProcessUsage } from '../runtime/process-usage.js'
 import { codeOf } from '../transport/address.js'
 import { type MetricsSnapshot, metricsText, type MetricsFormat } from './metrics-text.js'
 import { parseMetricsAddress } from './scheduler-options.js'
@@ -29,8 +29,8 @@ interface MetricsSource {
 }
 
 interface SharedText {
-  readonly body: string
-  readonly madeAt: number
+  readonly body: Promise<string>
+  readonly begunAt: number
 }
 
 /** Serves `/metrics`, `/healthz` and `/readyz`. */
@@ -39,6 +39,7 @@ export class MetricsServer {
   readonly #source: MetricsSource
   readonly #version = packageVersion()
   readonly #usage = new ProcessUsage()
+  readonly #descriptors = new DescriptorUsage()
   readonly #texts = new Map<MetricsFormat, SharedText>()
 
   private constructor(server: Server, source: MetricsSource) {
@@ -102,7 +103,7 @@ export class MetricsServer {
     }
     switch (request.url?.split('?', 1)[0]) {
       case '/metrics':
-        this.#metrics(request, response)
+        void this.#metrics(request, response)
         break
       case '/healthz':
         response.end('ok\n')
@@ -116,11 +117,10 @@ export class MetricsServer {
     }
   }
 
-  #metrics({ headers }: IncomingMessage, response: ServerResponse): void {
-    const accepts = headers.accept ?? ''
-    const format = accepts.includes('application/openmetrics-text') ? 'openmetrics' : 'plain'
+  async #metrics({ headers }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const format = formatFor(headers.accept ?? '')
     try {
-      const body = this.#text(format)
+      const body = await this.#text(format)
       response.setHeader('content-type', TYPES[format])
       response.end(body)
     } catch (error) {
@@ -129,22 +129,45 @@ export class MetricsServer {
     }
   }
 
-  #text(format: MetricsFormat): string {
+  #text(format: MetricsFormat): Promise<string> {
     const now = performance.now()
     const shared = this.#texts.get(format)
-    if (shared !== undefined && now - shared.madeAt < SHARED_FOR_MS) return shared.body
+    if (shared !== undefined && now - shared.begunAt < SHARED_FOR_MS) return shared.body
+    const body = this.#newText(format)
+    this.#texts.set(format, { body, begunAt: now })
+    return body
+  }
+
+  async #newText(format: MetricsFormat): Promise<string> {
+    const { open: openDescriptors, max: maxDescriptors } = await this.#descriptors.read()
     const { cpuMs, rssBytes: residentBytes } = this.#usage
     const facts = {
       cpuSeconds: cpuMs / 1_000,
       residentBytes,
+      openDescriptors,
+      maxDescriptors,
       startedAtSeconds: performance.timeOrigin / 1_000,
       version: this.#version,
       node: process.versions.node,
     }
-    const body = metricsText(this.#source.snapshot(), facts, format)
-    this.#texts.set(format, { body, madeAt: now })
-    return body
+    return metricsText(this.#source.snapshot(), facts, format)
   }
+}
+
+/** OpenMetrics for readers that ask for this version of it and do not prefer the older format. */
+function formatFor(accept: string): MetricsFormat {
+  let [open, plain] = [0, 0]
+  for (const range of accept.toLowerCase().split(',')) {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim())
+    const valueOf = (name: string): string | undefined =>
+      parameters.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1)
+    const weight = Number(valueOf('q') ?? 1)
+    const version = valueOf('version') ?? '1.0.0'
+    if (type === 'application/openmetrics-text' && version === '1.0.0') {
+      open = Math.max(open, weight)
+    } else if (type === 'text/plain') plain = Math.max(plain, weight)
+  }
+  return open > 0 && open >= plain ? 'openmetrics' : 'plain'
 }
 
 function listenError(error: unknown): unknown {

@@ -8,6 +8,7 @@ const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
   counter: ['_total'],
   gauge: [''],
   histogram: ['_bucket', '_count', '_sum'],
+  summary: ['_count', '_sum'],
 }
 
 /** The samples of a text, by name with labels. Fails if the text is not OpenMetrics. */
