@@ -52,7 +52,7 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more random cases',
-    files: /^src\/.*(property|hostile|malformed|moved-program)\.test/,
+    files: /^src\/.*(property|hostile|malformed|moved-program|metrics-server)\.test/,
     isPart: true,
   },
   { what: '20,000 simulated lives', files: /^test\/simulation\/long-campaign-0/, isPart: true },

@@ -2,14 +2,22 @@
 // connection is limited in number, size and time, and answers one request.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Recurrence } from '../base/recurrence.js'
 import { packageVersion } from '../runtime/process-statistics.js'
 import { DescriptorUsage, ProcessUsage } from '../runtime/process-usage.js'
 import { codeOf } from '../transport/address.js'
+import type { DescriptorRoom } from '../transport/descriptor-room.js'
 import { type MetricsSnapshot, metricsText, type MetricsFormat } from './metrics-text.js'
 import { parseMetricsAddress } from './scheduler-options.js'
 
 /** Limits against slow, many and oversized requests. */
-const LIMITS = { connections: 64, headerBytes: 8_192, connectionMs: 10_000 } as const
+const LIMITS = { connections: 64, headerBytes: 8_192 } as const
+
+/** A connection is closed after this time, whatever it does. */
+const CONNECTION_MS = 10_000
+
+/** Minimum interval between reports of errors. */
+const TELL_INTERVAL_MS = 60_000
 
 /** Scrapes within this time get the same text: many of them must not occupy the scheduler. */
 const SHARED_FOR_MS = 100
@@ -24,8 +32,10 @@ interface MetricsSource {
   readonly snapshot: () => MetricsSnapshot
   /** Whether the scheduler accepts peers. */
   readonly isReady: () => boolean
-  /** An error of the listener, which continues. */
-  readonly onError: (text: string) => void
+  /** The listener continues after an error. Called at most once a minute; `count`: errors since. */
+  readonly onError: (text: string, count: number) => void
+  /** Connections are closed before those of peers if file descriptors run out. */
+  readonly descriptorRoom: DescriptorRoom
 }
 
 interface SharedText {
@@ -41,6 +51,7 @@ export class MetricsServer {
   readonly #usage = new ProcessUsage()
   readonly #descriptors = new DescriptorUsage()
   readonly #texts = new Map<MetricsFormat, SharedText>()
+  readonly #errors = new Recurrence(TELL_INTERVAL_MS)
 
   private constructor(server: Server, source: MetricsSource) {
     this.#server = server
@@ -48,21 +59,26 @@ export class MetricsServer {
   }
 
   /** Rejects with an error that names the option if it cannot listen at `address`, `host:port`. */
-  static async listen(address: string, source: MetricsSource): Promise<MetricsServer> {
+  static async listen(
+    address: string,
+    source: MetricsSource,
+    connectionMs: number = CONNECTION_MS,
+  ): Promise<MetricsServer> {
     const { host, port } = parseMetricsAddress(address)
     // Most schedulers serve no metrics.
     const { createServer } = await import('node:http')
-    const { connectionMs, headerBytes: maxHeaderSize } = LIMITS
-    const server = createServer({
-      maxHeaderSize,
-      headersTimeout: connectionMs,
-      requestTimeout: connectionMs,
-    })
+    const server = createServer({ maxHeaderSize: LIMITS.headerBytes })
     const metrics = new MetricsServer(server, source)
     server.maxConnections = LIMITS.connections
+    server.maxRequestsPerSocket = 1
     server.on('connection', (socket) => {
-      const timer = setTimeout(() => socket.destroy(), connectionMs)
-      socket.once('close', () => clearTimeout(timer))
+      const connection = { close: () => void socket.destroy() }
+      const timer = setTimeout(connection.close, connectionMs)
+      source.descriptorRoom.onAccepted(connection)
+      socket.once('close', () => {
+        clearTimeout(timer)
+        source.descriptorRoom.onSpoken(connection)
+      })
     })
     server.on('clientError', (_, socket) => socket.destroy())
     server.on('request', (request, response) => metrics.#answer(request, response))
@@ -75,7 +91,8 @@ export class MetricsServer {
     }).catch((error: unknown) => {
       throw listenError(error)
     })
-    server.on('error', (error) => source.onError(error.message))
+    // For example, no file descriptor is left for another connection.
+    server.on('error', (error) => metrics.#onError(error))
     return metrics
   }
 
@@ -124,9 +141,14 @@ export class MetricsServer {
       response.setHeader('content-type', TYPES[format])
       response.end(body)
     } catch (error) {
-      this.#source.onError(String(error))
+      this.#onError(error)
       response.writeHead(500).end()
     }
+  }
+
+  #onError(error: unknown): void {
+    const count = this.#errors.note(performance.now())
+    if (count > 0) this.#source.onError(String(error), count)
   }
 
   #text(format: MetricsFormat): Promise<string> {

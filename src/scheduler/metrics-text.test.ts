@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Histogram } from '../base/histogram.js'
 import { type MetricsFormat, type MetricsSnapshot, metricsText } from './metrics-text.js'
-import { readMetrics } from './metrics.kit.js'
+import { readMetrics, snapshot } from './metrics.kit.js'
 
 const FACTS = {
   cpuSeconds: 1.5,
@@ -12,22 +12,6 @@ const FACTS = {
   startedAtSeconds: 100,
   version: '1.2.3',
   node: '20.0.0',
-}
-
-function snapshot(changes: Partial<MetricsSnapshot> = {}): MetricsSnapshot {
-  const none = new Histogram(0.01, 600_000)
-  return {
-    ended: new Map(),
-    waiting: new Map(),
-    running: 0,
-    workers: { idle: 0, busy: 0, leaving: 0 },
-    objects: { count: 0, bytes: 0 },
-    durations: none,
-    queueTimes: none,
-    turns: none,
-    functions: [],
-    ...changes,
-  }
 }
 
 const textOf = (metrics: MetricsSnapshot, format: MetricsFormat = 'openmetrics'): string =>

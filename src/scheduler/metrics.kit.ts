@@ -1,6 +1,9 @@
-// A strict reader of OpenMetrics text, for tests. It shares no code with the writer.
+// For tests of metrics: a strict reader of OpenMetrics text, which shares no code with the writer, and
+// something to write.
 
 import assert from 'node:assert/strict'
+import { Histogram } from '../base/histogram.js'
+import type { MetricsSnapshot } from './metrics-text.js'
 
 const SAMPLE =
   /^([a-z_]+)((?:\{[a-z]+="(?:[^"\\\n]|\\[\\"n])*"(?:,[a-z]+="(?:[^"\\\n]|\\[\\"n])*")*\})?) (\S+)$/
@@ -38,4 +41,21 @@ export function readMetrics(text: string): ReadonlyMap<string, number> {
     samples.set(name + labels, Number(value))
   }
   return samples
+}
+
+/** The metrics of a scheduler without peers. */
+export function snapshot(changes: Partial<MetricsSnapshot> = {}): MetricsSnapshot {
+  const none = new Histogram(0.01, 600_000)
+  return {
+    ended: new Map(),
+    waiting: new Map(),
+    running: 0,
+    workers: { idle: 0, busy: 0, leaving: 0 },
+    objects: { count: 0, bytes: 0 },
+    durations: none,
+    queueTimes: none,
+    turns: none,
+    functions: [],
+    ...changes,
+  }
 }
