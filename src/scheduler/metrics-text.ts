@@ -62,7 +62,8 @@ export function metricsText(
   text.summary(
     'scaler_function_duration_seconds',
     'Measured durations of tasks, by function.',
-    functions.map(({ name, measured, totalMs }) => [{ function: name }, measured, totalMs]),
+    functions.map(({ name, measured }) => [{ function: name }, measured]),
+    functions.map(({ name, totalMs }) => [{ function: name }, totalMs / 1_000]),
   )
   text.counter('scaler_process_cpu_seconds', 'CPU time.', [[{}, facts.cpuSeconds]])
   text.gauge('scaler_process_resident_memory_bytes', 'Memory.', [[{}, facts.residentBytes]])
@@ -115,17 +116,14 @@ class MetricsText {
     this.#samples(`${name}_sum`, [[{}, histogram.sum / 1_000]])
   }
 
-  /** Counts and sums without quantiles. Times in milliseconds, shown in seconds. */
-  summary(
-    name: string,
-    help: string,
-    rows: readonly (readonly [labels: Labels, count: number, sumMs: number])[],
-  ): void {
+  /** Counts and sums without quantiles, in seconds. */
+  summary(name: string, help: string, counts: readonly Sample[], sums: readonly Sample[]): void {
     this.#head(name, 'summary', help)
-    const counts = rows.map(([labels, count]): Sample => [labels, count])
-    const sums = rows.map(([labels, , sumMs]): Sample => [labels, sumMs / 1_000])
-    this.#samples(`${name}_count`, counts)
-    this.#samples(`${name}_sum`, sums)
+    const sumsOf = added(sums)
+    // The two samples with the same labels must follow each other.
+    for (const [key, count] of added(counts)) {
+      this.#text += `${name}_count${key} ${count}\n${name}_sum${key} ${sumsOf.get(key) ?? 0}\n`
+    }
   }
 
   end(): string {
@@ -136,15 +134,19 @@ class MetricsText {
     this.#text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
   }
 
-  /** Samples whose labels are the same as text are added: a series must not occur twice. */
   #samples(name: string, samples: readonly Sample[]): void {
-    const series = new Map<string, number>()
-    for (const [labels, value] of samples) {
-      const key = labelText(labels)
-      series.set(key, (series.get(key) ?? 0) + value)
-    }
-    for (const [key, value] of series) this.#text += `${name}${key} ${value}\n`
+    for (const [key, value] of added(samples)) this.#text += `${name}${key} ${value}\n`
   }
+}
+
+/** The values by labels as text. Those with the same text are added: no series may occur twice. */
+function added(samples: readonly Sample[]): ReadonlyMap<string, number> {
+  const series = new Map<string, number>()
+  for (const [labels, value] of samples) {
+    const key = labelText(labels)
+    series.set(key, (series.get(key) ?? 0) + value)
+  }
+  return series
 }
 
 function labelText(labels: Labels): string {

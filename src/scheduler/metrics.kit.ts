@@ -19,6 +19,8 @@ export function readMetrics(text: string): ReadonlyMap<string, number> {
   assert.ok(text.endsWith('\n# EOF\n'))
   const samples = new Map<string, number>()
   const families = new Set<string>()
+  const groups = new Set<string>()
+  let lastGroup = ''
   let family = ''
   let suffixes: readonly string[] = []
   for (const line of text.slice(0, -'# EOF\n'.length).trimEnd().split('\n')) {
@@ -39,6 +41,10 @@ export function readMetrics(text: string): ReadonlyMap<string, number> {
     assert.ok(Number.isFinite(Number(value)), line)
     assert.ok(!samples.has(name + labels), `twice: ${line}`)
     samples.set(name + labels, Number(value))
+    // The samples of one set of labels follow each other.
+    const group = family + labels.replace(/[{,]le="[^"]*"/, '')
+    assert.ok(group === lastGroup || !groups.has(group), `apart: ${line}`)
+    groups.add((lastGroup = group))
   }
   return samples
 }
