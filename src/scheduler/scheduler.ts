@@ -261,7 +261,10 @@ export class Scheduler implements AsyncDisposable {
   async #serveMetrics(address: string | undefined, descriptorRoom: DescriptorRoom): Promise<void> {
     if (address === undefined) return
     this.#metrics = await MetricsServer.listen(address, {
-      snapshot: () => ({ ...this.#machine.metrics, turns: this.#turns.total }),
+      snapshot: () => {
+        this.#turns.begin()
+        return { ...this.#machine.metrics, turns: this.#turns.total }
+      },
       isReady: () => this.#isReady,
       onError: (error, count) => this.#tell('warn', 'cannot serve metrics', { error, count }),
       descriptorRoom,

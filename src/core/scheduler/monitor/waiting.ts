@@ -255,14 +255,16 @@ export function waitingTotals(state: SchedulerState): ReadonlyMap<WaitReason, nu
     totals.set(reason, (totals.get(reason) ?? 0) + tasks)
   }
   for (const { reason, queue } of placesOf(state)) add(reason, queue.size)
+  let dependency = 0
   for (const { runtime, kinds } of state.graphWork.graphs) {
     for (const { options, waiting, ready } of kinds) {
-      add('dependency', waiting)
+      dependency += waiting
       if (ready === 0) continue
       const requirement = requirementOf(state, options)
       add(state.waiting.reasonOf({ runtime, requirement }).reason, ready)
     }
   }
+  add('dependency', dependency)
   return totals
 }
 
