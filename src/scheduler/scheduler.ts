@@ -249,7 +249,7 @@ export class Scheduler implements AsyncDisposable {
     const onSubscriptions = (count: number): void =>
       this.#driver.handle({ type: 'subscribersChanged', count })
     const bind = (at: string): Promise<PubSocket> =>
-      PubSocket.bind(at, onSubscriptions, both).catch((error: unknown) => {
+      PubSocket.bind(at, onSubscriptions, both, router.address).catch((error: unknown) => {
         throw monitorError(error, options.monitorAddress === undefined)
       })
     const { monitorAddress } = options
