@@ -30,6 +30,7 @@ export const LONG_GROUPS = [
     files: /^test\/package\/(install-|package|bundle\.)/,
     peers: /^(node-\d+|packaging|hadolint)$/,
   },
+  { what: 'OpenTelemetry', files: /^test\/integration\/spans\./, peers: /^opentelemetry$/ },
   {
     what: 'a cut at every single byte',
     files: /^test\/integration\/failure-link-/,
