@@ -39,6 +39,7 @@ export const LONG_GROUPS = [
   {
     what: 'most programs and commands of the pages',
     files: /^test\/document\/(programs|commands)\./,
+    peers: /^opentelemetry$/,
     isPart: true,
   },
   {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FakeSdk } from './fake-sdk.kit.js'
 import { checkTraceContext, findTracing, type SpanStart } from './tracing.js'
 
@@ -98,7 +99,7 @@ test('code in a span finds it active, also after an await, and keeps other conte
       ?.start(START)
       ?.run(async () => {
         sdk.within('first', () => {})
-        await null
+        await nextTurn()
         sdk.within('second', () => {})
         return storage.getStore()
       }),

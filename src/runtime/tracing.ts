@@ -12,7 +12,7 @@ import { errorTextOf } from '../base/text.js'
 
 interface Registry {
   readonly trace?: TracerProvider
-  readonly context?: ContextManager
+  readonly context?: Contexts
 }
 
 interface TracerProvider {
@@ -48,7 +48,7 @@ interface Context {
   setValue(key: symbol, value: unknown): Context
 }
 
-interface ContextManager {
+interface Contexts {
   active(): Context
   with<R>(context: Context, fn: () => R): R
 }
@@ -227,18 +227,18 @@ export class TaskSpan {
   readonly traceContext: string
   readonly #span: Span
   readonly #context: Context
-  readonly #contexts: ContextManager | undefined
+  readonly #contexts: Contexts | undefined
   #hasEnded = false
 
   /** `context` is the one in which `span` is active. Throws errors of the SDK. */
-  constructor(span: Span, context: Context, contexts: ContextManager | undefined) {
+  constructor(span: Span, context: Context, contexts: Contexts | undefined) {
     this.traceContext = textOfSpan(span.spanContext())
     this.#span = span
     this.#context = context
     this.#contexts = contexts
   }
 
-  /** Calls `fn`, for which the span is the active one. The SDK is not in the stacks of its errors. */
+  /** Calls `fn`, for which the span is the active one. Its stack does not contain the SDK. */
   run<R>(fn: () => R): R {
     const resource = attempt(() =>
       this.#contexts?.with(this.#context, () => new AsyncResource('ScalerSpan')),

@@ -117,7 +117,11 @@ function main(): void {
   }
   process.on('exit', writeExitNote)
   const processor = new Processor(runner, objects, (order) => {
-    if (order.type === 'end') return exit()
+    if (order.type === 'end') {
+      // The pipe closes immediately after the order.
+      inbox.off('error', killOwnGroup).off('end', killOwnGroup)
+      return exit()
+    }
     // Frames that arrived together with the order, or since, come first.
     setImmediate(() => {
       if (runner.isIdle) collectGarbage(garbage, order.aboveBytes, outbox)

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client, currentClient, currentTask } from 'scaler-ts'
 import { ROOT } from '../interop/program.js'
-import type { Api, WrittenSpan } from './program/tracing.js'
+import { until } from './condition.js'
+import type * as Tracing from './program/tracing.js'
 
 const TRACING = new URL('./program/tracing.js', import.meta.url).href
 const isMissing = !existsSync(join(ROOT, '.peers/opentelemetry/made-of'))
@@ -29,14 +30,14 @@ const sleep = (): Promise<void> =>
 
 /** Makes a span of its own, and submits a task. */
 async function nest(tracing: string): Promise<number> {
-  const { api } = (await import(tracing)) as { readonly api: Api }
+  const { api } = (await import(tracing)) as typeof Tracing
   const span = api.trace.getTracer('task').startSpan('inner')
   span.end()
-  return await currentClient().submit(double, 4)
+  return currentClient().submit(double, 4)
 }
 
 /** `name < its parent < …`, as far as the parents were written. */
-function pathOf(span: WrittenSpan, spans: readonly WrittenSpan[]): string {
+function pathOf(span: Tracing.WrittenSpan, spans: readonly Tracing.WrittenSpan[]): string {
   const parent = spans.find(({ id }) => id === span.parent)
   return parent === undefined ? span.name : `${span.name} < ${pathOf(parent, spans)}`
 }
@@ -46,7 +47,7 @@ test('all spans of a program and its tasks are one trace', { skip }, async (t) =
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'spans.jsonl')
   process.env['SPANS'] = file
-  const { api, flush } = (await import(TRACING)) as typeof import('./program/tracing.js')
+  const { api, flush } = (await import(TRACING)) as typeof Tracing
   const client = await Client.local({
     workers: 2,
     execArgv: ['--import', TRACING],
@@ -61,15 +62,9 @@ test('all spans of a program and its tasks are one trace', { skip }, async (t) =
     await assert.rejects(Promise.resolve(client.submit(fail)), RangeError)
     assert.equal(await client.with({ retries: 1 }).submit(failOnce), 1)
     const sleeping = client.submit(sleep)
-    await assert.rejects(
-      new Promise((_, reject) => {
-        sleeping.catch(reject)
-        void (async () => {
-          while (sleeping.state !== 'running') await new Promise((next) => setTimeout(next, 5))
-          sleeping.cancel()
-        })()
-      }),
-    )
+    await until('the task runs', () => sleeping.state === 'running')
+    sleeping.cancel()
+    await assert.rejects(Promise.resolve(sleeping))
     span.end()
   })
   const parent = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 0 }
@@ -79,7 +74,7 @@ test('all spans of a program and its tasks are one trace', { skip }, async (t) =
   await client.close()
   await flush()
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
-  const spans = lines.map((line) => JSON.parse(line) as WrittenSpan)
+  const spans = lines.map((line) => JSON.parse(line) as Tracing.WrittenSpan)
   assert.equal(new Set(spans.map(({ trace }) => trace)).size, 1)
   assert.deepEqual(spans.map((span) => pathOf(span, spans)).toSorted(), [
     'app',
@@ -104,7 +99,8 @@ test('all spans of a program and its tasks are one trace', { skip }, async (t) =
     'submit nest < app',
     'submit sleep < app',
   ])
-  const of = (name: string): readonly WrittenSpan[] => spans.filter((span) => span.name === name)
+  const of = (name: string): readonly Tracing.WrittenSpan[] =>
+    spans.filter((span) => span.name === name)
   for (const name of ['run fail', 'submit fail']) {
     assert.deepEqual(
       of(name).map(({ status, exceptions }) => [status, exceptions]),
@@ -113,12 +109,9 @@ test('all spans of a program and its tasks are one trace', { skip }, async (t) =
   }
   assert.deepEqual(
     of('run failOnce')
-      .map(({ status, attributes }) => [attributes['scaler.attempt'], status])
+      .map(({ status, attributes }) => `${String(attributes['scaler.attempt'])}: ${status}`)
       .toSorted(),
-    [
-      [1, 2],
-      [2, 0],
-    ],
+    ['1: 2', '2: 0'],
   )
   for (const name of ['run sleep', 'submit sleep']) {
     assert.equal(of(name)[0]?.attributes['scaler.outcome'], 'cancelled')

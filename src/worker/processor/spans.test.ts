@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { taskId } from '../../base/ids.js'
 import { FakeSdk } from '../../runtime/fake-sdk.kit.js'
 import { Setup } from './runner.kit.js'
@@ -37,7 +38,7 @@ test('the function runs in its span, and so does what it awaits', async (t) => {
   const setup = new Setup()
   setup.define('outer', async () => {
     sdk.within('first', () => {})
-    await null
+    await nextTurn()
     sdk.within('second', () => {})
     return setup.scope.traceContext
   })
@@ -45,7 +46,7 @@ test('the function runs in its span, and so does what it awaits', async (t) => {
   setup.add('a', 'outer', { traceContext: TRACE, name: 'outer' })
   setup.add('b', 'after', { name: 'after' })
   setup.runner.run()
-  while (setup.outbox.results.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  while (setup.outbox.results.length < 2) await nextTurn()
   assert.deepEqual(sdk.lines, [
     'run outer < b7ad6b7169209999 done',
     'first < run outer',
@@ -85,7 +86,7 @@ test('a run that fails, returns what cannot travel, or is refused', async (t) =>
   const refusal = { payload: Buffer.from('x'), text: { name: 'E', message: '', stack: '' } }
   setup.add('refused', 'fail', { refusal })
   setup.runner.run()
-  while (setup.outbox.results.length < 4) await new Promise((resolve) => setImmediate(resolve))
+  while (setup.outbox.results.length < 4) await nextTurn()
   assert.deepEqual(sdk.lines, ['run fail failed', 'run reject failed', 'run symbol failed'])
   assert.deepEqual(
     sdk.spans.map(({ exceptions }) => exceptions[0]),
@@ -113,7 +114,7 @@ test('the span of a cancelled run ends, whether or not the run notices', async (
   other.add('b', 'listening', { name: 'listening' })
   other.runner.run()
   other.runner.stop(taskId('b'), 'cancelled')
-  while (other.outbox.results.length < 1) await new Promise((resolve) => setImmediate(resolve))
+  while (other.outbox.results.length < 1) await nextTurn()
   assert.deepEqual(sdk.lines, ['run deaf cancelled', 'run listening cancelled'])
   assert.deepEqual(sdk.spans[1]?.exceptions, [])
 })

@@ -2,7 +2,8 @@
 // Appends the spans that have ended to the file SPANS, one line of JSON each. The parts that are
 // used are declared here, because the compiler does not see the folder of the peer.
 
-import { appendFileSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { appendFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { ROOT } from '../../interop/program.js'
@@ -28,17 +29,12 @@ interface Span {
 /** The part of `@opentelemetry/api` that the test uses. */
 export interface Api {
   readonly ROOT_CONTEXT: object
-  readonly context: {
-    active(): object
-    with<R>(context: object, fn: () => R): R
-    setGlobalContextManager(manager: object): boolean
-  }
+  readonly context: { with<R>(context: object, fn: () => R): R }
   readonly trace: {
     getTracer(name: string): {
       startSpan(name: string): Span
       startActiveSpan<R>(name: string, fn: (span: Span) => R): R
     }
-    setGlobalTracerProvider(provider: object): boolean
     setSpanContext(context: object, spanContext: object): object
   }
 }
@@ -52,29 +48,18 @@ interface EndedSpan extends Span {
   readonly events: readonly { readonly attributes?: Readonly<Record<string, unknown>> }[]
 }
 
-interface Sdk {
-  readonly BasicTracerProvider: new (options: object) => { forceFlush(): Promise<void> }
-  readonly BatchSpanProcessor: new (exporter: object) => object
-}
-
-interface Contexts {
-  readonly AsyncLocalStorageContextManager: new () => object
-}
-
 const require = createRequire(join(ROOT, '.peers/opentelemetry/package.json'))
 
 /** The API of this process. */
 export const api: Api = require('@opentelemetry/api') as Api
 
-const { BasicTracerProvider, BatchSpanProcessor } = require('@opentelemetry/sdk-trace-base') as Sdk
-const { AsyncLocalStorageContextManager } =
-  require('@opentelemetry/context-async-hooks') as Contexts
-
 const exporter = {
   export(spans: readonly EndedSpan[], done: (result: object) => void): void {
     const lines = spans.map((span) => `${JSON.stringify(written(span))}\n`)
-    appendFileSync(process.env['SPANS'] ?? '/dev/null', lines.join(''))
-    done({ code: 0 })
+    // Takes a while, as a real one does.
+    void appendFile(process.env['SPANS'] ?? '/dev/null', lines.join('')).then(() =>
+      done({ code: 0 }),
+    )
   },
   forceFlush: () => Promise.resolve(),
   shutdown: () => Promise.resolve(),
@@ -94,12 +79,34 @@ function written(span: EndedSpan): WrittenSpan {
   }
 }
 
-const provider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] })
+/** An object of a class of a package. */
+function newOf(name: string, className: string, options?: object): object {
+  const classes = require(`@opentelemetry/${name}`) as Record<
+    string,
+    new (options?: object) => object
+  >
+  const Class = classes[className]
+  assert(Class !== undefined)
+  return new Class(options)
+}
+
+/** Registers an object with a part of the API. */
+function register(part: 'trace' | 'context', method: string, made: object): void {
+  const registers = api[part] as unknown as Record<string, (made: object) => boolean>
+  assert.equal(registers[method]?.(made), true)
+}
+
+const batch = newOf('sdk-trace-base', 'BatchSpanProcessor', exporter)
+const provider = newOf('sdk-trace-base', 'BasicTracerProvider', { spanProcessors: [batch] })
 
 /** Writes all spans that have ended. */
 export function flush(): Promise<void> {
-  return provider.forceFlush()
+  return (provider as { forceFlush(): Promise<void> }).forceFlush()
 }
 
-api.context.setGlobalContextManager(new AsyncLocalStorageContextManager())
-api.trace.setGlobalTracerProvider(provider)
+register(
+  'context',
+  'setGlobalContextManager',
+  newOf('context-async-hooks', 'AsyncLocalStorageContextManager'),
+)
+register('trace', 'setGlobalTracerProvider', provider)
