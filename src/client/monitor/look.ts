@@ -15,7 +15,7 @@ import {
   type MonitorWishes,
 } from '../../core/monitor/monitor-machine.js'
 import { ClusterPicture } from './picture.js'
-import { type TaskAnswer, taskAnswer } from './task-answer.js'
+import { type OperatorReply, operatorReply } from './operator-reply.js'
 import { Driver } from '../../runtime/driver.js'
 import { peerInfo } from '../../runtime/peer-info.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
@@ -179,17 +179,30 @@ export function lookAtCluster(
   }))
 }
 
-/** A question or an order of an operator about a task. docs/protocol.md#operators */
+/** A question or an order, about a task (its id or the beginning of it) or about a worker. */
+export interface OperatorQuestion {
+  readonly action: OperatorRequest['action']
+  readonly task?: string
+  readonly worker?: string
+  /** logs: at most so many. */
+  readonly lines?: number
+  /** drain: how long running tasks get, in milliseconds. */
+  readonly limitMs?: number
+}
+
+/** Asks as an operator. docs/protocol.md#operators */
 export function requestOf(
   setup: MonitorSetup,
-  { action, task, timeoutMs }: Pick<OperatorRequest, 'action' | 'task'> & { timeoutMs: number },
-): Promise<TaskAnswer> {
-  const place = { taskId: taskId(''), worker: identity(''), lines: 0 }
-  const request = { kind: 'operatorRequest', number: 1, action, task, ...place } as const
-  const question = { setup, timeoutMs, signal: undefined, wishes: undefined, request }
-  return answerTo<TaskAnswer>(question, (answer, fail) => ({
+  question: OperatorQuestion,
+  timeoutMs: number,
+): Promise<OperatorReply> {
+  const { action, task = '', worker = '', lines = 0, limitMs: limitMS = 0 } = question
+  const about = { action, task, taskId: taskId(''), worker: identity(worker), lines, limitMS }
+  const request = { kind: 'operatorRequest', number: 1, ...about } as const
+  const asked = { setup, timeoutMs, signal: undefined, wishes: undefined, request }
+  return answerTo<OperatorReply>(asked, (answer, fail) => ({
     onReport: () => {},
-    onAnswer: (sent) => answer(taskAnswer(sent, Date.now())),
+    onAnswer: (sent) => answer(operatorReply(sent, Date.now())),
     onRefused: () => fail(requestRefusal(setup.address)),
     onFault: fail,
   }))
