@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { Client, Cluster, Scheduler, TaskCancelledError } from 'scaler-ts'
 import { until } from '../integration/condition.js'
 import { pathFor } from '../integration/worker-agent-setup.js'
-import { runCommand } from './command.js'
+import { runCommand, startCommand } from './command.js'
 
 const price = (x: number): number => {
   if (x < 0) throw new RangeError(`no price for ${x}`)
@@ -184,4 +184,62 @@ test('drain: after the grace time, tasks run elsewhere; a protected scheduler re
     future.cancel()
     await assert.rejects(future)
   }
+})
+
+const loop = (path: string): void => {
+  const { existsSync: exists } = process.getBuiltinModule('node:fs')
+  while (!exists(path));
+}
+
+test('stack: a stuck loop by its task and its worker, and a task that waits', async (t) => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = scheduler
+  await using _cluster = await Cluster.start({ address, workers: 1, workerNames: ['a'] })
+  await using client = new Client(address)
+  const stack = (...args: string[]): Promise<readonly unknown[]> =>
+    run(t, 'stack', ...args, '--address', address)
+  const path = pathFor(t, 'loop')
+  const stuck = client.submit(loop, path)
+  await until('the loop runs', () => stuck.state === 'running', 60_000)
+  const [code, text] = await stack(stuck.id.slice(0, 8))
+  assert.equal(code, 0)
+  assert.match(
+    String(text),
+    /^\d+\|a\|\w+: running JavaScript\n {2}task {5}\w+ \(loop\(\)\), running for .+ s\n {2}stack {4}/,
+  )
+  assert.match(String(text), / loop \(\/.+cli-operate\.test\.[jt]s:\d+:\d+\)\n$/)
+  const [, json] = await stack('a', '--json')
+  const found = JSON.parse(String(json)) as {
+    readonly tasks: { readonly task: string }[]
+    readonly stack: { readonly function: string }[]
+  }
+  assert.deepEqual([found.tasks[0]?.task, found.stack.at(-1)?.function], [stuck.id, 'loop'])
+  const queued = client.submit(endless)
+  const [notYet, , why] = await stack(queued.id)
+  assert.ok(notYet === 1 ? /no worker has it/.test(String(why)) : notYet === 0)
+  writeFileSync(path, '')
+  await stuck
+  await until('the other runs', () => queued.state === 'running', 60_000)
+  const [, waits] = await stack('a')
+  assert.match(String(waits), /: no JavaScript is running: .+\n {2}task {5}\w+ \(endless\(\)\)/)
+  queued.cancel()
+  await assert.rejects(queued)
+  const [none, , unknown] = await stack('abcdef0123')
+  assert.deepEqual([none, /task abcdef0123 is unknown/.test(String(unknown))], [1, true])
+})
+
+test('stack: each question is answered if the agent is frozen or dies', async (t) => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = scheduler
+  const agent = startCommand(t, 'scaler-cluster', ['-n', '1', '--worker-names', 'a', address])
+  await using client = new Client(address)
+  const future = client.submit(endless)
+  await until('it runs', () => future.state === 'running', 60_000)
+  process.kill(agent.pid, 'SIGSTOP')
+  const [code, , why] = await run(t, 'stack', 'a', '--address', address)
+  assert.equal(code, 1)
+  assert.match(String(why), /worker a: the worker has (left|not answered within 5 s)\n$/)
+  const again = run(t, 'stack', 'a', '--address', address)
+  process.kill(agent.pid, 'SIGKILL')
+  assert.deepEqual((await again).slice(0, 2), [1, ''])
 })
