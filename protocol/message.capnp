@@ -61,6 +61,9 @@ struct Task {
   outputClient @15 :Data $id(identity) $extension;
   # forward: the client that prints it, if that is not `source`.
 
+  traceContext @16 :Text $extension;
+  # The trace to which it belongs (docs/protocol.md#traces).
+
   enum OutputPlace {
     # Where the output of a task goes.
 

@@ -41,7 +41,7 @@ const CHUNKS = [
     /^(cli\/(table|command\/(\w+-text|cluster-columns))|client\/connect\/(diagnosis|peers))$/,
   ],
   ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
-  ['wire', /^wire\/|^runtime\/task-scope$/],
+  ['wire', /^wire\/|^runtime\/(task-scope|tracing)$/],
   ['client', /^((core\/)?client|core\/monitor|cluster\/(?!embedded-main)|runtime\/progress)/],
   // The shell of the scheduler is small, and its machine is loaded on demand.
   ['transport', /^(transport|runtime|scheduler)\//],

@@ -18,6 +18,12 @@ export const SHORT_RUN = { TEST_SHORT: '1' }
 export const LONG_GROUPS = [
   { what: 'libzmq', files: /^test\/interop\/zmtp-/, peers: /^libzmq$/ },
   { what: 'Python Scaler', files: /^test\/interop\/python-/, hasPython: true },
+  {
+    what: 'Prometheus and its Python client',
+    files: /^test\/interop\/metrics\./,
+    peers: /^prometheus/,
+    isPart: true,
+  },
   { what: 'the capnp tool', files: /^test\/interop\/wire-(capnp-tool|generate)/ },
   {
     what: 'most environments of the matrix',
@@ -30,6 +36,7 @@ export const LONG_GROUPS = [
     files: /^test\/package\/(install-|package|bundle\.)/,
     peers: /^(node-\d+|packaging|hadolint)$/,
   },
+  { what: 'OpenTelemetry', files: /^test\/integration\/spans\./, peers: /^opentelemetry$/ },
   {
     what: 'a cut at every single byte',
     files: /^test\/integration\/failure-link-/,
@@ -38,6 +45,7 @@ export const LONG_GROUPS = [
   {
     what: 'most programs and commands of the pages',
     files: /^test\/document\/(programs|commands)\./,
+    peers: /^opentelemetry$/,
     isPart: true,
   },
   {
@@ -52,7 +60,7 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more random cases',
-    files: /^src\/.*(property|hostile|malformed|moved-program)\.test/,
+    files: /^src\/.*(property|hostile|malformed|moved-program|metrics-server)\.test/,
     isPart: true,
   },
   { what: '20,000 simulated lives', files: /^test\/simulation\/long-campaign-0/, isPart: true },

@@ -6,10 +6,10 @@ export interface JournalEntry {
   readonly text: string
 }
 
-/** Older events are dropped. */
-const KEPT_MS = 60_000
+/** Older events are dropped: long enough for all of the life of a task that is late. */
+const KEPT_MS = 100_000
 
-/** The events of the last minute. */
+/** The last events. */
 export class Journal {
   readonly #entries: JournalEntry[] = []
   readonly #now: () => number

@@ -21,7 +21,7 @@ export function summary({ counts, deeds, recoveryMs, memory, findings }: ChaosOu
 /** All findings, and the events before the first. */
 export function story({ findings, journal }: ChaosOutcome): string {
   const found = findings.map(({ atMs, text }) => `${seconds(atMs)} ${text}`)
-  return ['FINDINGS', ...found, '', 'THE LAST MINUTE', ...journal, ''].join('\n')
+  return ['FINDINGS', ...found, '', 'THE LAST 100 SECONDS', ...journal, ''].join('\n')
 }
 
 function column(value: number | string, width: number): string {

@@ -40,7 +40,7 @@ export interface ChaosOutcome {
   readonly recoveryMs: number
   /** The memory of the scheduler, after some time and at the end, in bytes. */
   readonly memory: { readonly base: number; readonly end: number }
-  /** The last minute before the end, or before the first finding. */
+  /** The last 100 seconds before the end, or before the first finding. */
   readonly journal: readonly string[]
 }
 
@@ -186,11 +186,6 @@ class ChaosRun {
       const state = describeState(stage.monitor.last)
       this.#tally.find(`the scheduler still has something of others: ${state}`)
     })
-    for (const [kind, { late, longestMs }] of this.#tally.sums()) {
-      if (kind !== 'all' && late > 0) {
-        this.#tally.find(`${late} of ${kind} were late, up to ${longestMs} ms`)
-      }
-    }
   }
 
   #compare({ base, end }: { readonly base: number; readonly end: number }): void {

@@ -13,6 +13,7 @@ export interface KindCount {
 export type ClientReport =
   | { readonly event: 'progress' | 'done'; readonly counts: Readonly<Record<string, KindCount>> }
   | { readonly event: 'finding'; readonly kind: string; readonly text: string }
+  | { readonly event: 'late'; readonly kind: string; readonly ms: number; readonly text: string }
   | { readonly event: 'slow'; readonly kind: string; readonly ms: number }
   | { readonly event: 'unfinished'; readonly what: readonly string[] }
 
@@ -43,6 +44,8 @@ export class Tally {
       this.#latest.set(client, report.counts)
     } else if (report.event === 'finding') {
       this.find(`${client}, ${report.kind}: ${report.text}`)
+    } else if (report.event === 'late') {
+      this.find(`${client}, ${report.kind} was late, after ${report.ms} ms: ${report.text}`)
     }
   }
 

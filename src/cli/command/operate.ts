@@ -2,12 +2,11 @@
 // `scaler drain` for workers, `scaler stack` for both. The scheduler answers, or the worker through it.
 
 import { ConfigError, ProtectedModeError } from '../../base/errors.js'
-import { silentLogger } from '../../base/logger.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { OperatorQuestion } from '../../client/monitor/look.js'
 import type { OperatorReply } from '../../client/monitor/operator-reply.js'
 import {
-  ADDRESS_OPTION,
+  CLUSTER_ADDRESS_OPTION,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
@@ -18,7 +17,7 @@ import type * as operateText from './operate-text.js'
 
 /** The options of all of them. */
 const OPERATE_OPTIONS = {
-  address: ADDRESS_OPTION,
+  address: CLUSTER_ADDRESS_OPTION,
   timeoutMs: { ...REPORT_TIMEOUT_OPTION, default: 10_000 },
   json: {
     type: { kind: 'boolean' },
@@ -246,18 +245,17 @@ async function prepare({ values }: CommandInput): Promise<Prepared> {
   if (address === undefined) {
     throw new ConfigError('no scheduler: use --address tcp://host:port, or set SCALER_ADDRESS')
   }
-  const { Client } = await import('../../client/client.js')
-  const { lookAtCluster, requestOf } = await import('../../client/monitor/look.js')
+  const { locate } = await import('../../client/connect/locate.js')
+  const { lookAtCluster, requestOf, requestRefusal } = await import('../../client/monitor/look.js')
   const { workerRows } = await import('./cluster-columns.js')
   const text = await import('./operate-text.js')
-  // Explains what is wrong if there is no such scheduler.
-  const client = await Client.visit(address, { timeoutMs })
-  await client.close()
-  const setup = { address, heartbeatIntervalMs: 2_000, logger: silentLogger }
+  const place = await locate(address, { timeoutMs, monitorAddress: undefined })
+  const { address: found } = place
+  if (found === undefined) throw requestRefusal(address)
   return {
     options,
     text,
-    ask: (question) => requestOf(setup, question, timeoutMs),
-    workers: async () => workerRows(await lookAtCluster(setup, { timeoutMs })),
+    ask: (question) => requestOf({ ...place, address: found }, question, timeoutMs),
+    workers: async () => workerRows(await lookAtCluster(place, { timeoutMs })),
   }
 }

@@ -258,12 +258,24 @@ export interface FunctionCounts {
   ended: number
   /** Tasks that failed. */
   failed: number
-  totalMs: number
   longestMs: number
   /** The known durations in milliseconds; undefined if there are none. */
   durations: Histogram | undefined
   /** The largest memory that a profiled task used; 0 if none was profiled. */
   peakBytes: number
+  /** What was counted before metrics listed it on its own; undefined: they do not. */
+  before: FunctionTotals | undefined
+}
+
+/** Totals of a function, none of which ever decreases. */
+export interface FunctionTotals {
+  /** Tasks that finished. */
+  readonly ended: number
+  /** Tasks that failed. */
+  readonly failed: number
+  /** Tasks that were measured, and their durations in milliseconds. */
+  readonly measured: number
+  readonly totalMs: number
 }
 
 /** A stored object. It is kept while it has users, and for some time after if retained. */

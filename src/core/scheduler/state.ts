@@ -3,6 +3,7 @@
 
 import { assert } from '../../base/assert.js'
 import type { Identity, TaskId } from '../../base/ids.js'
+import type { Histogram } from '../../base/histogram.js'
 import { Lifecycle } from '../../base/lifecycle.js'
 import { SpreadMap } from '../../base/spread.js'
 import { type InstantMs, Turn } from '../../base/machine.js'
@@ -64,6 +65,8 @@ export class SchedulerState {
   readonly received: Map<Message['kind'], number> = new Map()
   /** Tasks that ended, per status, since the start. */
   readonly ended: Map<TaskStatus, number> = new Map()
+  /** How long tasks were queued before each assignment to a worker, in milliseconds. */
+  readonly queueTimes: Histogram = FunctionTable.durations()
   nextWorkerSequence = 0
   #startedAt: InstantMs | undefined
 

@@ -59,6 +59,8 @@ export interface RunnableTask extends TimeLimit {
   readonly output: OutputPlace
   /** The client that its output is forwarded to. */
   readonly outputClient: Identity
+  /** Its trace (docs/protocol.md#traces); '' = none. */
+  readonly traceContext: string
   /** Whether a result that becomes an object is kept here, for tasks that need it. */
   readonly keepsResult: boolean
   /** The serializer of the task's client. */

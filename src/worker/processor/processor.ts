@@ -7,6 +7,7 @@ import { errorTextOf } from '../../base/text.js'
 import { SerializerIds } from '../../core/worker/objects.js'
 import { NO_UNITS, type Units } from '../../core/worker/queue/units.js'
 import { timeLimitOf } from '../../core/worker/task/task.js'
+import { checkTraceContext } from '../../runtime/tracing.js'
 import { nameWorker } from '../../serializer/serializer.js'
 import { decode, type ObjectInstruction, type Task } from '../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../wire/metadata.js'
@@ -143,6 +144,7 @@ export class Processor implements FrameReceiver {
       isProfiled: profiling,
       output: task.output,
       outputClient: task.outputClient === '' ? task.source : task.outputClient,
+      traceContext: checkTraceContext(task.traceContext),
       keepsResult: task.keepsResult,
       serializer,
       fn,

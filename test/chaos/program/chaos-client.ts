@@ -4,7 +4,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { createInterface } from 'node:readline'
-import { Client } from 'scaler-ts'
+import { Client, type Future } from 'scaler-ts'
 import { Random } from '../random.js'
 import type { ClientReport, KindCount } from '../tally.js'
 import { LOADS, isCollateral } from './load.js'
@@ -42,18 +42,53 @@ async function perform(client: Client): Promise<void> {
   const begun = performance.now()
   open.set(id, { kind, begun })
   const count = (counts[kind] ??= { ended: 0, collateral: 0, late: 0, longestMs: 0 })
+  const futures: Future<unknown>[] = []
+  const late = setTimeout(() => void tellLate(kind, begun, futures), LATE_MS)
   try {
-    await load.run(client, new Random(random.below(2 ** 31)))
+    await load.run(recording(client, futures), new Random(random.below(2 ** 31)))
   } catch (error) {
     if (isCollateral(error)) count.collateral += 1
     else say({ event: 'finding', kind, text: describe(error) })
   }
+  clearTimeout(late)
   open.delete(id)
   const ms = performance.now() - begun
   count.ended += 1
   count.longestMs = Math.max(count.longestMs, Math.round(ms))
   if (ms > LATE_MS) count.late += 1
   if (ms > SLOW_MS) say({ event: 'slow', kind, ms: Math.round(ms) })
+}
+
+/** The same client; adds the future of each submit to the list. */
+function recording(client: Client, futures: Future<unknown>[]): Client {
+  return new Proxy(client, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target)
+      if (typeof value !== 'function') return value
+      return (...given: readonly unknown[]): unknown => {
+        const result: unknown = Reflect.apply(value, target, given)
+        if (key === 'submit') futures.push(result as Future<unknown>)
+        return key === 'with' ? recording(result as Client, futures) : result
+      }
+    },
+  })
+}
+
+const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled'])
+
+/** Work that has not ended in time, with what its tasks wait for. */
+async function tellLate(
+  kind: string,
+  begun: number,
+  futures: readonly Future<unknown>[],
+): Promise<void> {
+  const waiting = futures.filter(({ state }) => !ENDED.has(state))
+  const told = await Promise.all(
+    waiting.slice(0, 4).map((future) => future.explain().catch((error: unknown) => String(error))),
+  )
+  const ms = Math.round(performance.now() - begun)
+  const text = `${waiting.length} of ${futures.length} submits are open: ${JSON.stringify(told)}`
+  say({ event: 'late', kind, ms, text })
 }
 
 function describe(error: unknown): string {
