@@ -384,6 +384,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     taskId: taskIds,
     worker: identities,
     lines: uint32,
+    limitMS: uint32,
   }),
   fc.record({
     kind: fc.constant('operatorAnswer' as const),

@@ -3615,6 +3615,8 @@ export interface OperatorRequest {
   readonly worker: Identity
   /** logs: the most lines to send. */
   readonly lines: number
+  /** drain: how long running tasks may take to finish, in milliseconds. */
+  readonly limitMS: number
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -3640,6 +3642,7 @@ export function readOperatorRequest(
     taskId: reader.id(pointersAt + 8, structEnd) as TaskId,
     worker: reader.id(pointersAt + 16, structEnd) as Identity,
     lines: reader.uint32(structAt + 8, pointersAt),
+    limitMS: reader.uint32(structAt + 12, pointersAt),
     bytes,
   }
 }
@@ -3672,6 +3675,7 @@ function writeOperatorRequest(writer: Writer, at: number, value: OperatorRequest
   writer.id(pointersAt + 8, value.taskId)
   writer.id(pointersAt + 16, value.worker)
   writer.uint32(at + 8, value.lines)
+  writer.uint32(at + 12, value.limitMS)
 }
 
 /** The answer to an OperatorRequest: worker -> scheduler -> monitor. (docs/protocol.md#struct-operatoranswer) */
@@ -3683,7 +3687,7 @@ export interface OperatorAnswer {
   readonly outcome: OperatorOutcome
   /** Details for people, in one line; empty: none. */
   readonly note: string
-  /** explain, cancel: the task. stack: what runs in the process. ambiguous: at most 10 candidates. */
+  /** explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates. */
   readonly tasks: readonly TaskStory[]
   /** stack: at most 100 frames, the innermost first; none: no JavaScript was running. */
   readonly stack: readonly StackFrame[]

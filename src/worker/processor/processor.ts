@@ -72,6 +72,7 @@ export class Processor implements FrameReceiver {
       case 'askStatus':
       case 'retract':
       case 'pulse':
+      case 'askStack':
         throw new ProtocolError(`a ${frame.type} frame, which is for the guardian`)
       default:
         unreachable(frame)
