@@ -85,7 +85,7 @@ export function overviewOf(board: Board, nowMs: number): Overview {
   return {
     ...fresh,
     time: info?.time ?? null,
-    health: stateOf(info, fresh),
+    health: stateOf(board, fresh),
     scheduler: info?.scheduler ?? null,
     tasks: info?.tasks ?? null,
     rates: info?.rates ?? null,
@@ -102,9 +102,9 @@ export function overviewOf(board: Board, nowMs: number): Overview {
   }
 }
 
-function stateOf(info: ClusterInfo | undefined, { ageMs, stale }: Freshness): Overview['health'] {
+function stateOf({ info, problem }: Board, { ageMs, stale }: Freshness): Overview['health'] {
   if (ageMs === null || info === undefined) {
-    return { isWell: false, text: 'the scheduler has not reported yet' }
+    return { isWell: false, text: problem ?? 'the scheduler has not reported yet' }
   }
   if (!stale) return healthOf(info)
   const seconds = Math.round(ageMs / 1_000)

@@ -41,6 +41,8 @@ export class Board {
   readonly tasks: RecentTasks = new RecentTasks(MAX_TASKS)
   readonly timeline: Timeline = new Timeline(MAX_TIMELINE)
   readonly failures: FailureGroups = new FailureGroups()
+  /** Why the cluster cannot be reached, if it was not reached yet. */
+  problem: string | undefined
   #info: ClusterInfo | undefined
   #reportedAt: number | undefined
   #lostEvents = 0
