@@ -1,4 +1,4 @@
-// The files of the page, as the server sends them. They are made from src/page/ when the package is
+// The files of the page, as the server sends them. They are made from page/ when the package is
 // built: scripts/bundle.mjs replaces this file.
 
 /** A page: its HTML, in which `/page.css` and `/page.js` stand for the other two. */
