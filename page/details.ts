@@ -149,14 +149,15 @@ function taskParts({ task, error, note, explanation }: TaskAnswer): readonly Chi
   const state = explanation?.state ?? task?.state ?? UNKNOWN
   const shown = make('span', { class: stateMark(state) || undefined }, state)
   const worker = task?.worker ?? explanation?.attempts.at(-1)?.worker
+  const of = explanation?.function || task?.function || ''
   const failure = explanation?.error ?? error
   return [
     facts([
-      ['name', functionName(explanation?.name ?? task?.name ?? '')],
-      ['function', functionName(explanation?.function ?? task?.function ?? '')],
+      ['name', functionName(explanation?.name || task?.name || of)],
+      ['function', functionName(of)],
       ['state', shown],
       ['waits for', waitText(explanation)],
-      ['client', explanation?.client ?? task?.client ?? UNKNOWN],
+      ['client', shortWorker(explanation?.client ?? task?.client ?? UNKNOWN)],
       ['worker', worker === undefined ? UNKNOWN : viewLink(shortWorker(worker), 'workers', worker)],
       ['took', duration(task?.durationMs)],
       ['waited', duration(task?.queuedMs)],
