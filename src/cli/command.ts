@@ -25,6 +25,7 @@ export interface Positional {
 }
 
 const SCHEDULER_ADDRESS = 'the address of the scheduler: tcp://host:port or ipc:///path'
+const EITHER_ADDRESS = `${SCHEDULER_ADDRESS}; that for monitors will do, too`
 
 /** The scheduler, as a positional. */
 export const ADDRESS: Positional = {
@@ -44,6 +45,24 @@ export const ADDRESS_OPTION: {
   description: SCHEDULER_ADDRESS,
   flag: 'address',
   short: ['-a'],
+}
+
+/** A cluster to look at, as a positional. */
+export const CLUSTER_ADDRESS: Positional = { ...ADDRESS, description: EITHER_ADDRESS }
+
+/** A cluster to look at, for commands with other positionals. */
+export const CLUSTER_ADDRESS_OPTION: typeof ADDRESS_OPTION = {
+  ...ADDRESS_OPTION,
+  description: EITHER_ADDRESS,
+}
+
+/** Where monitors connect, for commands that look at a cluster. */
+export const MONITOR_ADDRESS_OPTION: typeof ADDRESS_OPTION & { readonly defaultText: string } = {
+  type: { kind: 'text' },
+  description: 'where the monitors of the scheduler connect',
+  defaultText: 'as the scheduler says, or two ports above it',
+  flag: 'monitor-address',
+  short: ['-ma'],
 }
 
 /** How long commands that show something wait for it. */

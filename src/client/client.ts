@@ -11,7 +11,8 @@ import type { ClientConnection, ConnectionSetup } from './connection.js'
 import type { Future } from './future/future.js'
 import type { GraphHint, NodeValue } from './graph/reading.js'
 import type { GraphFuture } from './graph/run.js'
-import type { LookOptions, MonitorSetup } from './monitor/look.js'
+import type { MonitorSetup } from './monitor/links.js'
+import type { LookOptions } from './monitor/look.js'
 import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map/future.js'
 import {
   addressOrDefault,

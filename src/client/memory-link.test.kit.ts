@@ -51,6 +51,7 @@ const NO_END: ConnectionEnd = {
   stage: 'connecting',
   reason: '',
   peerType: '',
+  peerScheduler: '',
   excerpt: '',
 }
 

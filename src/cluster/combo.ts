@@ -11,14 +11,13 @@ import {
   type ComboOptions,
   type SchedulerOrder,
 } from './options.js'
-import { EmbeddedProcess, type EmbeddedOrder, type EmbeddedStart } from './embedded-process.js'
+import {
+  EmbeddedProcess,
+  type EmbeddedOrder,
+  type EmbeddedStart,
+  type SchedulerPlace,
+} from './embedded-process.js'
 import { SupervisedProcess } from './supervised-process.js'
-
-/** Where a scheduler is. */
-interface Addresses {
-  readonly address: string
-  readonly monitorAddress: string
-}
 
 /**
  * A scheduler and its workers on this machine. If one of their processes dies, it is restarted,
@@ -29,12 +28,18 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   readonly address: string
   /** Where monitors of this machine subscribe. */
   readonly monitorAddress: string
+  /** Where metrics are served, as `host:port` with the actual port; empty if nowhere. */
+  readonly metricsAddress: string
   readonly #processes: readonly SupervisedProcess[]
   readonly #log: CodeLog
   readonly #withdraw: () => void
   #ending: Promise<void> | undefined
 
-  private constructor(addresses: Addresses, processes: readonly SupervisedProcess[], log: CodeLog) {
+  private constructor(
+    place: SchedulerPlace,
+    processes: readonly SupervisedProcess[],
+    log: CodeLog,
+  ) {
     // The compiler refuses `new`; JavaScript does not.
     if (!Array.isArray(processes)) {
       throw new TypeError(
@@ -42,8 +47,9 @@ export class SchedulerClusterCombo implements AsyncDisposable {
           'use await SchedulerClusterCombo.start(options)',
       )
     }
-    this.address = addresses.address
-    this.monitorAddress = addresses.monitorAddress
+    this.address = place.address
+    this.monitorAddress = place.monitorAddress
+    this.metricsAddress = place.metricsAddress
     this.#processes = processes
     this.#log = log
     this.#withdraw = serveLocally(this.address)
@@ -63,12 +69,15 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     const { scheduler, agent } = newParts(log)
     try {
       const listening = await startScheduler(scheduler, orders.scheduler)
-      const addresses = {
+      const { metricsAddress } = listening
+      const place = {
         address: localAddress(listening.address),
         monitorAddress: localAddress(listening.monitorAddress),
+        metricsAddress,
       }
-      await startAgent(agent, { ...orders.agent, address: addresses.address })
-      return new SchedulerClusterCombo(addresses, [agent, scheduler], log)
+      await startAgent(agent, { ...orders.agent, address: place.address })
+      if (metricsAddress !== '') log.logger.info('serving metrics', { metricsAddress })
+      return new SchedulerClusterCombo(place, [agent, scheduler], log)
     } catch (error) {
       await Promise.all([agent.end(), scheduler.end()])
       await log.close()
@@ -124,11 +133,15 @@ function newParts({ logger, isSilent }: CodeLog): Record<'scheduler' | 'agent', 
 async function startScheduler(
   scheduler: SupervisedProcess,
   options: SchedulerOrder,
-): Promise<Addresses> {
+): Promise<SchedulerPlace> {
   const start = await scheduler.start({ role: 'scheduler', options }, (first) => {
     // At the port that clients and workers already use.
-    const { address, monitorAddress } = whereabouts(first)
-    return { role: 'scheduler', options: { ...options, address, monitorAddress } }
+    const { address, monitorAddress, metricsAddress } = whereabouts(first)
+    const same = { ...options, address, monitorAddress }
+    return {
+      role: 'scheduler',
+      options: metricsAddress === '' ? same : { ...same, metricsAddress },
+    }
   })
   return whereabouts(start)
 }
@@ -138,7 +151,7 @@ async function startAgent(agent: SupervisedProcess, options: AgentOrder): Promis
   await agent.start(order, () => order)
 }
 
-function whereabouts(start: EmbeddedStart): Addresses {
+function whereabouts(start: EmbeddedStart): SchedulerPlace {
   if (start.event === 'listening') return start
   throw new Error('the scheduler did not say where it listens')
 }

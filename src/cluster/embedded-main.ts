@@ -57,8 +57,8 @@ const loadAgent = (): Promise<typeof agentModule> => import('../worker/agent/age
 async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<Running> {
   const { Scheduler } = await loadScheduler()
   const scheduler = await Scheduler.start({ ...options, logger })
-  const { address, monitorAddress } = scheduler
-  report({ event: 'listening', address, monitorAddress })
+  const { address, monitorAddress, metricsAddress } = scheduler
+  report({ event: 'listening', address, monitorAddress, metricsAddress })
   return { ended: scheduler.ended, end: () => scheduler.close() }
 }
 

@@ -23,9 +23,16 @@ export type EmbeddedLine =
     })
   | { readonly role: 'end' }
 
+/** Where a scheduler listens. `metricsAddress`: `host:port`, empty if it serves no metrics. */
+export interface SchedulerPlace {
+  readonly address: string
+  readonly monitorAddress: string
+  readonly metricsAddress: string
+}
+
 /** The reports of a child, each as one line of JSON. */
 export type EmbeddedReport =
-  | { readonly event: 'listening'; readonly address: string; readonly monitorAddress: string }
+  | ({ readonly event: 'listening' } & SchedulerPlace)
   | { readonly event: 'ready' }
   /** `code` is the error's code, if it has one. */
   | { readonly event: 'failed'; readonly text: string; readonly code?: string }

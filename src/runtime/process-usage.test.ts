@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
+import { open } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
 import { test, type TestContext } from 'node:test'
 import { GarbageCollector, TaskMeter } from '../worker/processor/meter.js'
 import { ChildSampler, ProcessSampler } from './process-statistics.js'
-import { ProcessUsage, Reading } from './process-usage.js'
+import { DescriptorUsage, ProcessUsage, Reading } from './process-usage.js'
 
 const CODES = ['EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC', 'EACCES', 'EPERM', 'EAGAIN', 'EIO'] as const
 
@@ -104,4 +105,18 @@ test('a heartbeat continues with the last known memory', (t) => {
   fail(t, 'process.memoryUsage.rss', 'EMFILE')
   assert.ok(before > 1_000_000)
   assert.equal(usage.rssBytes, before)
+})
+
+test('open file descriptors are counted where the kernel lists them', async (t) => {
+  const usage = new DescriptorUsage()
+  const before = await usage.read()
+  if (process.platform !== 'linux') {
+    assert.deepEqual(before, { open: undefined, max: undefined })
+    return
+  }
+  const files = await Promise.all(Array.from({ length: 100 }, () => open('/dev/null')))
+  t.after(() => Promise.all(files.map((file) => file.close())))
+  const { open: count = 0, max = 0 } = await usage.read()
+  assert.ok(Math.abs(count - (before.open ?? 0) - 100) < 10, `${before.open} and ${count}`)
+  assert.ok(max > count)
 })

@@ -4,6 +4,7 @@
 // not throw.
 
 import { readFileSync } from 'node:fs'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { freemem } from 'node:os'
 
 const KIB = 1024
@@ -55,6 +56,30 @@ export class ProcessUsage {
   get cpuMs(): number {
     return this.#cpuMs.value
   }
+}
+
+const LINUX_DESCRIPTORS = '/proc/self/fd'
+
+/** The file descriptors of this process; known only on Linux. */
+export class DescriptorUsage {
+  #open: number | undefined
+  #max: number | undefined
+
+  /** How many are open, and may be; the last known numbers, undefined if unknown. Never rejects. */
+  async read(): Promise<{ readonly open: number | undefined; readonly max: number | undefined }> {
+    this.#open = await openCount().catch(() => this.#open)
+    const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '')
+    const [, max] = /^Max open files\s+(\d+)/m.exec(limits) ?? []
+    if (max !== undefined) this.#max = Number(max)
+    return { open: this.#open, max: this.#max }
+  }
+}
+
+/** Newer kernels give the number as the size of the folder, which needs no descriptor. */
+async function openCount(): Promise<number | undefined> {
+  const { size } = await stat(LINUX_DESCRIPTORS)
+  // The folder itself is one of its entries.
+  return size > 0 ? size : (await readdir(LINUX_DESCRIPTORS)).length - 1
 }
 
 /** The text of a kernel file; '' if it does not exist. May throw if it cannot be read now. */

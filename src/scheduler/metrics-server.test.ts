@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { test } from 'node:test'
-import { readMetrics } from './metrics.kit.js'
+import { test, type TestContext } from 'node:test'
+import { sized } from '../base/short-run.kit.js'
+import { DescriptorRoom } from '../transport/descriptor-room.js'
+import { MetricsServer } from './metrics-server.js'
+import { readMetrics, snapshot } from './metrics.kit.js'
 import { Scheduler } from './scheduler.js'
 
 const ADDRESSES = { address: 'tcp://127.0.0.1:0', metricsAddress: '127.0.0.1:0' } as const
@@ -12,10 +15,15 @@ async function answer(address: string, request: string): Promise<string> {
   const socket = dial(address)
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  const closed = once(socket, 'close')
+  const closed = closeOf(socket)
   socket.write(request)
   await closed
   return Buffer.concat(chunks).toString()
+}
+
+/** Resolves when the connection is closed, for whatever reason. */
+function closeOf(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()))
 }
 
 function dial(address: string): Socket {
@@ -23,6 +31,29 @@ function dial(address: string): Socket {
   const socket = connect(Number(port), host)
   socket.on('error', () => {})
   return socket
+}
+
+/** A listener of its own. Its connections are closed after `connectionMs`. */
+async function startListener(
+  t: TestContext,
+  { connectionMs = 60_000, descriptorRoom = new DescriptorRoom() } = {},
+): Promise<{ readonly address: string; readonly facts: { isReady: boolean } }> {
+  const facts = { isReady: false }
+  const source = {
+    snapshot: () => snapshot(),
+    isReady: () => facts.isReady,
+    onError: (text: string) => assert.fail(text),
+    descriptorRoom,
+  }
+  const server = await MetricsServer.listen('127.0.0.1:0', source, connectionMs)
+  t.after(() => server.close())
+  return { address: server.address, facts }
+}
+
+/** The status of an answer; 0 if the connection was closed without one. */
+async function statusOf(address: string, path: string): Promise<number> {
+  const text = await answer(address, `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`)
+  return Number(/^HTTP\/1.1 (\d+) /.exec(text)?.[1] ?? 0)
 }
 
 test('a scheduler serves metrics in both formats, and probes', async () => {
@@ -51,6 +82,31 @@ test('a scheduler serves metrics in both formats, and probes', async () => {
   }
 })
 
+test('the format is the one that the reader prefers', async () => {
+  await using scheduler = await Scheduler.start(ADDRESSES)
+  const open = 'application/openmetrics-text'
+  const cases: readonly (readonly [accept: string, isOpen: boolean])[] = [
+    [open, true],
+    [`${open.toUpperCase()} ; Version=1.0.0`, true],
+    [`${open};version=1.0.0;escaping=allow-utf-8;q=0.6,${open};version=0.0.1;q=0.5,*/*`, true],
+    [`${open};q=0`, false],
+    [`text/plain, ${open};q=0.000`, false],
+    [`text/plain;q=0.9, ${open};q=0.5`, false],
+    [`text/plain;q=0.5, ${open};q=0.5`, true],
+    [`${open};version=2.0.0`, false],
+    [`${open};q=much`, false],
+    ['*/*', false],
+    ['', false],
+  ]
+  for (const [accept, isOpen] of cases) {
+    const response = await fetch(`http://${scheduler.metricsAddress}/metrics`, {
+      headers: { accept },
+    })
+    assert.equal((await response.text()).endsWith('# EOF\n'), isOpen, accept)
+    assert.equal(response.headers.get('content-type')?.startsWith(open), isOpen, accept)
+  }
+})
+
 test('bad requests are refused, and the next one is answered', async () => {
   await using scheduler = await Scheduler.start(ADDRESSES)
   const at = scheduler.metricsAddress
@@ -64,9 +120,7 @@ test('bad requests are refused, and the next one is answered', async () => {
 test('connections over the limit are closed, and the scheduler closes all of them', async () => {
   const scheduler = await Scheduler.start(ADDRESSES)
   const sockets = Array.from({ length: 100 }, () => dial(scheduler.metricsAddress))
-  const closed = sockets.map((socket) => {
-    return new Promise<void>((resolve) => socket.resume().once('close', () => resolve()))
-  })
+  const closed = sockets.map((socket) => closeOf(socket.resume()))
   await Promise.any(closed)
   await scheduler.close()
   await Promise.all(closed)
@@ -81,4 +135,96 @@ test('an occupied port and a bad address are errors that name the option', async
   await assert.rejects(Scheduler.start({ ...ADDRESSES, metricsAddress: 'nowhere' }), {
     message: 'option metricsAddress: expected host:port, got "nowhere"',
   })
+})
+
+test('a scheduler is not ready while it starts or stops, but alive', async (t) => {
+  const { address, facts } = await startListener(t)
+  for (const isReady of [false, true, false]) {
+    facts.isReady = isReady
+    assert.equal(await statusOf(address, '/readyz'), isReady ? 200 : 503)
+    assert.equal(await statusOf(address, '/healthz'), 200)
+  }
+})
+
+/** What clients do that never finish a request, or never read the answer. */
+const SLOW: Readonly<Record<string, (socket: Socket) => void>> = {
+  'says nothing': () => {},
+  'sends half a request': (socket) => socket.write('GET /metrics HTT'),
+  'sends half of the headers': (socket) => socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n'),
+  'never sends the body': (socket) =>
+    socket.write('POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n'),
+  'never reads': (socket) => socket.pause().write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'),
+}
+
+for (const [what, act] of Object.entries(SLOW)) {
+  test(`others are answered once a client that ${what} has used up its time`, async (t) => {
+    const { address } = await startListener(t, { connectionMs: 100 })
+    for (let count = 0; count < 64; count += 1) {
+      const socket = dial(address)
+      t.after(() => socket.destroy())
+      act(socket)
+    }
+    while ((await statusOf(address, '/healthz')) !== 200);
+  })
+}
+
+test('a client that sends without end, or several requests, gets at most one answer', async (t) => {
+  const { address } = await startListener(t)
+  const request = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'
+  const many = await answer(address, request.repeat(1_000))
+  assert.equal(many.split('scaler_build_info{').length, 2)
+  for (const [begin, more] of [
+    ['GET /metrics HTTP/1.1\r\n', 'x: y\r\n'],
+    ['POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nz\r\n'],
+  ] as const) {
+    const socket = dial(address)
+    const closed = closeOf(socket.resume())
+    const feed = (): void => {
+      while (socket.writable && socket.write(more.repeat(9_999)));
+    }
+    socket.on('drain', feed).write(begin)
+    feed()
+    await closed
+  }
+  assert.equal(await answer(address, 'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'), '')
+  const upgrade = request.replace('\r\n', '\r\nconnection: upgrade\r\nupgrade: websocket\r\n')
+  assert.match(await answer(address, upgrade), /^HTTP\/1.1 200 /)
+  assert.equal(await statusOf(address, '/healthz'), 200)
+})
+
+test('clients that disconnect at any moment do not matter, however many there are', async (t) => {
+  const { address } = await startListener(t)
+  const request = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'
+  for (let wave = 0; wave < sized(40, 4); wave += 1) {
+    const closed = Array.from({ length: 100 }, async (_, n) => {
+      const socket = dial(address)
+      const end = closeOf(socket)
+      await Promise.race([new Promise((resolve) => socket.once('connect', resolve)), end])
+      socket.write(request.slice(0, (n * request.length) / 66))
+      if (n % 2 === 0) socket.destroy()
+      else socket.resetAndDestroy()
+      await end
+    })
+    await Promise.all(closed)
+  }
+  const halfClosed = dial(address)
+  const text = once(halfClosed, 'data')
+  halfClosed.end(request)
+  assert.match(String(await text), /^HTTP\/1.1 200 /)
+  assert.equal(await statusOf(address, '/metrics'), 200)
+})
+
+test('if file descriptors run out, its connections are closed before those of peers', async (t) => {
+  let hasRoom = true
+  const descriptorRoom = new DescriptorRoom(() => hasRoom)
+  const { address } = await startListener(t, { descriptorRoom })
+  const idle = dial(address)
+  const closed = closeOf(idle)
+  await once(idle, 'connect')
+  assert.equal(await statusOf(address, '/healthz'), 200, 'the idle connection was accepted')
+  hasRoom = false
+  const peer = { close: () => assert.fail('the peer was closed') }
+  descriptorRoom.onAccepted(peer)
+  await closed
+  descriptorRoom.onSpoken(peer)
 })

@@ -2,14 +2,22 @@
 // connection is limited in number, size and time, and answers one request.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Recurrence } from '../base/recurrence.js'
 import { packageVersion } from '../runtime/process-statistics.js'
-import { ProcessUsage } from '../runtime/process-usage.js'
+import { DescriptorUsage, ProcessUsage } from '../runtime/process-usage.js'
 import { codeOf } from '../transport/address.js'
+import type { DescriptorRoom } from '../transport/descriptor-room.js'
 import { type MetricsSnapshot, metricsText, type MetricsFormat } from './metrics-text.js'
 import { parseMetricsAddress } from './scheduler-options.js'
 
 /** Limits against slow, many and oversized requests. */
-const LIMITS = { connections: 64, headerBytes: 8_192, connectionMs: 10_000 } as const
+const LIMITS = { connections: 64, headerBytes: 8_192 } as const
+
+/** A connection is closed after this time, whatever it does. */
+const CONNECTION_MS = 10_000
+
+/** Minimum interval between reports of errors. */
+const TELL_INTERVAL_MS = 60_000
 
 /** Scrapes within this time get the same text: many of them must not occupy the scheduler. */
 const SHARED_FOR_MS = 100
@@ -24,13 +32,15 @@ interface MetricsSource {
   readonly snapshot: () => MetricsSnapshot
   /** Whether the scheduler accepts peers. */
   readonly isReady: () => boolean
-  /** An error of the listener, which continues. */
-  readonly onError: (text: string) => void
+  /** The listener continues after an error. Called at most once a minute; `count`: errors since. */
+  readonly onError: (text: string, count: number) => void
+  /** Connections are closed before those of peers if file descriptors run out. */
+  readonly descriptorRoom: DescriptorRoom
 }
 
 interface SharedText {
-  readonly body: string
-  readonly madeAt: number
+  readonly body: Promise<string>
+  readonly begunAt: number
 }
 
 /** Serves `/metrics`, `/healthz` and `/readyz`. */
@@ -39,7 +49,9 @@ export class MetricsServer {
   readonly #source: MetricsSource
   readonly #version = packageVersion()
   readonly #usage = new ProcessUsage()
+  readonly #descriptors = new DescriptorUsage()
   readonly #texts = new Map<MetricsFormat, SharedText>()
+  readonly #errors = new Recurrence(TELL_INTERVAL_MS)
 
   private constructor(server: Server, source: MetricsSource) {
     this.#server = server
@@ -47,21 +59,26 @@ export class MetricsServer {
   }
 
   /** Rejects with an error that names the option if it cannot listen at `address`, `host:port`. */
-  static async listen(address: string, source: MetricsSource): Promise<MetricsServer> {
+  static async listen(
+    address: string,
+    source: MetricsSource,
+    connectionMs: number = CONNECTION_MS,
+  ): Promise<MetricsServer> {
     const { host, port } = parseMetricsAddress(address)
     // Most schedulers serve no metrics.
     const { createServer } = await import('node:http')
-    const { connectionMs, headerBytes: maxHeaderSize } = LIMITS
-    const server = createServer({
-      maxHeaderSize,
-      headersTimeout: connectionMs,
-      requestTimeout: connectionMs,
-    })
+    const server = createServer({ maxHeaderSize: LIMITS.headerBytes })
     const metrics = new MetricsServer(server, source)
     server.maxConnections = LIMITS.connections
+    server.maxRequestsPerSocket = 1
     server.on('connection', (socket) => {
-      const timer = setTimeout(() => socket.destroy(), connectionMs)
-      socket.once('close', () => clearTimeout(timer))
+      const connection = { close: () => void socket.destroy() }
+      const timer = setTimeout(connection.close, connectionMs)
+      source.descriptorRoom.onAccepted(connection)
+      socket.once('close', () => {
+        clearTimeout(timer)
+        source.descriptorRoom.onSpoken(connection)
+      })
     })
     server.on('clientError', (_, socket) => socket.destroy())
     server.on('request', (request, response) => metrics.#answer(request, response))
@@ -74,7 +91,8 @@ export class MetricsServer {
     }).catch((error: unknown) => {
       throw listenError(error)
     })
-    server.on('error', (error) => source.onError(error.message))
+    // For example, no file descriptor is left for another connection.
+    server.on('error', (error) => metrics.#onError(error))
     return metrics
   }
 
@@ -102,7 +120,7 @@ export class MetricsServer {
     }
     switch (request.url?.split('?', 1)[0]) {
       case '/metrics':
-        this.#metrics(request, response)
+        void this.#metrics(request, response)
         break
       case '/healthz':
         response.end('ok\n')
@@ -116,35 +134,62 @@ export class MetricsServer {
     }
   }
 
-  #metrics({ headers }: IncomingMessage, response: ServerResponse): void {
-    const accepts = headers.accept ?? ''
-    const format = accepts.includes('application/openmetrics-text') ? 'openmetrics' : 'plain'
+  async #metrics({ headers }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const format = formatFor(headers.accept ?? '')
     try {
-      const body = this.#text(format)
+      const body = await this.#text(format)
       response.setHeader('content-type', TYPES[format])
       response.end(body)
     } catch (error) {
-      this.#source.onError(String(error))
+      this.#onError(error)
       response.writeHead(500).end()
     }
   }
 
-  #text(format: MetricsFormat): string {
+  #onError(error: unknown): void {
+    const count = this.#errors.note(performance.now())
+    if (count > 0) this.#source.onError(String(error), count)
+  }
+
+  #text(format: MetricsFormat): Promise<string> {
     const now = performance.now()
     const shared = this.#texts.get(format)
-    if (shared !== undefined && now - shared.madeAt < SHARED_FOR_MS) return shared.body
+    if (shared !== undefined && now - shared.begunAt < SHARED_FOR_MS) return shared.body
+    const body = this.#newText(format)
+    this.#texts.set(format, { body, begunAt: now })
+    return body
+  }
+
+  async #newText(format: MetricsFormat): Promise<string> {
+    const { open: openDescriptors, max: maxDescriptors } = await this.#descriptors.read()
     const { cpuMs, rssBytes: residentBytes } = this.#usage
     const facts = {
       cpuSeconds: cpuMs / 1_000,
       residentBytes,
+      openDescriptors,
+      maxDescriptors,
       startedAtSeconds: performance.timeOrigin / 1_000,
       version: this.#version,
       node: process.versions.node,
     }
-    const body = metricsText(this.#source.snapshot(), facts, format)
-    this.#texts.set(format, { body, madeAt: now })
-    return body
+    return metricsText(this.#source.snapshot(), facts, format)
   }
+}
+
+/** OpenMetrics for readers that ask for this version of it and do not prefer the older format. */
+function formatFor(accept: string): MetricsFormat {
+  let [open, plain] = [0, 0]
+  for (const range of accept.toLowerCase().split(',')) {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim())
+    const valueOf = (name: string): string | undefined =>
+      parameters.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1)
+    const weight = Number(valueOf('q') ?? 1)
+    const version = valueOf('version') ?? '1.0.0'
+    if (type === 'application/openmetrics-text' && version === '1.0.0') {
+      open = Math.max(open, weight)
+    } else if (type === 'text/plain') plain = Math.max(plain, weight)
+  }
+  return open > 0 && open >= plain ? 'openmetrics' : 'plain'
 }
 
 function listenError(error: unknown): unknown {

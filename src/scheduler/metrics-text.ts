@@ -6,13 +6,16 @@ import type { SchedulerMetrics } from '../core/scheduler/monitor/metrics.js'
 /** Everything that is shown. Times in milliseconds. */
 export interface MetricsSnapshot extends SchedulerMetrics {
   /** The turns of the event loop. */
-  readonly turns: { readonly histogram: Histogram; readonly sumMs: number }
+  readonly turns: Histogram
 }
 
 /** What the scheduler's process is and uses. */
 export interface ProcessFacts {
   readonly cpuSeconds: number
   readonly residentBytes: number
+  /** File descriptors: how many are open, and may be; undefined where that is unknown. */
+  readonly openDescriptors: number | undefined
+  readonly maxDescriptors: number | undefined
   /** Seconds since 1970. */
   readonly startedAtSeconds: number
   readonly version: string
@@ -25,8 +28,8 @@ export type MetricsFormat = 'openmetrics' | 'plain'
 type Labels = Readonly<Record<string, string>>
 type Sample = readonly [labels: Labels, value: number]
 
-/** Bounds in a histogram: each about three times the one before. */
-const BUCKET_STEP = 12
+/** Bounds in a histogram: each 1.77 times the one before, about fifty in all. */
+const BUCKET_STEP = 6
 
 /** The text of a scrape. */
 export function metricsText(
@@ -41,8 +44,9 @@ export function metricsText(
   text.gauge('scaler_tasks_running', 'Tasks held by workers.', [[{}, metrics.running]])
   const states = new Map(Object.entries(workers))
   text.gauge('scaler_workers', 'Connected workers.', samplesOf('state', states))
-  const { durations, turns } = metrics
+  const { durations, queueTimes, turns } = metrics
   text.histogram('scaler_task_duration_seconds', 'Measured durations of tasks.', durations)
+  text.histogram('scaler_task_queue_seconds', 'Time in the queue of the scheduler.', queueTimes)
   text.gauge('scaler_objects', 'Stored objects.', [[{}, objects.count]])
   const bytes: Sample = [{ place: 'scheduler' }, objects.bytes]
   text.gauge('scaler_object_bytes', 'Size of stored objects.', [bytes])
@@ -55,8 +59,16 @@ export function metricsText(
       [{ function: name, outcome: 'other' }, all - failed],
     ]),
   )
+  text.summary(
+    'scaler_function_duration_seconds',
+    'Measured durations of tasks, by function.',
+    functions.map(({ name, measured }) => [{ function: name }, measured]),
+    functions.map(({ name, totalMs }) => [{ function: name }, totalMs / 1_000]),
+  )
   text.counter('scaler_process_cpu_seconds', 'CPU time.', [[{}, facts.cpuSeconds]])
   text.gauge('scaler_process_resident_memory_bytes', 'Memory.', [[{}, facts.residentBytes]])
+  text.gauge('scaler_process_open_fds', 'File descriptors.', known(facts.openDescriptors))
+  text.gauge('scaler_process_max_fds', 'Limit of these.', known(facts.maxDescriptors))
   text.gauge('scaler_process_start_time_seconds', 'Start.', [[{}, facts.startedAtSeconds]])
   const { version, node } = facts
   text.gauge('scaler_build_info', 'Versions.', [[{ version, node }, 1]])
@@ -65,6 +77,10 @@ export function metricsText(
 
 function samplesOf(label: string, counts: ReadonlyMap<string, number>): readonly Sample[] {
   return [...counts].map(([value, count]): Sample => [{ [label]: value }, count])
+}
+
+function known(value: number | undefined): readonly Sample[] {
+  return value === undefined ? [] : [[{}, value]]
 }
 
 class MetricsText {
@@ -81,17 +97,15 @@ class MetricsText {
     this.#samples(`${name}_total`, samples)
   }
 
+  /** A gauge without samples is left out. */
   gauge(name: string, help: string, samples: readonly Sample[]): void {
+    if (samples.length === 0) return
     this.#head(name, 'gauge', help)
     this.#samples(name, samples)
   }
 
   /** Times in milliseconds, shown in seconds. */
-  histogram(
-    name: string,
-    help: string,
-    { histogram, sumMs }: { readonly histogram: Histogram; readonly sumMs: number },
-  ): void {
+  histogram(name: string, help: string, histogram: Histogram): void {
     this.#head(name, 'histogram', help)
     for (const [boundMs, count] of histogram.cumulative(BUCKET_STEP)) {
       const le = String(Number((boundMs / 1_000).toPrecision(6)))
@@ -99,7 +113,17 @@ class MetricsText {
     }
     this.#samples(`${name}_bucket`, [[{ le: '+Inf' }, histogram.count]])
     this.#samples(`${name}_count`, [[{}, histogram.count]])
-    this.#samples(`${name}_sum`, [[{}, sumMs / 1_000]])
+    this.#samples(`${name}_sum`, [[{}, histogram.sum / 1_000]])
+  }
+
+  /** Counts and sums without quantiles, in seconds. */
+  summary(name: string, help: string, counts: readonly Sample[], sums: readonly Sample[]): void {
+    this.#head(name, 'summary', help)
+    const sumsOf = added(sums)
+    // The two samples with the same labels must follow each other.
+    for (const [key, count] of added(counts)) {
+      this.#text += `${name}_count${key} ${count}\n${name}_sum${key} ${sumsOf.get(key) ?? 0}\n`
+    }
   }
 
   end(): string {
@@ -110,15 +134,19 @@ class MetricsText {
     this.#text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
   }
 
-  /** Samples whose labels are the same as text are added: a series must not occur twice. */
   #samples(name: string, samples: readonly Sample[]): void {
-    const series = new Map<string, number>()
-    for (const [labels, value] of samples) {
-      const key = labelText(labels)
-      series.set(key, (series.get(key) ?? 0) + value)
-    }
-    for (const [key, value] of series) this.#text += `${name}${key} ${value}\n`
+    for (const [key, value] of added(samples)) this.#text += `${name}${key} ${value}\n`
   }
+}
+
+/** The values by labels as text. Those with the same text are added: no series may occur twice. */
+function added(samples: readonly Sample[]): ReadonlyMap<string, number> {
+  const series = new Map<string, number>()
+  for (const [labels, value] of samples) {
+    const key = labelText(labels)
+    series.set(key, (series.get(key) ?? 0) + value)
+  }
+  return series
 }
 
 function labelText(labels: Labels): string {

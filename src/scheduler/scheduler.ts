@@ -239,16 +239,17 @@ export class Scheduler implements AsyncDisposable {
   async #bind(options: SchedulerStartOptions, checked: CheckedSchedulerOptions): Promise<void> {
     const { maxMessageBytes: maxFrameBytes, maxQueuedBytes, handshakeTimeoutMs } = checked
     const address = parseAddress(options.address)
-    await this.#serveMetrics(options.metricsAddress)
+    const descriptorRoom = new DescriptorRoom()
+    await this.#serveMetrics(options.metricsAddress, descriptorRoom)
     if (options.monitorAddress === undefined) checkMonitorPort(address)
-    const both = { handshakeTimeoutMs, descriptorRoom: new DescriptorRoom(), logger: this.#logger }
+    const both = { handshakeTimeoutMs, descriptorRoom, logger: this.#logger }
     const limits = { ...both, maxFrameBytes, maxQueuedBytes }
     const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
     this.#router = router
     const onSubscriptions = (count: number): void =>
       this.#driver.handle({ type: 'subscribersChanged', count })
     const bind = (at: string): Promise<PubSocket> =>
-      PubSocket.bind(at, onSubscriptions, both).catch((error: unknown) => {
+      PubSocket.bind(at, onSubscriptions, both, router.address).catch((error: unknown) => {
         throw monitorError(error, options.monitorAddress === undefined)
       })
     const { monitorAddress } = options
@@ -257,12 +258,16 @@ export class Scheduler implements AsyncDisposable {
       : bind(monitorAddress))
   }
 
-  async #serveMetrics(address: string | undefined): Promise<void> {
+  async #serveMetrics(address: string | undefined, descriptorRoom: DescriptorRoom): Promise<void> {
     if (address === undefined) return
     this.#metrics = await MetricsServer.listen(address, {
-      snapshot: () => ({ ...this.#machine.metrics, turns: this.#turns.total }),
+      snapshot: () => {
+        this.#turns.begin()
+        return { ...this.#machine.metrics, turns: this.#turns.total }
+      },
       isReady: () => this.#isReady,
-      onError: (error) => this.#tell('warn', 'could not serve metrics', { error }),
+      onError: (error, count) => this.#tell('warn', 'cannot serve metrics', { error, count }),
+      descriptorRoom,
     })
   }
 

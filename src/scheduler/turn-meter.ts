@@ -15,7 +15,6 @@ export class TurnMeter {
   #current = new Histogram(SHORTEST_MS, LONGEST_MS)
   readonly #recent: Histogram[] = []
   readonly #all = this.#new()
-  #totalMs = 0
   readonly #now: () => number
   readonly #atEnd: (callback: () => void) => void
 
@@ -29,8 +28,8 @@ export class TurnMeter {
   }
 
   /** All turns since the start, in milliseconds. */
-  get total(): { readonly histogram: Histogram; readonly sumMs: number } {
-    return { histogram: this.#all, sumMs: this.#totalMs }
+  get total(): Histogram {
+    return this.#all
   }
 
   /** There is work in this turn. May be called again in the same turn. */
@@ -60,7 +59,6 @@ export class TurnMeter {
     const tookMs = this.#now() - this.#begunAt
     this.#current.add(tookMs)
     this.#all.add(tookMs)
-    this.#totalMs += tookMs
     this.#begunAt = undefined
   }
 }

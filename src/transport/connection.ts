@@ -149,8 +149,8 @@ export class Connection {
   get end(): ConnectionEnd {
     const { reason } = this
     const excerpt = this.#excerpt
-    const { peerType } = this.#session
-    return { kind: this.#endKind, stage: this.#stage, reason, peerType, excerpt }
+    const { peerType, peerScheduler } = this.#session
+    return { kind: this.#endKind, stage: this.#stage, reason, peerType, peerScheduler, excerpt }
   }
 
   /** Where the peer is, for people: `127.0.0.1:40404`. */

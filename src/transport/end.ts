@@ -36,6 +36,8 @@ export interface ConnectionEnd {
   readonly reason: string
   /** The socket type that the peer has announced, or ''. */
   readonly peerType: string
+  /** Where the scheduler of this publisher listens, as the peer has announced it, or ''. */
+  readonly peerScheduler: string
   /** If the peer does not speak ZMTP: its first bytes, quoted or as hex digits. */
   readonly excerpt: string
 }

@@ -105,17 +105,22 @@ export class PubSocket {
    * Listens on `address`. Rejects with `ConfigError` for a wrong address or option, and with an
    * error that has the system's `code` (`EADDRINUSE`, …) when the address cannot be bound.
    * `onCount` is called when the number of subscribed peers has changed, not from within a call of
-   * the owner, nor after `close`: at 0, messages need not be created.
+   * the owner, nor after `close`: at 0, messages need not be created. Peers are told `scheduler`.
    */
   static async bind(
     address: string,
     onCount: (count: number) => void,
     options: Partial<SocketOptions> = {},
+    scheduler?: string,
   ): Promise<PubSocket> {
     const checked = socketOptions(options)
     const pub = new PubSocket(onCount, checked)
     pub.#acceptor = await Acceptor.bind(address, {
-      local: { type: 'PUB', identity: identity('') },
+      local: {
+        type: 'PUB',
+        identity: identity(''),
+        ...(scheduler === undefined ? {} : { scheduler }),
+      },
       options: checked,
       handler: pub.#acceptorHandler(),
     })

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test, type TestContext } from 'node:test'
-import { Client } from 'scaler-ts'
+import { Client, type ComboOptions } from 'scaler-ts'
+import type { LogFields } from '#src/base/logger.js'
 import { isAlive, until } from './condition.js'
 
 const skip = process.platform === 'win32' ? 'has no ps' : false
@@ -26,14 +27,14 @@ interface Parts {
   readonly warnings: string[]
 }
 
-async function startLocal(t: TestContext): Promise<Parts> {
+async function startLocal(t: TestContext, options: ComboOptions = {}): Promise<Parts> {
   const warnings: string[] = []
   const onWarning = (warning: Error & { code?: string }): void => {
     if (warning.code === 'SCALER_EMBEDDED_ENDED') warnings.push(warning.message)
   }
   process.on('warning', onWarning)
   t.after(() => process.off('warning', onWarning))
-  const client = await Client.local({ workers: 2, protected: false })
+  const client = await Client.local({ workers: 2, protected: false, ...options })
   t.after(() => client.close())
   const agent = await client.submit(() => process.ppid)
   const scheduler = embeddedPids().find((pid) => pid !== agent)
@@ -79,13 +80,21 @@ for (const role of ['scheduler', 'agent'] as const) {
 }
 
 test('a local cluster that is killed entirely loses no task', { skip }, async (t) => {
-  const parts = await startLocal(t)
+  let metricsAddress = ''
+  const ignore = (): void => {}
+  const info = (_: string, fields: LogFields = {}): void => {
+    if ('metricsAddress' in fields) metricsAddress = String(fields['metricsAddress'])
+  }
+  const logger = { debug: ignore, info, warn: ignore, error: ignore }
+  const parts = await startLocal(t, { metricsAddress: '127.0.0.1:0', logger })
+  assert.match(metricsAddress, /^127\.0\.0\.1:[1-9]\d*$/)
   await killAmid(parts, () => {
     process.kill(parts.agent, 'SIGKILL')
     process.kill(parts.scheduler, 'SIGKILL')
   })
   assert.equal(parts.warnings.length, 2)
   assert.equal(await parts.client.submit((x: number) => x + 1, 1), 2, 'it goes on')
+  assert.equal((await fetch(`http://${metricsAddress}/readyz`)).status, 200, 'at the same address')
   await closeAndLookBehind(parts)
 })
 

@@ -15,6 +15,7 @@ test('a combo has its address, and can be stopped twice', async () => {
   assert.match(cluster.address, /^tcp:\/\/127\.0\.0\.1:\d+$/)
   assert.match(cluster.monitorAddress, /^tcp:\/\/127\.0\.0\.1:\d+$/)
   assert.notEqual(cluster.address, cluster.monitorAddress)
+  assert.equal(cluster.metricsAddress, '')
   await Promise.all([cluster.shutdown(), cluster.shutdown()])
   await cluster.shutdown()
 })

@@ -55,6 +55,18 @@ test(
   },
 )
 
+test('idle connections for metrics do not keep a peer out', options, async (t) => {
+  const { scheduler, address } = await startScheduler(t, ['--metrics-address', '127.0.0.1:0'])
+  startCommand(t, 'scaler-cluster', ['-n', '1', address])
+  const { metricsAddress } = await scheduler.line((line) => 'metricsAddress' in line)
+  execFileSync('prlimit', ['--pid', String(scheduler.pid), '--nofile=64'])
+  await openIdle(t, String(metricsAddress), 100)
+  const client = await Client.connect(address, { timeoutMs: 10_000 })
+  t.after(() => client.close())
+  assert.equal(await client.submit(() => 1), 1)
+  assert.equal(scheduler.child.exitCode, null)
+})
+
 test('a monitor is disconnected before a peer is refused', options, async (t) => {
   const { scheduler, address } = await startScheduler(t)
   const { monitorAddress } = await scheduler.line((line) => 'monitorAddress' in line)

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import childProcess from 'node:child_process'
 import fs from 'node:fs'
+import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -12,6 +13,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { silentLogger } from '#src/base/logger.js'
 import { openLogger } from '#src/runtime/log/open.js'
+import { Scheduler } from '#src/scheduler/scheduler.js'
 import { hostProcessor } from '#src/worker/agent/processor-host.js'
 
 import { startDealer, startRouter, textsOf, told } from './transport-harness.js'
@@ -62,6 +64,26 @@ const SITES: Readonly<Record<string, (t: TestContext, code: string) => Promise<v
     startDealer(t, router.router.address, 'another')
     await told(router.log, 'connect', 2)
     const lines = log.lines.filter(({ text }) => text === 'cannot accept a connection')
+    assert.equal(lines.length, 1)
+  },
+  'accept a scrape': async (t, code) => {
+    const servers: http.Server[] = []
+    const create = http.createServer
+    const restore = replace(t, http, 'createServer', ((...args: Parameters<typeof create>) => {
+      const server = create(...args)
+      servers.push(server)
+      return server
+    }) as typeof create)
+    const logger = new LineLogger()
+    const addresses = { address: 'tcp://127.0.0.1:0', metricsAddress: '127.0.0.1:0' }
+    await using scheduler = await Scheduler.start({ ...addresses, logger })
+    restore()
+    for (let count = 0; count < 100; count += 1) servers[0]?.emit('error', failure(code, 'accept'))
+    replace(t, fs.promises, 'stat', (() =>
+      Promise.reject(failure(code, 'stat'))) as typeof fs.promises.stat)
+    const { status } = await fetch(`http://${scheduler.metricsAddress}/metrics`)
+    assert.equal(status, 200)
+    const lines = logger.lines.filter(({ text }) => text === 'cannot serve metrics')
     assert.equal(lines.length, 1)
   },
   connect: async (t, code) => {

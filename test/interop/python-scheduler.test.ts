@@ -2,6 +2,8 @@
 // message that it does not expect.
 
 import assert from 'node:assert/strict'
+import { silentLogger } from '#src/base/logger.js'
+import { lookAtCluster, watchCluster } from '#src/client/monitor/look.js'
 import { Client, ProcessorDiedError, SerializeError, TaskCancelledError } from 'scaler-ts'
 import { startCommand, type Program } from './program.js'
 import { pythonTest, startPythonScheduler } from './python.js'
@@ -54,6 +56,41 @@ pythonTest('our client and two of our workers work on a Python scheduler', async
   assertUnharmed(scheduler)
   // When tasks are cancelled it may log errors: it cannot tell a late result from a wrong one.
   assert.doesNotMatch(scheduler.log(), /\[(EROR|WARN)\]/)
+})
+
+pythonTest('our commands show what a Python scheduler tells, by either address', async (t) => {
+  const { address, monitorAddress } = await startPythonScheduler(t)
+  startCommand(t, 'scaler-cluster', ['-n', '2', address])
+  await using client = await Client.connect(address)
+  const pause = async (ms: number): Promise<number> => {
+    await new Promise((resolve) => setTimeout(resolve, ms))
+    return ms
+  }
+  const setup = { address, monitorAddress, heartbeatIntervalMs: 500, logger: silentLogger }
+  const seen = (async () => {
+    const events = watchCluster(setup, { closed: new Promise<void>(() => {}) })
+    for await (const event of events) {
+      if (event.type === 'task') return event
+      // It listens from here on.
+      if (event.type === 'sample') void client.submit(pause, 1)
+    }
+    return undefined
+  })()
+  const task = await seen
+  await assert.rejects(client.submit(() => assert.fail('no')))
+  assert.deepEqual([task?.status, task?.attempts, task?.client], ['success', 1, undefined])
+  const info = await lookAtCluster(setup, { timeoutMs: 60_000 })
+  assert.deepEqual(
+    [info.scheduler.address, info.scheduler.version, info.objects.bytes, info.tasks.failed],
+    [address, undefined, undefined, 1],
+  )
+  for (const place of [[address, '--monitor-address', monitorAddress], [monitorAddress]]) {
+    const status = await outputOf(startCommand(t, 'scaler-status', place))
+    assert.match(status, /^well: 2 workers on 1 host; 0 running, 0 waiting\n/)
+    assert.match(status, /scaler –, up –/)
+  }
+  const failures = await outputOf(startCommand(t, 'scaler', ['failures', monitorAddress]))
+  assert.equal(failures, '1 in all, but this scheduler does not tell which\n')
 })
 
 pythonTest('what goes wrong at our end does not harm a Python scheduler', async (t) => {
@@ -123,3 +160,8 @@ pythonTest('graphs, references, futures and nested tasks work on a Python schedu
   assert.equal(await client.submit(fibonacci, client, 7), 13)
   assertUnharmed(scheduler)
 })
+
+async function outputOf(program: Program): Promise<string> {
+  await program.exitCode()
+  return program.log()
+}

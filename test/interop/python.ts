@@ -28,9 +28,11 @@ export function startPythonCluster(t: TestContext, address: string, workers: num
 }
 
 /** Starts `scaler_scheduler`; resolves once it listens. */
-export async function startPythonScheduler(
-  t: TestContext,
-): Promise<{ readonly scheduler: Program; readonly address: string }> {
+export async function startPythonScheduler(t: TestContext): Promise<{
+  readonly scheduler: Program
+  readonly address: string
+  readonly monitorAddress: string
+}> {
   for (let attempt = 1; ; attempt += 1) {
     const [port, monitorPort] = await freePorts()
     const address = `tcp://127.0.0.1:${port}`
@@ -39,7 +41,7 @@ export async function startPythonScheduler(
     const scheduler = startProgram(t, join(BIN, 'scaler_scheduler'), args)
     try {
       await scheduler.logged(/StatusReporter: started/)
-      return { scheduler, address }
+      return { scheduler, address, monitorAddress }
     } catch (error) {
       // It does not report a port that the system chose, so that another process may take it first.
       if (attempt === 3 || !scheduler.log().includes('Address already in use')) throw error

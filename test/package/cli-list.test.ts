@@ -20,7 +20,7 @@ test('lists show what runs, waits and has failed, sorted and filtered', async (t
     return stdout
   }
   assert.equal(await run('tasks', address), 'no tasks\n')
-  assert.equal(await run('failures', address, '--json'), '[]\n')
+  assert.equal(await run('failures', scheduler.monitorAddress, '--json'), '[]\n')
   const price = (x: number): number => {
     if (x < 0) throw new RangeError(`no price for ${x}`)
     return x

@@ -104,8 +104,9 @@ export function runCommand(
 /** A scheduler on a free port of this machine, and its address. */
 export async function startScheduler(
   t: TestContext,
+  args: readonly string[] = [],
 ): Promise<{ readonly scheduler: RunningCommand; readonly address: string }> {
-  const scheduler = startCommand(t, 'scaler-scheduler', ['tcp://127.0.0.1:0'])
+  const scheduler = startCommand(t, 'scaler-scheduler', ['tcp://127.0.0.1:0', ...args])
   const { address } = await scheduler.line((line) => 'address' in line)
   return { scheduler, address: String(address) }
 }

@@ -130,7 +130,11 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
   },
   { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
   { name: 'unfinished', cell: (row) => grouped(row.unfinished), value: (row) => row.unfinished },
-  { name: 'stored', cell: (row) => size(row.bytes), value: (row) => row.bytes },
+  {
+    name: 'stored',
+    cell: ({ bytes }) => (bytes === undefined ? UNKNOWN : size(bytes)),
+    value: ({ bytes }) => bytes,
+  },
   {
     name: 'worker',
     isExtra: true,

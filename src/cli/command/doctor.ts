@@ -1,7 +1,13 @@
 // The command `scaler doctor`: connects to a scheduler, or reports precisely why that fails.
 
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
-import { ADDRESS, type CommandDefinition, type CommandEnd, type CommandInput } from '../command.js'
+import {
+  CLUSTER_ADDRESS,
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+  MONITOR_ADDRESS_OPTION,
+} from '../command.js'
 
 /** The options of `scaler doctor`. */
 const DOCTOR_OPTIONS = {
@@ -12,13 +18,7 @@ const DOCTOR_OPTIONS = {
     flag: 'timeout-seconds',
     short: ['-t'],
   },
-  monitorAddress: {
-    type: { kind: 'text' },
-    description: 'where the monitors of the scheduler connect',
-    defaultText: 'as the scheduler reports',
-    flag: 'monitor-address',
-    short: ['-ma'],
-  },
+  monitorAddress: MONITOR_ADDRESS_OPTION,
   schedulerOnly: {
     type: { kind: 'boolean' },
     description: 'check only the scheduler: require no workers and submit no task',
@@ -37,7 +37,7 @@ const DOCTOR_OPTIONS = {
 export const DOCTOR: CommandDefinition = {
   name: 'doctor',
   summary: 'Check that a scheduler can be reached and runs tasks; report why if not.',
-  positionals: [ADDRESS],
+  positionals: [CLUSTER_ADDRESS],
   tables: [DOCTOR_OPTIONS],
   examples: [
     'scaler doctor tcp://127.0.0.1:2345',

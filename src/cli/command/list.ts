@@ -4,10 +4,11 @@
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import {
-  ADDRESS,
+  CLUSTER_ADDRESS,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
+  MONITOR_ADDRESS_OPTION,
   REPORT_TIMEOUT_OPTION,
 } from '../command.js'
 import type { Column } from '../table.js'
@@ -42,6 +43,7 @@ const LIST_OPTIONS = {
     default: false,
     flag: 'json',
   },
+  monitorAddress: MONITOR_ADDRESS_OPTION,
   timeoutMs: REPORT_TIMEOUT_OPTION,
 } as const satisfies AnyOptionTable
 
@@ -52,6 +54,8 @@ interface Listing<Row> {
   readonly rows: (info: ClusterInfo) => readonly Row[]
   /** What is printed if there are none: `no workers`. */
   readonly none: string
+  /** How many there are, if the scheduler does not tell which. */
+  readonly untold?: (info: ClusterInfo) => number
 }
 
 type Columns = typeof columns
@@ -62,7 +66,7 @@ function listCommand<Row>(
 ): CommandDefinition {
   return {
     ...definition,
-    positionals: [ADDRESS],
+    positionals: [CLUSTER_ADDRESS],
     tables: [LIST_OPTIONS],
     hasLog: false,
     // A signal stops it immediately: the process holds nothing that has to be closed.
@@ -96,7 +100,12 @@ export const TASKS: CommandDefinition = listCommand(
       "scaler tasks tcp://127.0.0.1:2345 --filter state=running 'for>5min'",
     ],
   },
-  ({ TASK_COLUMNS: columns, taskRows: rows }) => ({ columns, rows, none: 'no tasks' }),
+  ({ TASK_COLUMNS: columns, taskRows: rows }) => ({
+    columns,
+    rows,
+    none: 'no tasks',
+    untold: ({ tasks }) => tasks.running + tasks.waiting,
+  }),
 )
 
 /** `scaler clients ADDRESS`. */
@@ -123,43 +132,43 @@ export const FAILURES: CommandDefinition = listCommand(
       "scaler failures tcp://127.0.0.1:2345 --filter function=price 'ago<1h' --json",
     ],
   },
-  ({ FAILURE_COLUMNS: columns, failureRows: rows }) => ({ columns, rows, none: 'no failures' }),
+  ({ FAILURE_COLUMNS: columns, failureRows: rows }) => ({
+    columns,
+    rows,
+    none: 'no failures',
+    untold: ({ tasks }) => tasks.failed,
+  }),
 )
 
 /** Checks the options; the result connects and prints. */
 async function prepared<Row>(
   { values, positionals, color }: CommandInput,
-  { columns, rows: rowsOf, none }: Listing<Row>,
+  { columns, rows: rowsOf, none, untold }: Listing<Row>,
 ): Promise<() => Promise<CommandEnd>> {
-  const { printWidth, readFilter, readOrder, tableLines } = await import('../table.js')
+  const { jsonText, printWidth, readFilter, readOrder, tableLines } = await import('../table.js')
   const options = optionsIn<OptionsOf<typeof LIST_OPTIONS>>(LIST_OPTIONS, values)
-  const { sort = [], filter = [], limit, json, timeoutMs } = options
+  const { sort = [], filter = [], limit, json, timeoutMs, monitorAddress } = options
   const order = readOrder(columns, sort)
   const filters = filter.map((text) => readFilter(columns, text))
   const [address = ''] = positionals
   return async () => {
-    const { Client } = await import('../../client/client.js')
-    const client = await Client.visit(address, { timeoutMs })
-    let info: ClusterInfo
-    try {
-      info = await client.info()
-    } finally {
-      await client.close()
-    }
+    const { openLook } = await import('../../client/connect/locate.js')
+    const look = await openLook(address, { timeoutMs, monitorAddress })
+    const info = await look()
     const all = rowsOf(info)
     const chosen = order(all.filter((row) => filters.every((isChosen) => isChosen(row))))
     const rows = limit === 0 ? chosen : chosen.slice(0, limit)
+    const noneText = (): string => {
+      const count = info.scheduler.version === undefined ? (untold?.(info) ?? 0) : 0
+      if (count > 0) return `${count} in all, but this scheduler does not tell which`
+      return all.length === 0 ? none : `${none} that match`
+    }
     const hidden = { count: chosen.length - rows.length, hint: 'see --limit' }
     if (json) process.stdout.write(`${jsonText(rows)}\n`)
     else if (rows.length > 0) {
       const style = { width: printWidth(process.stdout), color }
       process.stdout.write(`${tableLines({ columns, rows, hidden }, style).join('\n')}\n`)
-    } else process.stdout.write(`${all.length === 0 ? none : `${none} that match`}\n`)
+    } else process.stdout.write(`${noneText()}\n`)
     return { reason: '', isFailure: false }
   }
-}
-
-/** Unlike `JSON.stringify`, does not leave out what is not known. */
-function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_, field: unknown) => field ?? null)
 }

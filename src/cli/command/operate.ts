@@ -2,11 +2,10 @@
 // orders about tasks.
 
 import { ConfigError, ProtectedModeError } from '../../base/errors.js'
-import { silentLogger } from '../../base/logger.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { TaskAnswer } from '../../client/monitor/task-answer.js'
 import {
-  ADDRESS_OPTION,
+  CLUSTER_ADDRESS_OPTION,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
@@ -16,7 +15,7 @@ import type * as operateText from './operate-text.js'
 
 /** The options of both commands. */
 const OPERATE_OPTIONS = {
-  address: ADDRESS_OPTION,
+  address: CLUSTER_ADDRESS_OPTION,
   timeoutMs: { ...REPORT_TIMEOUT_OPTION, default: 10_000 },
   json: {
     type: { kind: 'boolean' },
@@ -106,13 +105,13 @@ async function prepare({ values }: CommandInput): Promise<Prepared> {
   if (address === undefined) {
     throw new ConfigError('no scheduler: use --address tcp://host:port, or set SCALER_ADDRESS')
   }
-  const { Client } = await import('../../client/client.js')
-  const { requestOf } = await import('../../client/monitor/look.js')
+  const { locate } = await import('../../client/connect/locate.js')
+  const { requestOf, requestRefusal } = await import('../../client/monitor/look.js')
   const text = await import('./operate-text.js')
-  // Explains what is wrong if there is no such scheduler.
-  const client = await Client.visit(address, { timeoutMs })
-  await client.close()
-  const setup = { address, heartbeatIntervalMs: 2_000, logger: silentLogger }
+  const place = await locate(address, { timeoutMs, monitorAddress: undefined })
+  const { address: found, ...rest } = place
+  if (found === undefined) throw requestRefusal(address)
+  const setup = { ...rest, address: found }
   const ask: Prepared['ask'] = (action, task) => requestOf(setup, { action, task, timeoutMs })
   return { options, text, ask }
 }

@@ -72,7 +72,7 @@ const STATUS_WORKER_COLUMNS = WORKER_COLUMNS.filter(({ name }) => name !== 'host
 
 /** What is wrong, the worst first. */
 export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
-  const { address } = info.scheduler
+  const { address = 'ADDRESS' } = info.scheduler
   const problems: StatusProblem[] = []
   const workers = info.hosts.flatMap((host) => host.workers)
   if (workers.length === 0) {

@@ -3,7 +3,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import {
-  ADDRESS,
+  CLUSTER_ADDRESS,
+  MONITOR_ADDRESS_OPTION,
   REPORT_TIMEOUT_OPTION,
   type CommandDefinition,
   type CommandEnd,
@@ -13,6 +14,7 @@ import {
 
 /** The options of `scaler status`. */
 const STATUS_OPTIONS = {
+  monitorAddress: MONITOR_ADDRESS_OPTION,
   timeoutMs: REPORT_TIMEOUT_OPTION,
   watch: {
     type: { kind: 'boolean' },
@@ -33,7 +35,7 @@ const STATUS_OPTIONS = {
 export const STATUS: CommandDefinition = {
   name: 'status',
   summary: 'Show whether a cluster works: what runs, what waits and why, what has failed.',
-  positionals: [ADDRESS],
+  positionals: [CLUSTER_ADDRESS],
   tables: [STATUS_OPTIONS],
   examples: [
     'scaler status tcp://127.0.0.1:2345',
@@ -60,20 +62,20 @@ const CLEAR_REST = '\u001b[J'
 const CLEAR_LINE_END = '\u001b[K'
 
 async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEnd> {
-  const { Client } = await import('../../client/client.js')
+  const { openLook } = await import('../../client/connect/locate.js')
   const { statusText } = await import('./status-text.js')
-  const { printWidth } = await import('../table.js')
-  const { timeoutMs, watch, json } = optionsIn<OptionsOf<typeof STATUS_OPTIONS>>(
+  const { jsonText, printWidth } = await import('../table.js')
+  const { timeoutMs, watch, json, monitorAddress } = optionsIn<OptionsOf<typeof STATUS_OPTIONS>>(
     STATUS_OPTIONS,
     input.values,
   )
   const [address = ''] = input.positionals
   const { stdout } = process
-  const client = await Client.visit(address, { timeoutMs })
+  const look = await openLook(address, { timeoutMs, monitorAddress })
   const isScreen = watch && !json && stdout.isTTY
-  const print = (info: Awaited<ReturnType<typeof client.info>>): void => {
+  const print = (info: Awaited<ReturnType<typeof look>>): void => {
     if (json) {
-      stdout.write(`${JSON.stringify(info)}\n`)
+      stdout.write(`${jsonText(info)}\n`)
       return
     }
     const text = statusText(info, { width: printWidth(stdout), color: input.color })
@@ -81,16 +83,14 @@ async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEn
     else stdout.write(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE_END}\n`)}${CLEAR_REST}`)
   }
   try {
-    print(await client.info({ signal }))
+    print(await look(signal))
     while (watch) {
       await setTimeout(WATCH_INTERVAL_MS, undefined, { signal })
-      print(await client.info({ signal }))
+      print(await look(signal))
     }
     return { reason: '', isFailure: false }
   } catch (error) {
     if (signal.aborted) return { reason: '', isFailure: false }
     throw error
-  } finally {
-    await client.close()
   }
 }

@@ -6,21 +6,17 @@ import { ScalerError } from '../../base/errors.js'
 import { idToHex } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import { packageVersion } from '../../runtime/process-statistics.js'
-import {
-  type Address,
-  formatAddress,
-  parseAddress,
-  parseConnectAddress,
-} from '../../transport/address.js'
+import { type Address, formatAddress, parseConnectAddress } from '../../transport/address.js'
 import type { SchedulerReport } from '../../wire/message.js'
 import { Client } from '../client.js'
 import { clockDifference, type ClockDifference, clockText, isFarOff, tenths } from './clock.js'
+import { schedulerBehind } from './locate.js'
 import {
+  asSeenFrom,
   describe,
   type FindingText,
   monitorBeside,
   type NoScheduler,
-  schedulerBeside,
 } from './no-scheduler.js'
 import {
   type FoundClient,
@@ -196,20 +192,7 @@ export function monitorOf(
     const beside = monitorBeside(address)
     return beside && formatAddress(beside)
   }
-  const bound = parseAddress(report.monitorAddress)
-  if (bound.kind === 'ipc' || address.kind === 'ipc') return report.monitorAddress
-  // A wildcard or loopback address is reached under the host name of the scheduler.
-  const isOurs = isLoopback(bound.host) && isLoopback(address.host)
-  const isSpecific = !EVERYWHERE.has(bound.host) && !isLoopback(bound.host)
-  return isSpecific || isOurs
-    ? report.monitorAddress
-    : formatAddress({ ...address, port: bound.port })
-}
-
-const EVERYWHERE: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+  return asSeenFrom(address, report.monitorAddress)
 }
 
 function roundTripOf(roundTripsMs: readonly number[]): RoundTrip {
@@ -301,10 +284,11 @@ export interface DiagnosisOptions {
 const HEARTBEATS = 9
 /** How long to wait for the state that is published once a second. */
 const MONITOR_LIMITS_MS = { least: 1_500, most: 2_500 } as const
-/** How long to check a second address, to confirm a guess. */
-const GUESS_LIMIT_MS = 1_000
 
-/** Examines the scheduler at `text`. Rejects with `ConfigError` for an invalid address. */
+/**
+ * Examines the scheduler at `text`, or the one whose address for monitors this is. Rejects with
+ * `ConfigError` for an invalid address.
+ */
 export async function diagnose(text: string, options: DiagnosisOptions): Promise<Diagnosis> {
   const address = parseConnectAddress(text)
   if (options.monitorAddress !== undefined) parseConnectAddress(options.monitorAddress)
@@ -313,9 +297,10 @@ export async function diagnose(text: string, options: DiagnosisOptions): Promise
 
 /** One examination. */
 class Examination {
-  readonly #address: Address
-  readonly #text: string
   readonly #options: DiagnosisOptions
+  #address: Address
+  #text: string
+  #monitorAddress: string | undefined
   readonly #problems: DiagnosisProblem[] = []
   #scheduler: FoundScheduler | undefined
   #report: SchedulerReport | undefined
@@ -327,6 +312,7 @@ class Examination {
     this.#address = address
     this.#text = formatAddress(address)
     this.#options = options
+    this.#monitorAddress = options.monitorAddress
   }
 
   async run(): Promise<Diagnosis> {
@@ -365,22 +351,22 @@ class Examination {
   }
 
   async #onNoScheduler(finding: NoScheduler): Promise<void> {
+    const scheduler = await schedulerBehind(finding, this.#address)
+    if (scheduler !== undefined) return this.#goTo(scheduler)
     const text = describe(finding, this.#address, this.#options.timeoutMs)
-    const advice = (await this.#confirmGuess(finding)) ?? text.advice
-    this.#add({ part: 'scheduler', isFatal: true, what: text.what, advice })
+    this.#add({ part: 'scheduler', isFatal: true, ...text })
   }
 
-  /** Checks whether the scheduler is two ports below what may be its address for monitors. */
-  async #confirmGuess({ kind }: NoScheduler): Promise<string | undefined> {
-    const guess = kind === 'wrongSocket' ? schedulerBeside(this.#address) : undefined
-    if (guess === undefined) return undefined
-    const finding = await probeScheduler(guess, { limitMs: GUESS_LIMIT_MS, heartbeats: 1 })
-    if (finding.kind !== 'scheduler') return undefined
-    return `the scheduler answers at ${formatAddress(guess)}: use that`
+  /** The address was that for monitors. */
+  #goTo(scheduler: Address): Promise<void> {
+    this.#monitorAddress ??= this.#text
+    this.#address = scheduler
+    this.#text = formatAddress(scheduler)
+    return this.#checkScheduler()
   }
 
   async #checkMonitor(): Promise<void> {
-    const address = this.#options.monitorAddress ?? monitorOf(this.#address, this.#report)
+    const address = this.#monitorAddress ?? monitorOf(this.#address, this.#report)
     const { least, most } = MONITOR_LIMITS_MS
     const limitMs = Math.min(most, Math.max(least, this.#options.timeoutMs))
     const view = address === undefined ? undefined : await readMonitor(address, limitMs)

@@ -7,6 +7,7 @@ import {
   isFinal,
   monitorBeside,
   type NoScheduler,
+  publishingScheduler,
   schedulerBeside,
 } from './no-scheduler.js'
 
@@ -16,6 +17,7 @@ const SILENT: ConnectionEnd = {
   stage: 'connecting',
   reason: '',
   peerType: '',
+  peerScheduler: '',
   excerpt: '',
 }
 
@@ -79,4 +81,26 @@ test('the scheduler and its monitors are two ports apart', () => {
   assert.equal(monitorBeside(parseConnectAddress('tcp://h:65534')), undefined)
   assert.equal(schedulerBeside(parseConnectAddress('tcp://h:2')), undefined)
   assert.equal(schedulerBeside(parseConnectAddress('ipc:///a/b')), undefined)
+})
+
+test('a publisher names its scheduler, as it is seen from here; what makes no sense is ignored', () => {
+  const at = parseConnectAddress('tcp://far:2350')
+  const of = (peerScheduler: string, peerType = 'PUB'): string | undefined => {
+    const found = publishingScheduler(
+      { ...SILENT, kind: 'wrongSocket', peerType, peerScheduler },
+      at,
+    )
+    return found && formatAddress(found)
+  }
+  assert.equal(of('tcp://0.0.0.0:99'), 'tcp://far:99')
+  assert.equal(of('tcp://127.0.0.1:99'), 'tcp://far:99')
+  assert.equal(of('tcp://10.0.0.1:99'), 'tcp://10.0.0.1:99')
+  assert.equal(of(''), 'tcp://far:2348')
+  for (const nonsense of ['\0', 'http://a/b', 'tcp://*:*', 'tcp://a:99999']) {
+    assert.equal(of(nonsense), undefined)
+  }
+  assert.equal(of('tcp://0.0.0.0:99', 'REP'), undefined)
+  const finding = { ...SILENT, kind: 'wrongSocket', peerType: 'PUB' } as const
+  const { advice } = describe({ ...finding, peerScheduler: 'tcp://*:99' }, at, 1_000)
+  assert.equal(advice, 'use the address of the scheduler, tcp://far:99')
 })

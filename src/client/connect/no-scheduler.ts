@@ -2,7 +2,13 @@
 // up to the transport (transport/end.ts).
 
 import { unreachable } from '../../base/assert.js'
-import { formatAddress, type Address } from '../../transport/address.js'
+import { ConfigError } from '../../base/errors.js'
+import {
+  type Address,
+  formatAddress,
+  parseAddress,
+  parseConnectAddress,
+} from '../../transport/address.js'
 import { type ConnectionEnd, type EndKind, isPublisher } from '../../transport/end.js'
 
 /** Why there is no scheduler: no connection, or a peer that is something else. */
@@ -30,6 +36,23 @@ export function isFinal({ kind }: NoScheduler): boolean {
   return FINAL_KINDS.has(kind)
 }
 
+/**
+ * The scheduler whose address for monitors this is: as the publisher there says, or else two ports
+ * below. Undefined if this is something else.
+ */
+export function publishingScheduler(finding: NoScheduler, address: Address): Address | undefined {
+  if (finding.kind !== 'wrongSocket' || !isPublisher(finding.peerType)) return undefined
+  const { peerScheduler } = finding
+  if (peerScheduler === '') return schedulerBeside(address)
+  try {
+    return parseConnectAddress(asSeenFrom(address, peerScheduler))
+  } catch (error) {
+    // Any program may be there, and say anything.
+    if (error instanceof ConfigError) return undefined
+    throw error
+  }
+}
+
 /** The likely address of the scheduler that publishes for monitors at this address. */
 export function schedulerBeside(address: Address): Address | undefined {
   if (address.kind === 'ipc') {
@@ -45,6 +68,24 @@ export function monitorBeside(address: Address): Address | undefined {
   if (address.kind === 'ipc') return { ...address, path: `${address.path}.monitor` }
   const port = address.port + MONITOR_PORT_OFFSET
   return port > 65_535 ? undefined : { ...address, port }
+}
+
+const EVERYWHERE: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
+
+/**
+ * An address on which a server listens, as it says, for somebody who reached its other address as
+ * `known`: wildcard and loopback hosts are replaced. Throws `ConfigError` for anything else.
+ */
+export function asSeenFrom(known: Address, bound: string): string {
+  const address = parseAddress(bound)
+  if (address.kind === 'ipc' || known.kind === 'ipc') return bound
+  const isOurs = isLoopback(address.host) && isLoopback(known.host)
+  const isSpecific = !EVERYWHERE.has(address.host) && !isLoopback(address.host)
+  return isSpecific || isOurs ? bound : formatAddress({ ...known, port: address.port })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 /** An address for messages: `127.0.0.1 port 2345`. */
@@ -80,7 +121,7 @@ export function describe(finding: NoScheduler, address: Address, withinMs: numbe
       return { what, advice: 'is this the right port?' }
     }
     case 'wrongSocket':
-      return describeSocket(finding.peerType, address)
+      return describeSocket(finding, address)
     case 'incompatible':
     case 'broken':
     case 'crowded':
@@ -110,14 +151,16 @@ function describeSilence({ stage }: ConnectionEnd, place: string, withinMs: numb
   return { what: `${place} ${lack} within ${time}`, advice }
 }
 
-function describeSocket(peerType: string, address: Address): FindingText {
+function describeSocket(finding: ConnectionEnd, address: Address): FindingText {
+  const { peerType, peerScheduler } = finding
   if (!isPublisher(peerType)) {
     const type = /^[\w-]{1,32}$/.test(peerType) ? peerType : JSON.stringify(peerType.slice(0, 32))
     const what = `a ZeroMQ ${type} socket answers; a scheduler has a ROUTER socket`
     return { what, advice: 'is this the right port?' }
   }
-  const scheduler = schedulerBeside(address)
-  const where = scheduler === undefined ? '' : `, most likely ${formatAddress(scheduler)}`
+  const scheduler = publishingScheduler(finding, address)
+  const certainty = peerScheduler === '' ? ', most likely' : ','
+  const where = scheduler === undefined ? '' : `${certainty} ${formatAddress(scheduler)}`
   return {
     what: `a ZeroMQ ${peerType} socket answers: this is the address for monitors`,
     advice: `use the address of the scheduler${where}`,

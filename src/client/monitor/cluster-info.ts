@@ -29,8 +29,11 @@ export interface ClusterInfo {
 
 /** The scheduler. */
 export interface SchedulerInfo {
-  /** Where its clients and workers connect, as this client does. */
-  readonly address: string
+  /**
+   * Where its clients and workers connect, as this client does. Undefined if only what it publishes
+   * is known.
+   */
+  readonly address: string | undefined
   /** Where 1.9.9 monitors connect, as bound: `tcp://0.0.0.0:2347`. */
   readonly monitorAddress: string | undefined
   /** The version of its package: `0.1.0`. */
@@ -80,7 +83,7 @@ export interface WaitingInfo {
 
 /** A machine with workers. */
 export interface HostInfo {
-  /** Its host name; empty if its workers do not report it. */
+  /** Its host name. For workers of Python Scaler their name, by default that of the host. */
   readonly host: string
   /** Its IP address as seen by the scheduler; undefined if it is connected by a unix socket. */
   readonly address: string | undefined
@@ -146,7 +149,7 @@ export interface ConnectedClient {
   /** Its unfinished tasks and graphs. */
   readonly unfinished: number
   /** The size of the stored objects that it uses: functions, shared values and large results. */
-  readonly bytes: number
+  readonly bytes: number | undefined
   /** The worker in whose task it was created. */
   readonly worker: string | undefined
 }

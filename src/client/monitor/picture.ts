@@ -93,21 +93,26 @@ class Rows<Report, Info> {
 
 /** What one scheduler has reported so far. Times are milliseconds since 1970, by this machine. */
 export class ClusterPicture {
-  readonly #address: string
+  readonly #address: string | undefined
+  readonly #published: string | undefined
   readonly #workers = new Rows<WorkerReport, WorkerInfo>(workerInfo)
   readonly #clients = new Rows<ClientReport, ConnectedClient>(clientInfo)
   readonly #failures: FailureInfo[] = []
   #report: SchedulerReport | undefined
   #state: MonitorState | undefined
 
-  /** `address`: where clients connect, as its user knows it. */
-  constructor(address: string) {
+  /**
+   * `address`: where clients connect, as its user knows it. `published`: the reports are made from
+   * what a scheduler of Python Scaler publishes there, which tells less.
+   */
+  constructor(address: string | undefined, published?: string) {
     this.#address = address
+    this.#published = published
   }
 
   /** The scheduler was replaced by another one, which has already said what it is. */
   ofNextScheduler(): ClusterPicture {
-    const next = new ClusterPicture(this.#address)
+    const next = new ClusterPicture(this.#address, this.#published)
     next.#report = this.#report
     return next
   }
@@ -138,7 +143,7 @@ export class ClusterPicture {
     const state = this.#state
     if (state === undefined) return undefined
     const report = this.#report
-    return {
+    const info = {
       time: new Date(time),
       scheduler: {
         address: this.#address,
@@ -168,6 +173,7 @@ export class ClusterPicture {
       failures: [...this.#failures],
       objects: { count: state.objects, bytes: state.objectBytes },
     }
+    return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
 
   #onState(state: MonitorState, time: number, emit: (event: ClusterEvent) => void): void {
@@ -194,6 +200,20 @@ export class ClusterPicture {
   }
 }
 
+/** What is never published is not known. */
+function withoutUnknown(info: ClusterInfo, monitorAddress: string): ClusterInfo {
+  const { scheduler, clients, rates } = info
+  const unknown = { version: undefined, uptimeS: undefined, turnP99Ms: undefined }
+  return {
+    ...info,
+    scheduler: { ...scheduler, ...unknown, monitorAddress },
+    // Before the second report.
+    rates: rates === undefined || Number.isNaN(rates.ended) ? undefined : rates,
+    clients: clients.map((client) => ({ ...client, bytes: undefined })),
+    objects: { ...info.objects, bytes: undefined },
+  }
+}
+
 function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
   const counts = new Map<TaskStatus, number>(ended.map(({ status, tasks }) => [status, tasks]))
   const of = (...statuses: readonly TaskStatus[]): number => {
@@ -209,12 +229,15 @@ function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
   }
 }
 
-/** Workers on one machine have the same machine id; those of Python Scaler stand for themselves. */
+/**
+ * Workers on one machine have the same machine id. Those of Python Scaler do not tell their host,
+ * but their name, by default that of the host, is in their identity.
+ */
 function hostsOf(reports: readonly WorkerReport[]): readonly HostInfo[] {
   const hosts = new Map<string, WorkerReport[]>()
   for (const report of reports) {
     const [info] = report.info
-    const key = info?.machineId || info?.host || ''
+    const key = info?.machineId || info?.host || nameIn(report)
     const known = hosts.get(key)
     if (known === undefined) hosts.set(key, [report])
     else known.push(report)
@@ -227,12 +250,17 @@ function hostInfo(reports: readonly WorkerReport[]): HostInfo {
   const processors = reports.flatMap(({ worker }) => worker.processorStatuses)
   const cpus = [...agents.values(), ...processors.map(({ resource }) => resource.cpu)]
   return {
-    host: reports[0]?.info[0]?.host ?? '',
+    host: reports[0]?.info[0]?.host ?? reports.slice(0, 1).map(nameIn).join(''),
     address: reports.find(({ address }) => address !== '')?.address,
     cpu: percent(cpus.reduce((sum, cpu) => sum + cpu, 0)),
     freeBytes: reports.at(-1)?.worker.rssFree ?? 0,
     workers: reports.map(workerInfo),
   }
+}
+
+/** The name in the identity of a worker of Python Scaler: `<pid>|<name>|<32 hex digits>`. */
+function nameIn({ worker }: WorkerReport): string {
+  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(worker.workerId)?.[1] ?? ''
 }
 
 /** The workers of one agent all report its process. */

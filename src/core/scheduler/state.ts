@@ -3,6 +3,7 @@
 
 import { assert } from '../../base/assert.js'
 import type { Identity, TaskId } from '../../base/ids.js'
+import type { Histogram } from '../../base/histogram.js'
 import { Lifecycle } from '../../base/lifecycle.js'
 import { SpreadMap } from '../../base/spread.js'
 import { type InstantMs, Turn } from '../../base/machine.js'
@@ -14,6 +15,7 @@ import { EventBudget } from './publication.js'
 import { Monitors } from './monitor/monitors.js'
 import { Operators } from './monitor/operators.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
+import { taskDurations } from '../function-tally.js'
 import { FunctionTable, TaskRates } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { ObjectTable } from './object/table.js'
@@ -64,6 +66,8 @@ export class SchedulerState {
   readonly received: Map<Message['kind'], number> = new Map()
   /** Tasks that ended, per status, since the start. */
   readonly ended: Map<TaskStatus, number> = new Map()
+  /** How long tasks were queued before each assignment to a worker, in milliseconds. */
+  readonly queueTimes: Histogram = taskDurations()
   nextWorkerSequence = 0
   #startedAt: InstantMs | undefined
 

@@ -47,6 +47,22 @@ test('we send our socket type, and an identity where the type has one', () => {
   assert.match(text('SUB'), /Socket-Type\0\0\0\x03SUB$/)
 })
 
+test('a publisher tells where its scheduler is, also to a peer that it cannot talk to', () => {
+  const local = { type: 'PUB', identity: identity(''), scheduler: 'tcp://0.0.0.0:7' } as const
+  const publisher = new ZmtpSession(local, LIMITS)
+  assert.match(
+    publisher.ready.toString('latin1'),
+    /X-Scaler-Address\0\0\0\x0ftcp:\/\/0\.0\.0\.0:7$/,
+  )
+  for (const type of ['SUB', 'DEALER'] as const) {
+    const { session, inbox } = start(type)
+    const feed = (): void => session.feed(Buffer.concat([GREETING, publisher.ready]), inbox)
+    if (type === 'SUB') feed()
+    else assert.throws(feed, { kind: 'wrongSocket' })
+    assert.equal(session.peerScheduler, 'tcp://0.0.0.0:7')
+  }
+})
+
 test('a 3.0 peer is recognized', () => {
   const { session, inbox } = start('PUB')
   const greeting = Buffer.from(GREETING)

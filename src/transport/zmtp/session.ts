@@ -161,7 +161,12 @@ export interface LocalPeer {
   readonly type: SocketType
   /** At most 255 bytes; empty = none, the peer assigns one. */
   readonly identity: Identity
+  /** PUB: where the scheduler that publishes here listens, as bound. */
+  readonly scheduler?: string
 }
+
+/** The property of READY with which a publisher tells the address of its scheduler. */
+const SCHEDULER_PROPERTY = 'X-Scaler-Address'
 
 /** What a peer has announced. */
 export interface RemotePeer {
@@ -188,6 +193,7 @@ export class ZmtpSession {
   readonly #parser: FrameParser
   #peer: RemotePeer | undefined
   #peerType = ''
+  #peerScheduler = ''
   #refusal: string | undefined
   #commands: Command[] | undefined
 
@@ -204,6 +210,11 @@ export class ZmtpSession {
   /** The socket type that the peer has announced, even one that does not fit; or ''. */
   get peerType(): string {
     return this.#peerType
+  }
+
+  /** The address that a publisher has told as that of its scheduler, or ''. */
+  get peerScheduler(): string {
+    return this.#peerScheduler
   }
 
   /** Whether the peer has shown that it speaks ZMTP 3, so that it understands an ERROR command. */
@@ -228,11 +239,13 @@ export class ZmtpSession {
 
   /** The bytes to write as soon as `isGreeted`. */
   get ready(): Buffer {
-    const { type, identity: own } = this.#local
+    const { type, identity: own, scheduler } = this.#local
     const hasIdentity = type === 'ROUTER' || type === 'DEALER'
-    return encodeReady(
-      hasIdentity ? { 'Socket-Type': type, Identity: own } : { 'Socket-Type': type },
-    )
+    return encodeReady({
+      'Socket-Type': type,
+      ...(hasIdentity ? { Identity: own } : {}),
+      ...(scheduler === undefined ? {} : { [SCHEDULER_PROPERTY]: scheduler }),
+    })
   }
 
   /**
@@ -259,6 +272,7 @@ export class ZmtpSession {
     const type = properties.get('socket-type')
     if (type === undefined) throw new ProtocolError('the peer did not send its socket type')
     this.#peerType = type
+    this.#peerScheduler = properties.get(SCHEDULER_PROPERTY.toLowerCase()) ?? ''
     if (!isCompatible(this.#local.type, type)) {
       const text = `a ${this.#local.type} cannot talk to a ${JSON.stringify(type)}`
       throw new HandshakeError('wrongSocket', text)

@@ -5,44 +5,50 @@ import type { Histogram } from '../../../base/histogram.js'
 import { WAITING_REASONS, type WaitingReason } from '../../../base/waiting-reason.js'
 import type { TaskStatus } from '../../../wire/message.js'
 import { waitingReasonOf } from '../../../wire/wait-reason.js'
+import type { FunctionTotals } from '../entries.js'
 import type { SchedulerState } from '../state.js'
-import { FunctionTable } from './report.js'
-import { waitingCounts } from './waiting.js'
-
-/** Functions that are counted separately: the first ones, so that no counter ever goes down. */
-const MAX_FUNCTIONS = 50
+import { taskDurations } from '../../function-tally.js'
+import { totalsOf } from './report.js'
+import { waitingTotals } from './waiting.js'
 
 /** The name for all other functions. */
 const OTHER = 'other'
+
+const NOTHING: FunctionTotals = { ended: 0, failed: 0, measured: 0, totalMs: 0 }
 
 /** Why tasks wait that a scheduler has; the others only clients know. */
 const SCHEDULER_REASONS = WAITING_REASONS.filter((reason) => {
   return reason !== 'no-scheduler' && reason !== 'limit'
 })
 
-/** The finished tasks of a function since the start. */
-interface FunctionTotals {
+/** All outcomes, so that each is shown from the start. */
+const OUTCOMES = (
+  ['success', 'failed', 'canceled', 'notFound', 'workerDied', 'noWorker'] satisfies TaskStatus[]
+).map((status) => [status, 0] as const)
+
+/** The finished tasks of a function since it was listed, or of all others. */
+interface FunctionRow extends FunctionTotals {
   readonly name: string
-  readonly ended: number
-  readonly failed: number
 }
 
 /** Totals since the start, and how many there are now. */
 export interface SchedulerMetrics {
   /** Tasks that ended, per status. */
   readonly ended: ReadonlyMap<TaskStatus, number>
-  /** Waiting tasks per reason; of very many groups of tasks, only the largest are counted. */
+  /** Waiting tasks per reason. */
   readonly waiting: ReadonlyMap<WaitingReason, number>
   readonly running: number
   /** Workers per state; one that will leave accepts no more tasks. */
   readonly workers: Readonly<Record<'idle' | 'busy' | 'leaving', number>>
   readonly objects: { readonly count: number; readonly bytes: number }
   /** Durations of tasks in milliseconds, as far as workers measured them. */
-  readonly durations: { readonly histogram: Histogram; readonly sumMs: number }
-  readonly functions: readonly FunctionTotals[]
+  readonly durations: Histogram
+  /** How long tasks were queued before each assignment to a worker, in milliseconds. */
+  readonly queueTimes: Histogram
+  readonly functions: readonly FunctionRow[]
 }
 
-/** Counts. One pass over workers, groups of waiting tasks, and functions; none over tasks. */
+/** Counts. One pass over workers, functions, and kinds of nodes; none over tasks. */
 export function metricsOf(state: SchedulerState): SchedulerMetrics {
   const workers = { idle: 0, busy: 0, leaving: 0 }
   let running = 0
@@ -52,27 +58,37 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
   }
   // All reasons, so that a series does not disappear while it is zero.
   const waiting = new Map<WaitingReason, number>(SCHEDULER_REASONS.map((reason) => [reason, 0]))
-  for (const { reason: sent, tasks } of waitingCounts(state)) {
+  for (const [sent, tasks] of waitingTotals(state)) {
     const reason = waitingReasonOf(sent)
     waiting.set(reason, (waiting.get(reason) ?? 0) + tasks)
   }
   const objects = { count: state.objects.size, bytes: state.objects.bytes }
-  return { ended: new Map(state.ended), waiting, running, workers, objects, ...totals(state) }
+  const ended = new Map([...OUTCOMES, ...state.ended])
+  const { queueTimes } = state
+  return { ended, waiting, running, workers, objects, queueTimes, ...functionTotals(state) }
 }
 
-function totals({ functions }: SchedulerState): Pick<SchedulerMetrics, 'durations' | 'functions'> {
-  const histogram = FunctionTable.durations()
-  let sumMs = 0
-  const rows: FunctionTotals[] = []
-  const other = { name: OTHER, ended: 0, failed: 0 }
-  for (const { name, ended, failed, durations, totalMs } of functions.all()) {
-    if (durations !== undefined) histogram.addAll(durations)
-    sumMs += totalMs
-    if (rows.length < MAX_FUNCTIONS) rows.push({ name, ended, failed })
-    else {
-      other.ended += ended
-      other.failed += failed
-    }
+function functionTotals({
+  functions,
+}: SchedulerState): Pick<SchedulerMetrics, 'durations' | 'functions'> {
+  const all = taskDurations()
+  const rows: FunctionRow[] = []
+  let others: FunctionTotals = NOTHING
+  for (const counts of functions.all()) {
+    const { name, durations, before } = counts
+    if (durations !== undefined) all.addAll(durations)
+    const totals = totalsOf(counts)
+    if (before !== undefined) rows.push({ name, ...sum(totals, before, -1) })
+    others = sum(others, before ?? totals)
   }
-  return { durations: { histogram, sumMs }, functions: [...rows, other] }
+  return { durations: all, functions: [...rows, { name: OTHER, ...others }] }
+}
+
+function sum(a: FunctionTotals, b: FunctionTotals, sign: 1 | -1 = 1): FunctionTotals {
+  return {
+    ended: a.ended + sign * b.ended,
+    failed: a.failed + sign * b.failed,
+    measured: a.measured + sign * b.measured,
+    totalMs: a.totalMs + sign * b.totalMs,
+  }
 }

@@ -1,6 +1,5 @@
 // The scheduler's report about itself for a client that requests it: docs/protocol.md#report.
 
-import { Histogram } from '../../../base/histogram.js'
 import { identity, type Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type {
@@ -16,7 +15,15 @@ import type {
   WorkerReport,
 } from '../../../wire/message.js'
 import { spokenName } from '../../../wire/object-content.js'
-import type { ClientEntry, FunctionCounts, ObjectEntry, Runtime, WorkerEntry } from '../entries.js'
+import { countTask, emptyTally, functionReports, type TaskCost } from '../../function-tally.js'
+import type {
+  ClientEntry,
+  FunctionCounts,
+  FunctionTotals,
+  ObjectEntry,
+  Runtime,
+  WorkerEntry,
+} from '../entries.js'
 import type { CoreReport } from '../events.js'
 import { workerStatus } from '../publication.js'
 import type { SchedulerState } from '../state.js'
@@ -135,23 +142,31 @@ const MAX_NAMES = 1_000
 /** The name for all others: no function can have it. */
 const OTHERS = '(others)'
 
+// Metrics list functions on their own until the scheduler ends: neither their counters nor the one
+// for all others ever decrease. The first functions are listed immediately. A later one is listed
+// once it is busy; what it counted before stays with the others.
+
+/** The number of functions that are listed immediately. */
+const FIRST_LISTED = 50
+
+/** Maximum number of functions that are listed. */
+const MAX_LISTED = 200
+
+/** A busy function has this many times the tasks of the 50th busiest one that is listed. */
+const BUSY_FACTOR = 2
+
+/** The minimum of finished tasks of a busy function. */
+const BUSY_TASKS = 100
+
 /** Longer names are truncated. */
 const MAX_NAME_BYTES = 256
-
-/** The bounds of measured durations, in milliseconds: a microsecond to two weeks. */
-const [SHORTEST_MS, LONGEST_MS] = [0.001, 1_209_600_000]
-
-/** What a finished task has cost. */
-interface TaskCost {
-  /** How long its function took. */
-  readonly durationMs: number
-  /** The memory that it used; 0 if it was not profiled. */
-  readonly peakBytes: number
-}
 
 /** The functions of all tasks since the start. */
 export class FunctionTable {
   readonly #byName = new Map<string, FunctionCounts>()
+  readonly #listed: FunctionCounts[] = []
+  /** Functions with more finished tasks than this may be busy; it can only be too low. */
+  #leastBusy = BUSY_TASKS
 
   /** The counters for a function. */
   of(fn: ObjectEntry | undefined): FunctionCounts {
@@ -162,22 +177,13 @@ export class FunctionTable {
   /** Counts a finished task. `cost`: its profile, if its worker measured it. */
   count(fn: ObjectEntry | undefined, status: TaskStatus, cost: TaskCost | undefined): void {
     const counts = this.of(fn)
-    counts.ended += 1
-    if (hasFailed(status)) counts.failed += 1
-    if (cost === undefined) return
-    const { durationMs, peakBytes } = cost
-    counts.durations ??= FunctionTable.durations()
-    counts.durations.add(durationMs)
-    counts.totalMs += durationMs
-    if (durationMs > counts.longestMs) counts.longestMs = durationMs
-    if (peakBytes > counts.peakBytes) counts.peakBytes = peakBytes
+    countTask(counts, status, cost)
+    if (counts.before === undefined && counts.ended > this.#leastBusy) this.#listIfBusy(counts)
   }
 
   /** At most `most` functions, those with the most finished tasks first. */
   reports(most: number): readonly FunctionReport[] {
-    const busiest = [...this.#byName.values()].filter(({ ended }) => ended > 0)
-    busiest.sort((a, b) => b.ended - a.ended)
-    return busiest.slice(0, most).map(functionReport)
+    return functionReports(this.#byName.values(), most)
   }
 
   /** All functions, in the order in which they were first used. */
@@ -185,42 +191,32 @@ export class FunctionTable {
     return this.#byName.values()
   }
 
-  /** An empty histogram for durations of tasks, in milliseconds. */
-  static durations(): Histogram {
-    return new Histogram(SHORTEST_MS, LONGEST_MS)
-  }
-
   #named(name: string): FunctionCounts {
     const known = this.#byName.get(name)
     if (known !== undefined) return known
     if (this.#byName.size >= MAX_NAMES && name !== OTHERS) return this.#named(OTHERS)
-    const none = { ended: 0, failed: 0, totalMs: 0, longestMs: 0, peakBytes: 0 }
-    const counts: FunctionCounts = { name, ...none, durations: undefined }
+    const counts: FunctionCounts = { ...emptyTally(name), before: undefined }
     this.#byName.set(name, counts)
+    if (this.#listed.length < FIRST_LISTED) this.#list(counts)
     return counts
   }
-}
 
-function functionReport({ durations, longestMs, ...counts }: FunctionCounts): FunctionReport {
-  // Quantiles are not exact, but none exceeds the longest.
-  const quantile = (share: number): number => Math.min(durations?.quantile(share) ?? 0, longestMs)
-  return {
-    name: counts.name,
-    ended: counts.ended,
-    failed: counts.failed,
-    measured: durations?.count ?? 0,
-    totalMS: counts.totalMs,
-    longestMS: longestMs,
-    p50MS: quantile(0.5),
-    p90MS: quantile(0.9),
-    p99MS: quantile(0.99),
-    peakBytes: counts.peakBytes,
+  #listIfBusy(counts: FunctionCounts): void {
+    if (counts.name === OTHERS || this.#listed.length >= MAX_LISTED) return
+    const most = this.#listed.map(({ ended }) => ended).toSorted((a, b) => b - a)
+    this.#leastBusy = Math.max(BUSY_TASKS, BUSY_FACTOR * (most[FIRST_LISTED - 1] ?? 0))
+    if (counts.ended > this.#leastBusy) this.#list(counts)
+  }
+
+  #list(counts: FunctionCounts): void {
+    counts.before = totalsOf(counts)
+    this.#listed.push(counts)
   }
 }
 
-/** Whether a status is reported as a failure. */
-export function hasFailed(status: TaskStatus): boolean {
-  return status === 'failed' || status === 'workerDied'
+/** The totals of a function so far. */
+export function totalsOf({ ended, failed, durations }: FunctionCounts): FunctionTotals {
+  return { ended, failed, measured: durations?.count ?? 0, totalMs: durations?.sum ?? 0 }
 }
 
 // The state of everything, sent to monitors of this version once a second. If there are many
@@ -255,7 +251,7 @@ export class TaskRates {
 
   /** Counts are derived from the tables, so that no task costs anything. */
   sample(state: SchedulerState): void {
-    const totals = totalsOf(state)
+    const totals = taskTotalsOf(state)
     const seconds = this.#at === undefined ? 0 : (state.turn.now - this.#at) / 1_000
     const before = this.#totals
     const rate = (key: keyof Totals): number => {
@@ -267,7 +263,7 @@ export class TaskRates {
   }
 }
 
-function totalsOf({ ended, tasks, graphWork }: SchedulerState): Totals {
+function taskTotalsOf({ ended, tasks, graphWork }: SchedulerState): Totals {
   let allEnded = 0
   for (const count of ended.values()) allEnded += count
   const failed = (ended.get('failed') ?? 0) + (ended.get('workerDied') ?? 0)

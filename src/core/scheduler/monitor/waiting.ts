@@ -11,7 +11,7 @@ import type { SchedulerState } from '../state.js'
 import { taskFields } from '../task/extra.js'
 import type { TaskQueue, WaitingGroup } from '../task/queue.js'
 import type { Lane } from '../worker/lanes.js'
-import type { Deadlock } from '../worker/placement.js'
+import type { Deadlock, Requirement } from '../worker/placement.js'
 import type { WorkerPool } from '../worker/pool.js'
 
 /** How long tasks wait for a worker that could run them before that is logged. */
@@ -248,6 +248,26 @@ interface Row extends Pick<WaitingCount, 'reason' | 'needs'> {
   since: InstantMs
 }
 
+/** The number of waiting tasks by reason: of all, while `waitingCounts` lists the largest groups. */
+export function waitingTotals(state: SchedulerState): ReadonlyMap<WaitReason, number> {
+  const totals = new Map<WaitReason, number>()
+  const add = (reason: WaitReason, tasks: number): void => {
+    totals.set(reason, (totals.get(reason) ?? 0) + tasks)
+  }
+  for (const { reason, queue } of placesOf(state)) add(reason, queue.size)
+  let dependency = 0
+  for (const { runtime, kinds } of state.graphWork.graphs) {
+    for (const { options, waiting, ready } of kinds) {
+      dependency += waiting
+      if (ready === 0) continue
+      const requirement = requirementOf(state, options)
+      add(state.waiting.reasonOf({ runtime, requirement }).reason, ready)
+    }
+  }
+  add('dependency', dependency)
+  return totals
+}
+
 /** The largest counts first. */
 export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
   const rows = new Map<string, Row>()
@@ -297,8 +317,7 @@ function addNodes(
   { functionId, options, waiting, ready }: NodeKind,
   add: (place: Pick<WaitingCount, 'reason' | 'needs'>, group: WaitingGroup) => void,
 ): void {
-  const found = state.requirements.of(options.capabilities)
-  const requirement = found === 'refused' ? undefined : found
+  const requirement = requirementOf(state, options)
   const counts = state.functions.of(state.objects.get(functionId))
   const nodes = { counts, since: state.turn.now }
   const needs = requirement?.key ?? ''
@@ -306,6 +325,14 @@ function addNodes(
   if (ready === 0) return
   const why = state.waiting.reasonOf({ runtime, requirement })
   add({ reason: why.reason, needs: why.needs || needs }, { ...nodes, tasks: ready })
+}
+
+function requirementOf(
+  { requirements }: SchedulerState,
+  { capabilities }: NodeKind['options'],
+): Requirement | undefined {
+  const found = requirements.of(capabilities)
+  return found === 'refused' ? undefined : found
 }
 
 function* placesOf(state: SchedulerState): Iterable<Place> {

@@ -232,6 +232,7 @@ function assignLeased(state: SchedulerState): boolean {
 
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
+  state.queueTimes.add(state.turn.now - task.changedAt)
   task.state = 'running'
   task.changedAt = state.turn.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
