@@ -214,7 +214,7 @@ export type ClusterEvent =
   | { readonly type: 'sample'; readonly info: ClusterInfo }
   /**
    * The number of events of type `task` that were left out here: the loop was too slow, or more
-   * than 10,000 tasks ended per second.
+   * than 5,000 tasks ended per second.
    */
   | { readonly type: 'lost'; readonly count: number }
 

@@ -82,7 +82,7 @@ const MAX_EVENTS = 10_000
 /**
  * Rate limit for events: above it, monitors would take a share of the throughput that they observe.
  */
-const EVENT_RATE = { perMs: 10, burst: 10_000 } as const
+const EVENT_RATE = { perMs: 5, burst: 5_000 } as const
 
 const MAX_FAILURES = 1_000
 const MAX_MONITORS = 100
