@@ -61,6 +61,9 @@ struct Task {
   outputClient @15 :Data $id(identity) $extension;
   # forward: the client that prints it, if that is not `source`.
 
+  traceContext @16 :Text $extension;
+  # The trace to which it belongs (docs/protocol.md#traces).
+
   enum OutputPlace {
     # Where the output of a task goes.
 
@@ -955,6 +958,9 @@ struct OperatorRequest $extension {
   lines @5 :UInt32;
   # logs: the most lines to send.
 
+  limitMS @6 :UInt32;
+  # drain: how long running tasks may take to finish, in milliseconds.
+
   enum OperatorAction {
     # What an operator can ask for.
 
@@ -979,7 +985,7 @@ struct OperatorAnswer $extension {
   # Details for people, in one line; empty: none.
 
   tasks @3 :List(TaskStory);
-  # explain, cancel: the task. stack: what runs in the process. ambiguous: at most 10 candidates.
+  # explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates.
 
   stack @4 :List(StackFrame);
   # stack: at most 100 frames, the innermost first; none: no JavaScript was running.

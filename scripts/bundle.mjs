@@ -34,14 +34,14 @@ const THREAD = 'worker/guardian'
 /** The chunks of shared code, by the files in them; the first that fits. */
 const CHUNKS = [
   // Three that are loaded on demand.
-  ['log', /^runtime\/(log\/(open|output|line)|logging-file|toml)$/],
+  ['log', /^runtime\/(log\/(open|output)|logging-file|toml)$/],
   ['config-file', /^cli\/option\/config-file$/],
   [
     'doctor',
     /^(cli\/(table|command\/(\w+-text|cluster-columns))|client\/connect\/(diagnosis|peers))$/,
   ],
   ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
-  ['wire', /^wire\/|^runtime\/task-scope$/],
+  ['wire', /^wire\/|^runtime\/(task-scope|tracing)$/],
   ['client', /^((core\/)?client|core\/monitor|cluster\/(?!embedded-main)|runtime\/progress)/],
   // The shell of the scheduler is small, and its machine is loaded on demand.
   ['transport', /^(transport|runtime|scheduler)\//],
@@ -56,7 +56,7 @@ export async function writeBundles() {
   if (isNew()) return
   const written = new Set([
     ...(await writeBundle(moduleEntries(), { place: MODULE_PLACE })),
-    ...(await writeBundle({ [THREAD]: fileOf(THREAD) }, { place: MODULE_PLACE, isAlone: true })),
+    ...(await writeBundle({ [THREAD]: fileOf(THREAD) }, { place: THREAD_PLACE, isAlone: true })),
     // Written last: its date shows whether the bundles are up to date.
     ...(await writeBundle(
       { commonjs: BOTH },
@@ -178,6 +178,7 @@ const WRITTEN_LATER = /^(index|protocol)\.cjs$/
 // Another bundler may remove `import.meta`; it is not needed then (refuse-bundling.ts).
 const MODULE_PLACE = `import { pathToFileURL } from 'node:url'
   export const distUrl = pathToFileURL(import.meta.dirname ?? '/').href`
+const THREAD_PLACE = `export const distUrl = new URL('..', import.meta.url).href.slice(0, -1)`
 const REQUIRED_PLACE = `import { pathToFileURL } from 'node:url'
   export const distUrl = pathToFileURL(__dirname).href`
 

@@ -36,6 +36,7 @@ export const LONG_GROUPS = [
     files: /^test\/package\/(install-|package|bundle\.)/,
     peers: /^(node-\d+|packaging|hadolint)$/,
   },
+  { what: 'OpenTelemetry', files: /^test\/integration\/spans\./, peers: /^opentelemetry$/ },
   {
     what: 'a cut at every single byte',
     files: /^test\/integration\/failure-link-/,
@@ -44,6 +45,7 @@ export const LONG_GROUPS = [
   {
     what: 'most programs and commands of the pages',
     files: /^test\/document\/(programs|commands)\./,
+    peers: /^opentelemetry$/,
     isPart: true,
   },
   {

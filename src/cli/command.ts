@@ -42,13 +42,19 @@ export const ADDRESS_OPTION: {
   readonly short: readonly string[]
 } = {
   type: { kind: 'text' },
-  description: EITHER_ADDRESS,
+  description: SCHEDULER_ADDRESS,
   flag: 'address',
   short: ['-a'],
 }
 
 /** A cluster to look at, as a positional. */
 export const CLUSTER_ADDRESS: Positional = { ...ADDRESS, description: EITHER_ADDRESS }
+
+/** A cluster to look at, for commands with other positionals. */
+export const CLUSTER_ADDRESS_OPTION: typeof ADDRESS_OPTION = {
+  ...ADDRESS_OPTION,
+  description: EITHER_ADDRESS,
+}
 
 /** Where monitors connect, for commands that look at a cluster. */
 export const MONITOR_ADDRESS_OPTION: typeof ADDRESS_OPTION & { readonly defaultText: string } = {

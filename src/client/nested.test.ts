@@ -24,6 +24,7 @@ class Scope implements TaskScope {
   readonly priority: number
   readonly output = 'log'
   readonly outputClient = identity('')
+  readonly traceContext = ''
   readonly serializer = defaultSerializer
   readonly host: TaskHost
   readonly context = {

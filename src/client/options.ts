@@ -62,9 +62,10 @@ export interface ClientOptions {
   /**
    * Where the output of tasks goes, which they write to stdout and stderr with `console.log` or
    * otherwise. `'forward'`: to stdout and stderr of this program. `'log'`: to the log of their
-   * worker. `'off'`: nowhere. Default: `SCALER_OUTPUT` if that is set (`scaler run` sets it); else
-   * `'forward'` if the cluster was started in this process (`Client.local`,
-   * `SchedulerClusterCombo`), and `'log'` otherwise. Tasks submitted by a task inherit its setting.
+   * worker. `'off'`: nowhere; only `scaler logs` shows its last lines. Default: `SCALER_OUTPUT` if
+   * that is set (`scaler run` sets it); else `'forward'` if the cluster was started in this process
+   * (`Client.local`, `SchedulerClusterCombo`), and `'log'` otherwise. Tasks submitted by a task
+   * inherit its setting.
    */
   readonly output?: 'forward' | 'log' | 'off' | undefined
   /**

@@ -11,6 +11,7 @@ function scopeOf(id: string): TaskScope {
     priority: 0,
     output: 'log',
     outputClient: identity(''),
+    traceContext: '',
     context: {} as TaskContext,
     serializer: { serialize: () => new Uint8Array(0), deserialize: () => undefined },
     host: { address: '', worker: identity(''), clients: new Map() },

@@ -60,6 +60,8 @@ export interface TaskScope {
   readonly output: 'log' | 'forward' | 'off'
   /** The client that prints it. */
   readonly outputClient: Identity
+  /** The trace of tasks that it submits (runtime/tracing.ts); '' = none. */
+  readonly traceContext: string
   readonly context: TaskContext
   /** The serializer of the client that submitted the task. */
   readonly serializer: ScopeSerializer

@@ -162,6 +162,7 @@ export const PLAIN_TASK: Pick<
   | 'mayHaveRun'
   | 'output'
   | 'outputClient'
+  | 'traceContext'
 > = {
   capabilities: [],
   parentTaskId: taskId(''),
@@ -174,6 +175,7 @@ export const PLAIN_TASK: Pick<
   mayHaveRun: false,
   output: 'log',
   outputClient: identity(''),
+  traceContext: '',
 }
 
 /** A result that reports nothing beyond 1.9.9. */

@@ -1,7 +1,8 @@
 // A thread beside user code. It holds the lifeline to the agent, so that these work even if user
 // code never returns to the event loop: when the agent dies, for whatever reason, the processor and
 // everything that it has started are killed; when the agent asks for the status of a task or takes
-// back tasks that have not started, it gets an answer; and the memory of profiled tasks is sampled.
+// back tasks that have not started, it gets an answer; when an operator asks what user code does,
+// another thread looks; and the memory of profiled tasks is sampled.
 
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -16,6 +17,7 @@ import {
   type ProcessorFrame,
 } from './link/frames.js'
 import { controlBytes, FrameParser } from './link/pipe.js'
+import { answerLooks, LOOK, StackLooker } from './stack-look.js'
 
 /** The input of the guardian. */
 export interface GuardianInput {
@@ -40,11 +42,17 @@ function sharedNow(): number {
 /** Watches the lifeline for as long as this process lives. */
 function watch(answer: (question: AgentFrame) => ProcessorFrame): void {
   const lifeline = new Socket({ fd: LIFELINE_FD })
+  const looker = new StackLooker()
+  const tell = (frame: ProcessorFrame): unknown => lifeline.write(controlBytes(frame))
+  const onQuestion = (question: AgentFrame): void => {
+    if (question.type !== 'askStack') tell(answer(question))
+    else void looker.look().then((report) => tell({ type: 'stack', report }))
+  }
   const parser = new FrameParser({
     onMessage: () => {
       throw new ProtocolError('a message on the lifeline')
     },
-    onControl: (question) => lifeline.write(controlBytes(answer(decodeAgentFrame(question)))),
+    onControl: (bytes) => onQuestion(decodeAgentFrame(bytes)),
   })
   lifeline.on('data', (chunk: Buffer) => parser.feed(chunk))
   lifeline.on('error', killOwnGroup)
@@ -86,4 +94,5 @@ function main({ cells, claimCells, originMs }: GuardianInput): void {
   listen(board, nowMs)
 }
 
-main(workerData as GuardianInput)
+if (workerData === LOOK) answerLooks()
+else main(workerData as GuardianInput)

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import type { ProcessorDeath } from '../base/errors.js'
 import { identity, objectId, taskId, type ObjectId } from '../base/ids.js'
 import type { LogFields, Logger } from '../base/logger.js'
-import type { LastRun, RunStatus } from '../core/worker/events.js'
+import type { LastRun, RunStatus, StackReport } from '../core/worker/events.js'
 import { defaultSerializer } from '../serializer/serializer.js'
 import {
   encodeFrame,
@@ -57,6 +57,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
   readonly updates: TaskUpdate[] = []
   readonly outputs: TaskOutput[] = []
   readonly statuses: RunStatus[] = []
+  readonly stacks: StackReport[] = []
   readonly retractions: Retraction[] = []
   readonly lines: string[] = []
   #onReady: (pid: number) => void = () => {}
@@ -164,6 +165,10 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
 
   onStatus(status: RunStatus): void {
     this.statuses.push(status)
+  }
+
+  onStack(report: StackReport): void {
+    this.stacks.push(report)
   }
 
   onRetracted(asked: readonly number[], retracted: readonly number[]): void {

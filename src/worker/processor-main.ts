@@ -7,6 +7,7 @@
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { taskScopes } from '../runtime/task-scope.js'
+import { findTracing } from '../runtime/tracing.js'
 import { serveClients } from '../serializer/serializer.js'
 import { encode, encodeFrame, type TaskOutput } from '../wire/message.js'
 import {
@@ -27,6 +28,9 @@ import { Processor } from './processor/processor.js'
 import { ObjectStore } from './processor/objects.js'
 import { TaskRun } from './processor/run.js'
 import { TaskRunner } from './processor/runner.js'
+
+/** How long a processor that should exit exports spans: its agent waits for a little longer. */
+const MAX_FLUSH_MS = 200
 
 /** Returns a function that sends it a message. */
 function startGuardian(
@@ -60,6 +64,14 @@ const STDERR = process.stderr as unknown as Printer
  */
 function printAtOnce(): void {
   for (const { _handle } of [STDOUT, STDERR]) _handle?.setBlocking?.(true)
+}
+
+/** Exits after the export of the last spans, if there are any. */
+function exit(): void {
+  const flushed = findTracing()?.flush()
+  if (flushed === undefined) process.exit(0)
+  void flushed.then(() => process.exit(0))
+  setTimeout(() => process.exit(0), MAX_FLUSH_MS)
 }
 
 /** The outcome goes to the log of the worker. */
@@ -105,7 +117,11 @@ function main(): void {
   }
   process.on('exit', writeExitNote)
   const processor = new Processor(runner, objects, (order) => {
-    if (order.type === 'end') process.exit(0)
+    if (order.type === 'end') {
+      // The pipe closes immediately after the order.
+      inbox.off('error', killOwnGroup).off('end', killOwnGroup)
+      return exit()
+    }
     // Frames that arrived together with the order, or since, come first.
     setImmediate(() => {
       if (runner.isIdle) collectGarbage(garbage, order.aboveBytes, outbox)

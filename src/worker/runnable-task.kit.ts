@@ -29,6 +29,7 @@ export function runnableTask(
     isProfiled: false,
     output: 'log',
     outputClient: identity('client'),
+    traceContext: '',
     keepsResult: false,
     serializer: { codec: () => codec, clientSerializer: () => codec },
     fn: new StoredObject([Buffer.from(fn)]),

@@ -155,6 +155,8 @@ function install(folder: string): void {
   mkdirSync(join(folder, 'home'))
   symlinkSync(ROOT, join(modules, 'scaler-ts'), 'dir')
   symlinkSync(join(ROOT, 'node_modules/piscina'), join(modules, 'piscina'), 'dir')
+  const spans = '.peers/opentelemetry/node_modules/@opentelemetry'
+  symlinkSync(join(ROOT, spans), join(modules, '@opentelemetry'), 'dir')
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     bin: Record<string, string>
   }

@@ -167,6 +167,7 @@ async function assertUnstarted(code: string): Promise<void> {
         onResult: () => {},
         onUpdate: () => {},
         onStatus: () => {},
+        onStack: () => {},
         onRetracted: () => {},
         onOutput: () => {},
         onPrinted: () => {},

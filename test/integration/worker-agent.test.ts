@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { FEATURE_OPERATORS, OUR_FEATURES } from '#src/base/features.js'
+import { OUR_FEATURES } from '#src/base/features.js'
 import { idToHex, taskId } from '#src/base/ids.js'
 import { Agent } from '#src/worker/agent/agent.js'
 import type { AgentOptions } from '#src/worker/agent/options.js'
@@ -17,7 +17,7 @@ test('a worker describes itself in its heartbeats', async (context) => {
   const { from, heartbeat } = scheduler.heartbeats.at(-1) ?? assert.fail()
   assert.match(from, new RegExp(`^${process.pid}\\|left\\.1\\|[0-9a-f]{32}$`))
   assert.equal(heartbeat.runtime, `node/${process.versions.node}`)
-  assert.equal(heartbeat.features, OUR_FEATURES - FEATURE_OPERATORS)
+  assert.equal(heartbeat.features, OUR_FEATURES)
   assert.equal(heartbeat.queuedTasks, 0)
   assert.ok(heartbeat.agent.rss > 10_000_000)
   assert.ok(heartbeat.rssFree > 0)

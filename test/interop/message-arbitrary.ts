@@ -121,6 +121,7 @@ const task: fc.Arbitrary<Task> = fc.record({
   mayHaveRun: bool,
   output: fc.constantFrom('log' as const, 'forward' as const, 'off' as const),
   outputClient: fc.oneof(fc.constant(identity('')), identities),
+  traceContext: fc.oneof(fc.constant(''), text),
 })
 
 const worker: fc.Arbitrary<WorkerStatus> = fc.record({
@@ -383,6 +384,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     taskId: taskIds,
     worker: identities,
     lines: uint32,
+    limitMS: uint32,
   }),
   fc.record({
     kind: fc.constant('operatorAnswer' as const),

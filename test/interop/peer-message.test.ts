@@ -38,7 +38,7 @@ function without(message: Message, fields: readonly string[]): OutgoingMessage {
 const EXTENSIONS: Readonly<Record<string, readonly string[]>> = {
   task: (
     'capabilities parentTaskId name timeoutMs retries workerDeathLimit attempt keepsResult ' +
-    'mayHaveRun'
+    'mayHaveRun output outputClient traceContext'
   ).split(' '),
   taskResult: ['inlineResults', 'worker', 'failedTaskId', 'attempt', 'attempts'],
   graphTask: ['isOpen'],

@@ -129,6 +129,9 @@ test('scaler config prints all commands, as JSON too', async (t) => {
     'failures',
     'explain',
     'cancel',
+    'stack',
+    'logs',
+    'drain',
     'doctor',
   ])
   const one = await runCommand(t, 'scaler', ['config', 'worker', '--json'])

@@ -68,6 +68,7 @@ export function optionsOf(
     capabilities: needsOf([program]),
     output: 'log',
     outputClient: identity(''),
+    traceContext: '',
   }
 }
 

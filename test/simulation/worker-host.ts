@@ -239,6 +239,7 @@ export class WorkerHost {
         onUpdate: (update) => handle({ type: 'taskUpdated', processor: number, update }),
         onOutput: (output) => handle({ type: 'outputReported', processor: number, output }),
         onPrinted: () => {},
+        onStack: () => {},
         onStatus: (status) => handle({ type: 'statusReported', processor: number, status }),
         onRetracted: (asked, retracted) => {
           for (const index of retracted) {

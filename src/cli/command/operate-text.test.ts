@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ExplainedTask, TaskAnswer } from '../../client/monitor/task-answer.js'
-import { cancelText, explanationText, problemText } from './operate-text.js'
+import type { ExplainedTask, OperatorReply } from '../../client/monitor/operator-reply.js'
+import type { WorkerRow } from './cluster-columns.js'
+import {
+  cancelText,
+  choiceText,
+  drainText,
+  explanationText,
+  linesText,
+  meantWorkers,
+  problemText,
+} from './operate-text.js'
 
 const TASK: ExplainedTask = {
   task: '00ff',
@@ -18,8 +27,11 @@ const TASK: ExplainedTask = {
   error: null,
 }
 
-function answer(outcome: TaskAnswer['outcome'], more: Partial<TaskAnswer> = {}): TaskAnswer {
-  return { outcome, note: '', tasks: [], ...more }
+function answer(
+  outcome: OperatorReply['outcome'],
+  more: Partial<OperatorReply> = {},
+): OperatorReply {
+  return { outcome, note: '', tasks: [], stack: [], lines: [], worker: null, ...more }
 }
 
 test('a task that waits: for how long, why, what to do, and what it needs', () => {
@@ -72,12 +84,50 @@ test('a task that failed: when, its last attempts, and its error without control
 test('what was not done is one line', () => {
   const tasks = [TASK, { ...TASK, task: '00fe', function: null }]
   assert.equal(
-    problemText('00f', answer('ambiguous', { tasks })),
+    problemText('task 00f', answer('ambiguous', { tasks })),
     'task 00f could be one of several: 00ff (price()), 00fe',
   )
-  assert.match(problemText('00f', answer('ambiguous', { tasks, note: 'more' })), /00fe, …$/)
-  assert.equal(problemText('0', answer('unknown', { note: 'why' })), 'task 0 is unknown: why')
-  assert.match(problemText('0', answer('busy')), /try again$/)
-  assert.match(problemText('0', answer('timedOut')), /give the whole id$/)
+  assert.match(problemText('task 00f', answer('ambiguous', { tasks, note: 'more' })), /00fe, …$/)
+  assert.equal(problemText('task 0', answer('unknown', { note: 'why' })), 'task 0 is unknown: why')
+  assert.match(problemText('task 0', answer('busy')), /try again$/)
+  assert.match(problemText('task 0', answer('timedOut')), /give the whole id$/)
   assert.equal(cancelText(answer('done', { tasks: [TASK] })), 'cancelled 00ff (price())\n')
+})
+
+test('lines have time and source, and cannot control the terminal', () => {
+  const time = new Date(Date.UTC(2026, 10, 22, 9, 0, 5, 123))
+  const lines = [
+    { time, source: 'log', text: '[INFO] registered' },
+    { time, source: 'stderr', text: 'a\tb\u001b[2J\u009b' },
+  ] as const
+  assert.equal(
+    linesText(answer('done', { lines })),
+    '2026-11-22T09:00:05Z log    [INFO] registered\n' +
+      '2026-11-22T09:00:05Z stderr a\tb\\u001b[2J\\u009b\n',
+  )
+  assert.equal(linesText(answer('done', { worker: 'W' })), 'worker W has written nothing\n')
+})
+
+test('a worker that leaves, and what it waits for', () => {
+  assert.equal(drainText('W', answer('done'), 60_000), 'draining W: no task is running\n')
+  const two = answer('done', { tasks: [TASK, TASK] })
+  assert.equal(drainText('W', two, 60_000), 'draining W: 2 running tasks have up to 60 s\n')
+  const late = answer('timedOut', { worker: 'W', note: 'no answer' })
+  assert.equal(problemText('worker W', late), 'worker W: no answer')
+  const left = answer('unknown', { worker: 'W', note: 'it has left' })
+  assert.equal(problemText('worker W', left), 'worker W: it has left')
+})
+
+test('a worker is meant by its id, its name, or the beginning of its id', () => {
+  const ids = ['12|left|a', '12|right|b', '13|left|c']
+  const rows = ids.map((id) => ({ id, name: id.split('|')[1] }) as WorkerRow)
+  const meant = (given: string): readonly string[] => meantWorkers(rows, given).map(({ id }) => id)
+  assert.deepEqual(meant('12|left|a'), ['12|left|a'])
+  assert.deepEqual(meant('right'), ['12|right|b'])
+  assert.deepEqual(meant('left'), ['12|left|a', '13|left|c'])
+  assert.deepEqual(meant('12'), ['12|left|a', '12|right|b'])
+  assert.deepEqual(meant('13'), ['13|left|c'])
+  assert.equal(choiceText('12', []), 'worker 12 is unknown: see scaler workers')
+  const twelve = Array.from({ length: 12 }, () => rows[0] as WorkerRow)
+  assert.match(choiceText('left', twelve), /^worker left could be .+: 12\|left\|a, .+, …$/)
 })

@@ -1,9 +1,11 @@
-// What `scaler explain` and `scaler cancel` print.
+// What the commands of operators print, and which workers their arguments mean.
 
 import { describeWaiting } from '../../client/explanation.js'
-import type { ExplainedTask, TaskAnswer } from '../../client/monitor/task-answer.js'
+import type { ExplainedTask, OperatorReply } from '../../client/monitor/operator-reply.js'
+import { counted } from '../../base/text.js'
+import { visibleText } from '../../runtime/log/line.js'
 import { plainText } from '../table.js'
-import { functionName, span } from './cluster-columns.js'
+import { functionName, span, type WorkerRow } from './cluster-columns.js'
 
 /** The states in which a task has not ended. */
 const UNFINISHED: ReadonlySet<string> = new Set(['waiting', 'running', 'canceling'])
@@ -36,24 +38,81 @@ export function explanationText(task: ExplainedTask, address: string): string {
 }
 
 /** Which task was cancelled. Ends with a line end. */
-export function cancelText({ tasks }: TaskAnswer): string {
+export function cancelText({ tasks }: OperatorReply): string {
   return tasks.map((task) => `cancelled ${title(task)}\n`).join('')
 }
 
-/** One line: why nothing is shown or done. `digits`: what the user gave. */
-export function problemText(digits: string, { outcome, note, tasks }: TaskAnswer): string {
-  const about = `task ${plainText(digits)}`
+/** What a worker runs: its tasks, and the stack or why there is none. Ends with a line end. */
+export function stackText({ worker, note, tasks, stack }: OperatorReply): string {
+  const lines = [`${plainText(worker ?? '')}: ${plainText(note) || 'running JavaScript'}`]
+  for (const task of tasks) {
+    const since = task.seconds === null ? '' : `, running for ${span(task.seconds)}`
+    lines.push(`  task     ${title(task)}${since}`)
+  }
+  for (const [at, { function: name, file, line, column }] of stack.entries()) {
+    const place = `${file}:${line}:${column}`
+    const call = plainText(name === '' ? place : `${name} (${place})`)
+    lines.push(`  ${at === 0 ? 'stack' : '     '}    ${call}`)
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** The last lines of a worker, each with its time and source. Ends with a line end. */
+export function linesText({ lines, worker }: OperatorReply): string {
+  if (lines.length === 0) return `worker ${plainText(worker ?? '')} has written nothing\n`
+  const shown = lines.map(({ time, source, text }) => {
+    const at = time.toISOString().replace(/\.\d+/, '')
+    // A tab does no harm.
+    const line = text.split('\t').map(visibleText).join('\t')
+    return `${at} ${source.padEnd('stdout'.length)} ${line}\n`
+  })
+  return shown.join('')
+}
+
+/** That a worker leaves, and what it waits for. Ends with a line end. */
+export function drainText(worker: string, { tasks }: OperatorReply, graceMs: number): string {
+  const count = counted(tasks.length, 'running task')
+  const time = `${tasks.length === 1 ? 'has' : 'have'} up to ${span(graceMs / 1_000)}`
+  const what = tasks.length === 0 ? 'no task is running' : `${count} ${time}`
+  return `draining ${plainText(worker)}: ${what}\n`
+}
+
+/** One line: why nothing is shown or done. `about`: `task 0001`, as the user gave it. */
+export function problemText(about: string, reply: OperatorReply): string {
+  const { outcome, note, tasks, worker } = reply
+  const it = plainText(about)
   const more = note === '' ? '' : `: ${plainText(note)}`
   switch (outcome) {
     case 'ambiguous':
-      return `${about} could be one of several: ${tasks.map(title).join(', ')}${more && ', …'}`
+      return `${it} could be one of several: ${tasks.map(title).join(', ')}${more && ', …'}`
     case 'busy':
-      return `${about}: the scheduler has too many requests; try again`
+      return `${it}${more || ': the scheduler has too many requests'}; try again`
     case 'timedOut':
-      return `${about} was not found in time; try again, or give the whole id`
+      if (worker !== null) return `${it}${more}`
+      return `${it} was not found in time; try again, or give the whole id`
+    case 'unsupported':
+      return `${it}${more}`
     default:
-      return `${about} is unknown${more}`
+      return worker === null ? `${it} is unknown${more}` : `${it}${more}`
   }
+}
+
+/** The workers with this id or name; otherwise those whose ids begin like this. */
+export function meantWorkers(all: readonly WorkerRow[], given: string): readonly WorkerRow[] {
+  const exact = all.filter(({ id, name }) => id === given || name === given)
+  return exact.length > 0 ? exact : all.filter(({ id }) => id.startsWith(given))
+}
+
+/** At most so many candidates are listed. */
+const MAX_CANDIDATES = 10
+
+/** One line: why an argument does not name one worker. */
+export function choiceText(given: string, found: readonly WorkerRow[]): string {
+  const about = `worker ${plainText(given)}`
+  if (found.length === 0) return `${about} is unknown: see scaler workers`
+  const ids = found.slice(0, MAX_CANDIDATES).map(({ id }) => plainText(id))
+  const more = found.length > ids.length ? ', …' : ''
+  return `${about} could be one of several: ${ids.join(', ')}${more}`
 }
 
 /** `0001ad… (price())`. */

@@ -4,6 +4,7 @@
 import type { Identity, TaskId } from '../../base/ids.js'
 import type { TaskEndReason } from '../../core/client/events.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
+import type { TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
 import type { SubmitContext } from '../submit/submitter.js'
 import { taskProfile, type TaskProfile } from './profile.js'
@@ -56,6 +57,8 @@ interface FutureCircumstances {
   readonly names?: TargetNames | undefined
   /** The task that submits them, where that is not in `context`. */
   readonly scope?: TaskScope | undefined
+  /** Of the one future that has this home. */
+  readonly span?: TaskSpan | undefined
 }
 
 /** The most names of workers to remember. */
@@ -69,6 +72,8 @@ export class FutureHome {
   readonly names: TargetNames | undefined
   /** The task that has submitted them, for which their values are created. */
   readonly scope: TaskScope | undefined
+  /** Ended with the only future that has this home. */
+  readonly span: TaskSpan | undefined
   /** Their home once they have settled, without circumstances. */
   readonly after: FutureHome
   /** Each message brings the name of a worker as a new string: futures share one. */
@@ -78,7 +83,7 @@ export class FutureHome {
   constructor(
     connection: ClientConnection,
     failures: FailureCount,
-    { context, names, scope }: FutureCircumstances = {},
+    { context, names, scope, span }: FutureCircumstances = {},
     after?: FutureHome,
   ) {
     this.connection = connection
@@ -86,6 +91,7 @@ export class FutureHome {
     this.context = context
     this.names = names
     this.scope = context?.scope ?? scope
+    this.span = span
     this.after = after ?? this
     this.#workers = after === undefined ? new Map<Identity, string>() : after.#workers
   }

@@ -226,6 +226,7 @@ export class FutureState implements TaskOwner, Cancellable {
     if (this.hasEnded) return
     this.#measure(metadata, worker)
     this.#status = 'stored'
+    this.#endSpan('done', undefined)
     this.#leave()
   }
 
@@ -293,8 +294,15 @@ export class FutureState implements TaskOwner, Cancellable {
     this.#status = status
     this.#outcome = outcome
     if (status === 'failed' && !this.#isObserved) this.#home.failures.add(outcome)
+    this.#endSpan(status, outcome)
     this.#settle()
     this.#leave()
+  }
+
+  #endSpan(outcome: EndState, error: unknown): void {
+    const worker = this.#profile?.worker ?? ''
+    const attributes = worker === '' ? {} : { 'scaler.worker': worker }
+    this.#home.span?.end({ outcome, error, attributes })
   }
 
   /** For the listeners that are called now, this is final. */

@@ -3,9 +3,10 @@
 import { TaskCancelledError } from '../../base/errors.js'
 import type { TaskId } from '../../base/ids.js'
 import { blameCaller, type CallSite } from '../../runtime/call-site.js'
+import type { SpanEnd, TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
 import { Future, type RejectionReason } from '../future/future.js'
-import type { EndListener } from '../future/state.js'
+import type { EndListener, FutureState } from '../future/state.js'
 import type { Cancellable } from '../submit/signal.js'
 import type { SubmitContext } from '../submit/submitter.js'
 import type { GraphFutures, NodeNames } from './futures.js'
@@ -68,6 +69,7 @@ interface GraphRunSetup {
   readonly graphId: TaskId
   readonly site: CallSite
   readonly context: SubmitContext
+  readonly span: TaskSpan | undefined
   readonly names: NodeNames
   readonly futures: GraphFutures
 }
@@ -81,6 +83,8 @@ export class GraphRun implements Cancellable, EndListener {
   #cancelError: TaskCancelledError | undefined
   /** Unfinished targets, while their outcome is awaited. */
   #openCount = 0
+  /** One of those that have no value; one that failed, if there is one. */
+  #lost: FutureState | undefined
 
   constructor(setup: GraphRunSetup) {
     this.#setup = setup
@@ -102,16 +106,20 @@ export class GraphRun implements Cancellable, EndListener {
 
   /** Call it when the graph is submitted, before it can have ended. */
   begin(): void {
-    const { context, futures } = this.#setup
-    if (!context.isWatched) return
+    const { context, span, futures } = this.#setup
+    if (!context.isWatched && span === undefined) return
     this.#openCount = futures.targets.length
     for (const target of futures.targets) target.listen(this)
     context.begin(this)
   }
 
-  onEnd(): void {
+  onEnd(target: FutureState): void {
     this.#openCount -= 1
-    if (this.#openCount === 0) this.#setup.context.end(this)
+    if (target.state !== 'done' && this.#lost?.state !== 'failed') this.#lost = target
+    if (this.#openCount > 0) return
+    const { context, span } = this.#setup
+    context.end(this)
+    span?.end(endOf(this.#lost))
   }
 
   /** False if all had ended. */
@@ -161,4 +169,12 @@ export class GraphRun implements Cancellable, EndListener {
       Array.from(this.#setup.futures.states.keys(), (key, index) => [key, values[index]]),
     )
   }
+}
+
+/** `lost`: a target without a value. */
+function endOf(lost: FutureState | undefined): SpanEnd {
+  if (lost === undefined) return { outcome: 'done', error: undefined }
+  const { outcome, state } = lost
+  const error = outcome?.isSuccess === false ? outcome.error : undefined
+  return { outcome: state === 'failed' ? 'failed' : 'cancelled', error }
 }

@@ -7,6 +7,7 @@ import { ClientClosedError } from '../../base/errors.js'
 import type { TaskId } from '../../base/ids.js'
 import type { GraphNodes } from '../../core/client/graph/nodes.js'
 import { blameCaller, type CallSite } from '../../runtime/call-site.js'
+import { findTracing, type SpanEnd } from '../../runtime/tracing.js'
 import { argumentName } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
 import { Future } from '../future/future.js'
@@ -100,25 +101,31 @@ export function submitGraph(
   checkGraph(graph)
   const requested = checkKeys(keys)
   const idPrefix = bytesToLatin1(randomBytes(PREFIX_BYTES))
+  const { traceContext } = call.context.options
+  const graphCall = { operation: 'get', name: '', traceContext, attributes: {} } as const
+  const span = findTracing()?.start(graphCall)
   let prepared: PreparedGraph
   try {
     checkClient(parts.connection)
     prepared = prepareGraph(graph, requested, idPrefix, codecOf(parts))
   } catch (error) {
+    span?.end({ outcome: 'failed', error })
     return refusedGraph(requested, blameCaller(error, call.site), parts, call)
   }
   const names = new NodeNames(idPrefix, keysOf(prepared), futureKeysOf(prepared))
   const futures = new GraphFutures(parts, call)
   const targets = addFutures(futures, requested, prepared, names)
   const graphId = parts.ids.next()
-  const run = new GraphRun({ ...call, connection: parts.connection, graphId, names, futures })
-  const { aborted, options } = call.context
+  const { connection } = parts
+  const run = new GraphRun({ ...call, span, connection, graphId, names, futures })
+  const { aborted } = call.context
   if (aborted !== undefined) run.abort(aborted.reason)
-  else if (targets.length > 0) {
+  if (aborted === undefined && targets.length > 0) {
     run.begin()
+    const options = call.context.optionsIn(span)
     const submission = { graphId, options, nodes: prepared.nodes, targets }
-    parts.connection.request({ type: 'graphSubmitted', graph: submission })
-  }
+    connection.request({ type: 'graphSubmitted', graph: submission })
+  } else span?.end(unsentEnd(aborted, prepared))
   return new GraphFuture(run)
 }
 
@@ -150,9 +157,16 @@ function refusedGraph(
   for (const key of keys) futures.addRefused(key, error)
   const names = new NodeNames('', [], new Map())
   const graphId = parts.ids.next()
-  return new GraphFuture(
-    new GraphRun({ ...call, connection: parts.connection, graphId, names, futures }),
-  )
+  const { connection } = parts
+  const span = undefined
+  return new GraphFuture(new GraphRun({ ...call, span, connection, graphId, names, futures }))
+}
+
+/** Of a graph that has nothing to compute. */
+function unsentEnd(aborted: AbortSignal | undefined, { failures }: PreparedGraph): SpanEnd {
+  const [failure] = failures.values()
+  if (aborted !== undefined) return { outcome: 'cancelled', error: undefined }
+  return { outcome: failure === undefined ? 'done' : 'failed', error: failure?.error }
 }
 
 /** Returns those that have to be computed, with their positions. */

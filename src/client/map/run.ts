@@ -4,9 +4,10 @@
 import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
 import type { TaskId } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import type { ArgumentSource, TaskEndReason } from '../../core/client/events.js'
+import type { ArgumentSource, TaskEndReason, TaskOptions } from '../../core/client/events.js'
 import { FailedInput } from '../submit/arguments.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
+import type { TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
 import type { FailureCount, TaskOwner, TaskReport } from '../future/home.js'
 import type { Feeder, InputReader, MapInput } from './input.js'
@@ -29,6 +30,7 @@ export interface MapSetup {
   readonly ids: TaskIds
   readonly function: FunctionObject
   readonly context: SubmitContext
+  readonly span: TaskSpan | undefined
   readonly input: MapInput
   /** The arguments for one input. Throws the errors of `ArgumentSources.ofAll`. */
   readonly argsOf: (input: unknown, index: number) => readonly ArgumentSource[]
@@ -47,6 +49,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   readonly results: MapResults
   readonly #setup: MapSetup
   readonly #connection: ClientConnection
+  readonly #options: TaskOptions
   #inputCount = 0
   #inFlight = 0
   /** No more input is pulled. */
@@ -69,6 +72,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   constructor(setup: MapSetup) {
     this.#setup = setup
     this.#connection = setup.connection
+    this.#options = setup.context.optionsIn(setup.span)
     this.results = new MapResults(setup.isOrdered, setup.failures, this)
   }
 
@@ -276,10 +280,9 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
       else this.#afterStart(() => this.#fail(index, error))
       return
     }
-    const { context, ids } = this.#setup
-    const { options } = context
     const { function: stored, attachments } = this.#setup.function
-    const taskId = ids.next()
+    const options = this.#options
+    const taskId = this.#setup.ids.next()
     const owner = new MapTask(this, index, taskId)
     this.#inFlight += 1
     this.#connection.submit({ taskId, function: stored, attachments, args, options, owner })
@@ -327,6 +330,14 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#updateRetain()
     this.results.finish(end)
     this.#setup.watcher?.end(end.kind)
+    this.#setup.span?.end({
+      outcome: end.kind,
+      error: end.error,
+      attributes: {
+        'messaging.batch.message_count': this.#inputCount,
+        'scaler.failures': this.failureCount,
+      },
+    })
   }
 
   /**

@@ -13,7 +13,7 @@ import {
   type MonitorSetup,
   type SchedulerSetup,
 } from './links.js'
-import { type TaskAnswer, taskAnswer } from './task-answer.js'
+import { type OperatorReply, operatorReply } from './operator-reply.js'
 
 /** Options of `Client.info` and `Client.events`. */
 export interface LookOptions {
@@ -40,20 +40,33 @@ export function lookAtCluster(
   })
 }
 
-/** A question or an order of an operator about a task. docs/protocol.md#operators */
+/** A question or an order, about a task (its id or the beginning of it) or about a worker. */
+export interface OperatorQuestion {
+  readonly action: OperatorRequest['action']
+  readonly task?: string
+  readonly worker?: string
+  /** logs: at most so many. */
+  readonly lines?: number
+  /** drain: how long running tasks get, in milliseconds. */
+  readonly limitMs?: number
+}
+
+/** Asks as an operator. docs/protocol.md#operators */
 export function requestOf(
   setup: SchedulerSetup,
-  { action, task, timeoutMs }: Pick<OperatorRequest, 'action' | 'task'> & { timeoutMs: number },
-): Promise<TaskAnswer> {
-  const place = { taskId: taskId(''), worker: identity(''), lines: 0 }
-  return answered<TaskAnswer>({ timeoutMs, signal: undefined }, (answer, fail) => {
+  question: OperatorQuestion,
+  timeoutMs: number,
+): Promise<OperatorReply> {
+  const { action, task = '', worker = '', lines = 0, limitMs: limitMS = 0 } = question
+  const about = { action, task, taskId: taskId(''), worker: identity(worker), lines, limitMS }
+  return answered<OperatorReply>({ timeoutMs, signal: undefined }, (answer, fail) => {
     const link = new MonitorLink(setup, undefined, {
       onReport: () => {},
-      onAnswer: (sent) => answer(taskAnswer(sent, Date.now())),
+      onAnswer: (sent) => answer(operatorReply(sent, Date.now())),
       onRefused: () => fail(requestRefusal(setup.address)),
       onFault: fail,
     })
-    link.request({ kind: 'operatorRequest', number: 1, action, task, ...place })
+    link.request({ kind: 'operatorRequest', number: 1, ...about })
     return link
   })
 }

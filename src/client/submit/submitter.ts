@@ -3,9 +3,11 @@
 
 import { withoutFrames } from '../../base/error-stack.js'
 import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
+import { idToHex } from '../../base/ids.js'
 import type { ArgumentSource, TaskOptions } from '../../core/client/events.js'
 import { blameCaller, type CallSite, captureSite, OWN_FRAMES } from '../../runtime/call-site.js'
 import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
+import { findTracing, type TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
 import { Future } from '../future/future.js'
 import { FailureCount, FutureHome } from '../future/home.js'
@@ -57,6 +59,12 @@ export class SubmitContext {
   get aborted(): AbortSignal | undefined {
     const { signals } = this.#settings
     return signals.find(({ signal }) => signal.aborted)?.signal
+  }
+
+  /** The options of what is submitted in a span. */
+  optionsIn(span: TaskSpan | undefined): TaskOptions {
+    const { options } = this
+    return span === undefined ? options : { ...options, traceContext: span.traceContext }
   }
 
   /** Something was submitted: one call for a map or a graph. */
@@ -146,10 +154,19 @@ export class Submitter {
     const context = this.#contexts.current
     const hasSite = connection.unfinishedTasks < MAX_TASKS_WITH_SITE
     const site = hasSite ? captureSite(OWN_FRAMES, this.#taskName || nameOf(fn)) : undefined
-    const place = context.isWatched ? home.with({ context }) : home
-    const state = new FutureState(ids.next(), place, site)
+    const taskId = ids.next()
+    const span = findTracing()?.start({
+      operation: 'submit',
+      name: this.#taskName || nameOf(fn),
+      traceContext: context.options.traceContext,
+      attributes: { 'messaging.message.id': idToHex(taskId) },
+    })
+    const isPlain = span === undefined && !context.isWatched
+    const place = isPlain ? home : home.with({ context, span })
+    const state = new FutureState(taskId, place, site)
     const { aborted } = context
-    if (aborted === undefined) this.#submitTask(state, { fn, args, context, site })
+    const options = context.optionsIn(span)
+    if (aborted === undefined) this.#submitTask(state, { fn, args, options, site })
     else state.abort(aborted.reason)
     return new Future(state)
   }
@@ -172,6 +189,12 @@ export class Submitter {
     const site = captureSite(OWN_FRAMES, this.#taskName || nameOf(fn))
     const { aborted } = context
     if (aborted !== undefined) return this.#cancelledMap(aborted.reason, checked.isOrdered)
+    const span = findTracing()?.start({
+      operation: isSpread ? 'starmap' : 'map',
+      name: site.taskName,
+      traceContext: context.options.traceContext,
+      attributes: {},
+    })
     try {
       const run = new MapRun({
         connection: this.#connection,
@@ -179,6 +202,7 @@ export class Submitter {
         ids: this.#parts.ids,
         function: this.#functionObject(fn),
         context,
+        span,
         input: openInput(inputs),
         argsOf: (input, index) => this.#inputSources(input, index, { isSpread, site }),
         ...checked,
@@ -188,6 +212,7 @@ export class Submitter {
       run.start()
       return new MapFuture({ results: run.results, cancel: (reason) => run.cancel(reason) })
     } catch (error) {
+      span?.end({ outcome: 'failed', error })
       return this.#endedMap('failed', blameCaller(error, site), checked.isOrdered)
     }
   }
@@ -201,12 +226,11 @@ export class Submitter {
     return submitGraph(graph, keys, this.#parts, call)
   }
 
-  #submitTask(state: FutureState, { fn, args, context, site }: SubmitCall): void {
+  #submitTask(state: FutureState, { fn, args, options, site }: SubmitCall): void {
     try {
       const { function: stored, attachments } = this.#functionObject(fn)
       const sources = this.#parts.sources.ofAll(args)
       const { taskId } = state
-      const { options } = context
       const task = { taskId, function: stored, attachments, args: sources, options, owner: state }
       this.#connection.submit(task)
     } catch (error) {
@@ -258,7 +282,7 @@ export class Submitter {
 interface SubmitCall {
   readonly fn: AnyFunction
   readonly args: readonly unknown[]
-  readonly context: SubmitContext
+  readonly options: TaskOptions
   /** Undefined: too many tasks are unfinished to capture it. */
   readonly site: CallSite | undefined
 }

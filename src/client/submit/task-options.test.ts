@@ -127,17 +127,20 @@ test('without options a task has no requirements', () => {
     capabilities: [],
     output: 'log',
     outputClient: '',
+    traceContext: '',
   })
 })
 
 test('a task inside another one has a higher priority, and names its parent', () => {
   const settings = change({ priority: 2 })
   const outputClient = identity('root')
-  const parent = { taskId: taskId('p'), priority: 10, output: 'forward', outputClient } as const
+  const place = { taskId: taskId('p'), priority: 10, output: 'forward', outputClient } as const
+  const parent = { ...place, traceContext: '00-a-b-01' }
   const options = encodeTaskSettings(settings, parent)
   assert.equal(decodeTaskFlags(options.flags).priority, 13)
   assert.equal(options.parentTaskId, 'p')
   assert.deepEqual([options.output, options.outputClient], ['forward', 'root'])
+  assert.equal(options.traceContext, '00-a-b-01')
 })
 
 test('options travel with the tasks of a view', async () => {

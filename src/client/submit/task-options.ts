@@ -117,11 +117,12 @@ export interface TaskPlace {
   readonly priority: number
   readonly output: OutputPlace
   readonly outputClient: Identity
+  readonly traceContext: string
 }
 
 /**
  * Settings as they are encoded in tasks. Tasks inside a task have a priority that is higher by one,
- * and its output settings.
+ * its output settings and its trace.
  */
 export function encodeTaskSettings(settings: TaskSettings, parent?: TaskPlace): CoreTaskOptions {
   const { profiling, timeoutMs, retries, maxWorkerDeaths, capabilities, name } = settings
@@ -138,6 +139,7 @@ export function encodeTaskSettings(settings: TaskSettings, parent?: TaskPlace): 
     capabilities,
     output: parent?.output ?? settings.output,
     outputClient: parent?.output === 'forward' ? parent.outputClient : NO_CLIENT,
+    traceContext: parent?.traceContext ?? '',
   }
 }
 

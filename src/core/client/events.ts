@@ -261,6 +261,8 @@ export interface TaskOptions {
   readonly output: OutputPlace
   /** The client that prints it, if it is another one; '' = this one. */
   readonly outputClient: Identity
+  /** Its trace (docs/protocol.md#traces); '' = none. */
+  readonly traceContext: string
 }
 
 /**

@@ -180,6 +180,7 @@ export const NO_OPTIONS: TaskOptions = {
   capabilities: [],
   output: 'log',
   outputClient: identity(''),
+  traceContext: '',
 }
 
 /** The result of another task as an argument. */

@@ -71,6 +71,7 @@ export function taskMessage<Owner>(
     mayHaveRun: isExtended && mayHaveRun,
     output: isPlain ? 'log' : options.output,
     outputClient: isPlain ? NO_CLIENT : options.outputClient,
+    traceContext: isPlain ? '' : options.traceContext,
   }
 }
 

@@ -132,6 +132,7 @@ test('a request is sent once per connection until it is answered; an older sched
     taskId: taskId(''),
     worker: identity(''),
     lines: 0,
+    limitMS: 0,
   } as const
   const answer = (number: number): string[] => {
     const rest = { note: '', tasks: [], stack: [], lines: [], worker: identity('') }

@@ -105,6 +105,7 @@ const operatorRequest = fc
     taskId: taskId(digits),
     worker: identity(worker),
     lines: count,
+    limitMS: count,
   }))
 
 const operatorAnswer = fc

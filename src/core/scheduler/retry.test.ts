@@ -41,7 +41,8 @@ test('a failing task is retried up to its limit, and its client gets only the la
 
 test('each run carries the number of earlier attempts; the rest of the task is unchanged', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
-  const sent: Task = { ...task('t', 'C'), retries: 3, name: 'ärger', timeoutMs: 7 }
+  const options = { retries: 3, name: 'ärger', timeoutMs: 7, traceContext: 'trace' }
+  const sent: Task = { ...task('t', 'C'), ...options }
   scheduler.receive('C', sent)
   assert.deepEqual(attempts(scheduler), [0])
   scheduler.receive('W', result('t', 'failed'))

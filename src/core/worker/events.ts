@@ -8,6 +8,7 @@ import type {
   Message,
   OutputStream,
   PeerInfo,
+  StackFrame,
   TaskOutput,
   TaskResult,
   TaskUpdate,
@@ -49,6 +50,21 @@ export interface RunStatus {
   readonly hasGivenUp: boolean
   /** The time since it started, in milliseconds. */
   readonly runningMs: number
+}
+
+/**
+ * What the main thread of a processor was doing.
+ *
+ * - `running`: the calls of `stack`, the innermost first; only those of users.
+ * - `idle`: it ran no JavaScript of users.
+ * - `blocked`: it did not respond; it is in native code.
+ * - `failed`: it could not be looked at, for the `reason`.
+ */
+export interface StackReport {
+  readonly outcome: 'running' | 'idle' | 'blocked' | 'failed'
+  readonly stack: readonly StackFrame[]
+  /** Empty unless `failed`. */
+  readonly reason: string
 }
 
 /** Facts. Messages have been decoded, and thereby checked, before they arrive here. */
@@ -99,6 +115,12 @@ export type WorkerEvent =
       readonly type: 'statusReported'
       readonly processor: ProcessorNumber
       readonly status: RunStatus
+    }
+  /** Answers `askStack`. */
+  | {
+      readonly type: 'stackReported'
+      readonly processor: ProcessorNumber
+      readonly report: StackReport
     }
   /**
    * Answers one `retractTasks`; answers arrive in order. The tasks in `retracted` will never run
@@ -162,6 +184,10 @@ export type WorkerAction =
    * `tasksRetracted` follows, even while user code runs, unless the processor exits.
    */
   | { readonly type: 'retractTasks'; readonly dispatchNumbers: readonly number[] }
+  /** Request `stackReported`; it arrives some time later, unless the processor exits. */
+  | { readonly type: 'askStack' }
+  /** Answer the operator's request with the last lines of this worker, at most so many. */
+  | { readonly type: 'sendLines'; readonly number: number; readonly most: number }
   /** The processor is idle: make it collect garbage if it uses more memory than `aboveBytes`. */
   | { readonly type: 'collectGarbage'; readonly aboveBytes: number }
   /** Kill the processor. What it answers until it exits still counts. */

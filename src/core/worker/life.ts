@@ -25,6 +25,7 @@ export class Departure {
   #endAt: InstantMs = Infinity
   /** When draining times out while there is a connection. */
   #drainEndAt: InstantMs = Infinity
+  #drainMs = 0
   /** Whether results may still be on their way. */
   #isPatient = false
 
@@ -48,9 +49,15 @@ export class Departure {
     return this.#turn.now >= this.#endAt
   }
 
-  /** Running tasks get this time to finish. */
+  /** How long running tasks get to finish; 0 while `staying`. */
+  get drainMs(): number {
+    return this.#drainMs
+  }
+
+  /** Running tasks get this time, from now, to finish. It may be changed while they do. */
   drain(drainMs: number): void {
     this.#phase = 'draining'
+    this.#drainMs = drainMs
     this.#drainEndAt = this.#turn.now + drainMs
     this.#endBy(this.#drainEndAt)
   }

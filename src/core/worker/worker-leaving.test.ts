@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_BYTES } from '../../base/bytes.js'
 import { OUR_FEATURES } from '../../base/features.js'
-import { taskId } from '../../base/ids.js'
+import { identity, taskId } from '../../base/ids.js'
+import type { OperatorRequest } from '../../wire/message.js'
 import type { WorkerEvent } from './events.js'
 import { ScriptedWorker, WORKER, echoOf, resultOf, taskOf } from './scripted-worker.test.js'
 
@@ -178,4 +179,53 @@ test('back at a scheduler that cannot know what runs here, it leaves', () => {
   worker.show(LOST)
   worker.show({ type: 'connected' })
   assert.deepEqual(worker.receive(echoOf(0)), LEAVE)
+})
+
+/** An operator's order to leave, with this much time for what runs. */
+function drainOrder(limitMS: number): OperatorRequest {
+  const place = { task: '', taskId: taskId(''), worker: WORKER, lines: 0 }
+  return { kind: 'operatorRequest', number: 5, action: 'drain', ...place, limitMS }
+}
+
+test('an operator drains it, whatever its own time for draining', () => {
+  const worker = busyWorker(0)
+  worker.receive(taskOf('queued'))
+  worker.now += 700
+  const message = drainOrder(60_000)
+  const actions = worker.handle({ type: 'messageReceived', message })
+  const answer = actions.flatMap((action) => (action.type === 'send' ? [action.message] : []))[0]
+  assert.ok(answer?.kind === 'operatorAnswer')
+  assert.deepEqual([answer.number, answer.outcome], [5, 'done'])
+  assert.deepEqual(
+    answer.tasks.map((task) => [task.taskId, task.status, task.client]),
+    [['a', 'running', identity('')]],
+  )
+  assert.ok(actions.some((action) => action.type === 'sendHeartbeat'))
+  assert.ok(
+    actions.some((action) => action.type === 'send' && action.message.kind === 'taskResult'),
+  )
+  assert.deepEqual(worker.pass(59_999), [])
+  assert.deepEqual(worker.answer(resultOf('a')), ['send a success', ...LEAVE])
+  assert.deepEqual(worker.receive(RESPONSE), ['end drained by an operator'])
+})
+
+test('an idle worker leaves at once; a second order changes the time', () => {
+  const idle = ScriptedWorker.ready({ heartbeatIntervalMs: 3_600_000 })
+  assert.deepEqual(idle.receive(drainOrder(60_000)), [
+    'send operatorAnswer',
+    'sendHeartbeat',
+    ...LEAVE,
+  ])
+  const busy = busyWorker()
+  assert.deepEqual(busy.receive(drainOrder(60_000)), ['send operatorAnswer', 'sendHeartbeat'])
+  assert.deepEqual(busy.receive(drainOrder(0)), ['send operatorAnswer', 'sendHeartbeat'])
+  assert.deepEqual(busy.pass(0), LEAVE)
+})
+
+test('a worker that an operator drains and that is stopped has the shorter time of the latter', () => {
+  const worker = busyWorker(5_000)
+  worker.receive(drainOrder(60_000))
+  assert.deepEqual(worker.show(STOP), ['sendHeartbeat'])
+  assert.deepEqual(worker.pass(4_999), [])
+  assert.deepEqual(worker.show(STOP), LEAVE)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_BYTES, asBuffer, totalBytes } from '../../base/bytes.js'
-import { FEATURE_OPERATORS, OUR_FEATURES } from '../../base/features.js'
+import { OUR_FEATURES } from '../../base/features.js'
 import { identity, objectId, taskId } from '../../base/ids.js'
 import type { Message } from '../../wire/message.js'
 import type { WorkerAction } from './events.js'
@@ -74,7 +74,7 @@ test('the worker registers when its processor is ready and the scheduler is ther
         resource: { cpu: 0, rss: 0 },
       },
     ],
-    features: OUR_FEATURES - FEATURE_OPERATORS,
+    features: OUR_FEATURES,
     runtime: 'node/20.0.0',
     capabilities: [],
     agentId: '',

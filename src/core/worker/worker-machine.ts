@@ -5,22 +5,18 @@ import { unreachable } from '../../base/assert.js'
 import { Heartbeat } from '../../base/heartbeat.js'
 import { type InstantMs, type Machine, Turn } from '../../base/machine.js'
 import { Silence } from '../../base/silence.js'
-import {
-  FEATURE_OPERATORS,
-  FEATURE_PEERS,
-  FEATURE_RECOVERY,
-  hasFeature,
-  OUR_FEATURES,
-} from '../../base/features.js'
+import { FEATURE_PEERS, FEATURE_RECOVERY, hasFeature, OUR_FEATURES } from '../../base/features.js'
 import {
   type ClientDisconnect,
   type Message,
+  type OperatorRequest,
   PLAIN_HEARTBEAT,
   type WorkerHeartbeatEcho,
 } from '../../wire/message.js'
 import { Answers } from './task/ends.js'
 import { Departure } from './life.js'
 import { send, type WorkerAction, type WorkerCoreOptions, type WorkerEvent } from './events.js'
+import { answerOperator, StackRequests, storiesOf } from './operators.js'
 import { causeOf } from './processor/death.js'
 import { IdleCollection, ProcessorSlot } from './processor/slot.js'
 import { WorkerTaskFlow } from './task/flow.js'
@@ -42,6 +38,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #departure: Departure
   readonly #silence: Silence
   readonly #idleCollection: IdleCollection
+  readonly #stacks: StackRequests
   #hasEnded = false
   #isConnected = false
   /** Whether the list of recoverable tasks was sent to the scheduler of this connection, */
@@ -57,6 +54,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #acceptsRuns = false
   /** Whether DisconnectRequest was sent. Invariant: false unless the worker is leaving. */
   #hasSentDisconnect = false
+  /** Whether the shell has requested it to leave; an operator may have done so before. */
+  #isStopping = false
+  /** Why it leaves, for `end`. */
+  #leavesBecause = 'stopped'
 
   constructor(options: WorkerCoreOptions) {
     this.#options = options
@@ -69,6 +70,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       garbageCollectIntervalMs: options.garbageCollectIntervalMs ?? 0,
       trimMemoryThresholdBytes: options.trimMemoryThresholdBytes ?? 0,
     })
+    this.#stacks = new StackRequests(turn, this.#slot)
     this.#answers = new Answers(options, turn)
     this.#flow = new WorkerTaskFlow({ options, turn, answers: this.#answers, slot: this.#slot })
   }
@@ -140,6 +142,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'taskAnswered':
       case 'taskUpdated':
       case 'statusReported':
+      case 'stackReported':
       case 'tasksRetracted':
       case 'processorExited':
         if (!this.#slot.isCurrent(event.processor)) return undefined
@@ -160,7 +163,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   #onDisconnected(reason: string): void {
-    if (this.#isLeaving) return this.#end('stopped', false)
+    if (this.#isLeaving) return this.#endLeaving()
     if (!this.#isConnected) return
     this.#isConnected = false
     this.#heartbeat.stop()
@@ -175,7 +178,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #onMessage(message: Message): void {
     this.#silence.heard()
     if (this.#isLeaving) {
-      if (message.kind === 'disconnectResponse') this.#end('stopped', false)
+      if (message.kind === 'disconnectResponse') this.#endLeaving()
       return
     }
     switch (message.kind) {
@@ -191,6 +194,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#onWorkerHeartbeatEcho(message)
       case 'clientDisconnect':
         return this.#onClientDisconnect(message)
+      case 'operatorRequest':
+        return this.#onOperatorRequest(message)
       default:
         return this.#turn.log('warn', 'ignored a message that is not for workers', {
           kind: message.kind,
@@ -218,6 +223,30 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       this.#end('the scheduler is shutting down the cluster', false)
   }
 
+  #onOperatorRequest(request: OperatorRequest): void {
+    const { number, action, lines, limitMS } = request
+    switch (action) {
+      case 'logs':
+        return this.#turn.act({ type: 'sendLines', number, most: lines })
+      case 'stack':
+        return this.#stacks.onRequest(request)
+      case 'drain':
+        return this.#onDrainOrder(number, limitMS)
+      case 'explain':
+      case 'cancel':
+        return answerOperator(this.#turn, number, { outcome: 'unsupported' })
+    }
+  }
+
+  #onDrainOrder(number: number, graceMs: number): void {
+    const { running } = this.#flow
+    const tasks = storiesOf(running, this.#turn.now)
+    this.#turn.log('info', 'leaving, by order of an operator', { tasks: running.length, graceMs })
+    answerOperator(this.#turn, number, { outcome: 'done', tasks })
+    this.#leavesBecause = 'drained by an operator'
+    this.#drain(graceMs)
+  }
+
   /** Output that clients no longer wait for goes to the log. */
   #onOutput(event: OutputEvent): void {
     const isReachable = this.#isWorking || (this.#isLeaving && !this.#hasSentDisconnect)
@@ -238,6 +267,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#flow.onTaskUpdated(event.update)
       case 'statusReported':
         return this.#flow.onStatusTold(event.status)
+      case 'stackReported':
+        return this.#stacks.onReport(event.report, this.#flow.running)
       case 'tasksRetracted':
         return this.#flow.onTasksRetracted(event.retracted)
       case 'processorExited':
@@ -265,6 +296,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const text = `the processor ${causeOf(event.death)}`
     const { pid } = this.#slot
     const fields = pid === 0 ? { stderr: event.death.stderr } : { processorId: pid }
+    this.#stacks.onProcessorExited()
     const isUnstarted = pid === 0 && exitCode === undefined && signal === undefined
     this.#slot.onExited(isUnstarted ? stderr : undefined)
     const because = this.#flow.onProcessorExited(event.death, event.lastRun)
@@ -274,18 +306,19 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #onStopRequested(isUrgent: boolean): void {
     if (this.#isLeaving) return
-    if (!this.#isConnected) return this.#end('stopped', false)
-    const isFirst = this.#departure.phase === 'staying'
+    if (!this.#isConnected) return this.#endLeaving()
+    const isFirst = !this.#isStopping
+    this.#isStopping = true
     const mayDrain = isFirst && !isUrgent && this.#canRecover && this.#options.drainMs > 0
-    if (mayDrain && !this.#flow.isIdle) this.#drain()
+    if (mayDrain && !this.#flow.isIdle) this.#drain(this.#options.drainMs)
     else this.#leave({ isPatient: false, isUrgent })
   }
 
   /**
    * The scheduler is notified first, or it would assign the returned tasks to this worker again.
    */
-  #drain(): void {
-    this.#departure.drain(this.#options.drainMs)
+  #drain(limitMs: number): void {
+    this.#departure.drain(limitMs)
     this.#heartbeat.sendNow()
     this.#flow.leave()
   }
@@ -295,11 +328,12 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const { running } = this.#flow
     const [first] = running
     if (first !== undefined) {
-      const fields = { tasks: running.length, afterMs: this.#options.drainMs, ...fieldsOf(first) }
+      const afterMs = this.#departure.drainMs
+      const fields = { tasks: running.length, afterMs, ...fieldsOf(first) }
       this.#turn.log('warn', 'leaving while tasks are still running', fields)
     }
     if (this.#isConnected) this.#leave({ isPatient: true })
-    else this.#end('stopped', false)
+    else this.#endLeaving()
   }
 
   /**
@@ -332,7 +366,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #hurry(): void {
     if (!this.#isLeaving) return this.#finishDrain()
     this.#sendDisconnect()
-    this.#end('stopped', false)
+    this.#endLeaving()
   }
 
   #giveUp(): void {
@@ -370,8 +404,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
           pid !== 0
             ? [{ pid, initialized: true, hasTask: isBusy, suspended: false, resource: NO_RESOURCE }]
             : [],
-        // Workers do not answer operators yet.
-        features: OUR_FEATURES - FEATURE_OPERATORS,
+        features: OUR_FEATURES,
         runtime: this.#options.runtime,
         ...PLAIN_HEARTBEAT,
         capabilities: this.#options.units?.capabilities ?? PLAIN_HEARTBEAT.capabilities,
@@ -382,6 +415,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         isLeaving: this.#departure.phase === 'draining',
       },
     })
+  }
+
+  #endLeaving(): void {
+    this.#end(this.#leavesBecause, false)
   }
 
   #end(reason: string, isFailure: boolean): void {
@@ -406,6 +443,7 @@ type ProcessorEvent = WorkerEvent & {
     | 'taskAnswered'
     | 'taskUpdated'
     | 'statusReported'
+    | 'stackReported'
     | 'tasksRetracted'
     | 'processorExited'
 }

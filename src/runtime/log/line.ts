@@ -41,9 +41,14 @@ export function textFormat(hasColors: boolean): LineFormat {
     const label = hasColors && color !== '' ? `${color}${name}${COLOR_END}` : name
     // Peers choose their own names: these must not move the cursor of a terminal that shows the
     // log.
-    const safe = (text + shownFields(text, fields)).replaceAll(UNSAFE, escapeCharacter)
+    const safe = visibleText(text + shownFields(text, fields))
     return `${label}${localTime(new Date(time))}: ${safe}\n`
   }
+}
+
+/** The same without time and line end, for who shows it with other lines. */
+export function briefText({ level, text, fields }: Omit<LogRecord, 'time'>): string {
+  return `${LABELS[level].name} ${text}${shownFields(text, fields)}`
 }
 
 /**
@@ -68,6 +73,11 @@ function plainValue(value: unknown): LogFields[string] {
   if (typeof value === 'number' && Number.isFinite(value)) return value
   if (typeof value === 'number' || typeof value === 'bigint' || value === null) return String(value)
   return typeof value
+}
+
+/** With escapes in place of characters that would control a terminal. */
+export function visibleText(text: string): string {
+  return text.replaceAll(UNSAFE, escapeCharacter)
 }
 
 function escapeCharacter(character: string): string {

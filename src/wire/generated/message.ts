@@ -309,6 +309,8 @@ export interface Task {
   readonly output: OutputPlace
   /** forward: the client that prints it, if that is not `source`. Not in 1.9.9. */
   readonly outputClient: Identity
+  /** The trace to which it belongs (docs/protocol.md#traces). Not in 1.9.9. */
+  readonly traceContext: string
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -337,6 +339,7 @@ export function readTask(reader: Reader, bytes: Uint8Array | undefined): Task {
     mayHaveRun: reader.bool(structAt, 129, pointersAt),
     output: nameOf(OUTPUT_PLACE, reader.uint16(structAt + 18, pointersAt), 'Task.output'),
     outputClient: reader.id(pointersAt + 64, structEnd) as Identity,
+    traceContext: reader.text(pointersAt + 72, structEnd),
     bytes,
   }
 }
@@ -371,7 +374,8 @@ function isExtendedTask(value: Task): boolean {
     value.keepsResult ||
     value.mayHaveRun ||
     value.output !== 'log' ||
-    value.outputClient.length > 0
+    value.outputClient.length > 0 ||
+    value.traceContext.length > 0
   )
 }
 
@@ -388,20 +392,21 @@ export function measureTask(value: Task, referenceFrom: number, isExtended: bool
         measureTaskCapabilityList(value.capabilities, referenceFrom) +
         idWords(value.parentTaskId) +
         textWords(value.name) +
-        idWords(value.outputClient)
+        idWords(value.outputClient) +
+        textWords(value.traceContext)
     : words
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeTask(value: Task, referenceFrom: number): number {
   const isExtended = isExtendedTask(value)
-  return (isExtended ? 12 : 5) + measureTask(value, referenceFrom, isExtended)
+  return (isExtended ? 13 : 5) + measureTask(value, referenceFrom, isExtended)
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
 export function measureTaskList(values: readonly Task[], referenceFrom: number): number {
   const isExtended = values.some(isExtendedTask)
-  let words = structListWords(values.length, isExtended ? 12 : 5)
+  let words = structListWords(values.length, isExtended ? 13 : 5)
   for (const value of values) words += measureTask(value, referenceFrom, isExtended)
   return words
 }
@@ -411,7 +416,7 @@ export function addTask(writer: Writer, pointerAt: number, value: Task): void {
   const isExtended = isExtendedTask(value)
   writeTask(
     writer,
-    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 9 : 5),
+    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 10 : 5),
     value,
     isExtended,
   )
@@ -437,16 +442,17 @@ function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean)
   writer.bool(at, 129, value.mayHaveRun)
   writer.uint16(at + 18, codeOf(OUTPUT_PLACE, value.output, 'Task.output'))
   writer.id(pointersAt + 64, value.outputClient)
+  writer.text(pointersAt + 72, value.traceContext)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
 export function addTaskList(writer: Writer, pointerAt: number, values: readonly Task[]): void {
   const isExtended = values.some(isExtendedTask)
-  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 9 : 5)
+  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 10 : 5)
   for (const value of values) {
     writer.zero(at, isExtended ? 3 : 0)
     writeTask(writer, at, value, isExtended)
-    at += isExtended ? 96 : 40
+    at += isExtended ? 104 : 40
   }
 }
 
@@ -3609,6 +3615,8 @@ export interface OperatorRequest {
   readonly worker: Identity
   /** logs: the most lines to send. */
   readonly lines: number
+  /** drain: how long running tasks may take to finish, in milliseconds. */
+  readonly limitMS: number
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -3634,6 +3642,7 @@ export function readOperatorRequest(
     taskId: reader.id(pointersAt + 8, structEnd) as TaskId,
     worker: reader.id(pointersAt + 16, structEnd) as Identity,
     lines: reader.uint32(structAt + 8, pointersAt),
+    limitMS: reader.uint32(structAt + 12, pointersAt),
     bytes,
   }
 }
@@ -3666,6 +3675,7 @@ function writeOperatorRequest(writer: Writer, at: number, value: OperatorRequest
   writer.id(pointersAt + 8, value.taskId)
   writer.id(pointersAt + 16, value.worker)
   writer.uint32(at + 8, value.lines)
+  writer.uint32(at + 12, value.limitMS)
 }
 
 /** The answer to an OperatorRequest: worker -> scheduler -> monitor. (docs/protocol.md#struct-operatoranswer) */
@@ -3677,7 +3687,7 @@ export interface OperatorAnswer {
   readonly outcome: OperatorOutcome
   /** Details for people, in one line; empty: none. */
   readonly note: string
-  /** explain, cancel: the task. stack: what runs in the process. ambiguous: at most 10 candidates. */
+  /** explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates. */
   readonly tasks: readonly TaskStory[]
   /** stack: at most 100 frames, the innermost first; none: no JavaScript was running. */
   readonly stack: readonly StackFrame[]

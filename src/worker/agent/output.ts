@@ -4,8 +4,9 @@
 
 import type { Readable } from 'node:stream'
 import { joinBytes } from '../../base/bytes.js'
-import type { LogFields } from '../../base/logger.js'
-import type { TaskOutput } from '../../wire/message.js'
+import { type LogFields, type Logger, type LogLevel, logsTasks } from '../../base/logger.js'
+import { briefText } from '../../runtime/log/line.js'
+import type { LineSource, LoggedLine, TaskOutput } from '../../wire/message.js'
 import { LineSplitter } from './spawn.js'
 
 // Joins the output that one task prints in many small pieces, line by line, into one message for
@@ -132,4 +133,104 @@ export class OutputLog {
     this.#splitter.end()
     this.#fields = fields
   }
+}
+
+// The last lines of a worker, for operators: what its tasks have printed, wherever it went, and the
+// worker's own log. They are kept as they came, and split into lines only for an answer.
+
+/** What is kept, in bytes, including a little for each piece. */
+const KEPT_BYTES = 64 * 1024
+const PIECE_BYTES = 32
+
+/** A piece without a line end grows up to this size. */
+const MAX_LINE_BYTES = 16 * 1024
+
+/** Longer lines are cut. */
+const MAX_LINE_LENGTH = 4_096
+
+const LINE_FEED = 0x0a
+
+/** Output that arrived together. */
+interface KeptPiece {
+  readonly source: LineSource
+  /** The task that printed it; empty: unknown. */
+  readonly task: string
+  /** Milliseconds since 1970. */
+  readonly atMS: number
+  bytes: Buffer
+  /** Its first line may lack its beginning. */
+  isCut: boolean
+}
+
+/** Keeps the last lines of one worker. */
+export class LastLines {
+  #pieces: KeptPiece[] = []
+  #keptBytes = 0
+
+  /** Adds output, of which a copy is kept. */
+  add(source: LineSource, content: Uint8Array, task = ''): void {
+    if (content.byteLength === 0) return
+    const bytes = Buffer.from(content.subarray(-KEPT_BYTES))
+    const last = this.#pieces.at(-1)
+    const isSame = last?.source === source && last.task === task
+    const isOpen = isSame && last.bytes.at(-1) !== LINE_FEED
+    if (isOpen && last.bytes.byteLength < MAX_LINE_BYTES) {
+      last.bytes = Buffer.concat([last.bytes, bytes])
+    } else {
+      const isCut = bytes.byteLength < content.byteLength
+      this.#pieces.push({ source, task, atMS: Date.now(), bytes, isCut })
+      this.#keptBytes += PIECE_BYTES
+    }
+    this.#keptBytes += bytes.byteLength
+    this.#trim()
+  }
+
+  /** A logger that keeps each line that it passes on, or would, at its usual level. */
+  of(logger: Logger): Logger {
+    const keep =
+      (level: LogLevel) =>
+      (text: string, fields: LogFields = {}): void => {
+        logger[level](text, fields)
+        if (level === 'debug' && !logsTasks(logger)) return
+        this.add('log', Buffer.from(`${briefText({ level, text, fields })}\n`))
+      }
+    return {
+      debug: keep('debug'),
+      info: keep('info'),
+      warn: keep('warn'),
+      error: keep('error'),
+      isLevelEnabled: (level) => logger.isLevelEnabled?.(level) ?? true,
+    }
+  }
+
+  /** At most so many lines, oldest first. */
+  last(most: number): readonly LoggedLine[] {
+    const found: LoggedLine[] = []
+    for (const piece of this.#pieces.toReversed()) {
+      if (found.length >= most) break
+      found.push(...linesIn(piece).toReversed())
+    }
+    return found.slice(0, most).toReversed()
+  }
+
+  #trim(): void {
+    for (let over = this.#keptBytes - KEPT_BYTES; over > 0;) {
+      const [oldest] = this.#pieces
+      if (oldest === undefined) return
+      const { byteLength } = oldest.bytes
+      if (byteLength <= over) this.#pieces.shift()
+      else Object.assign(oldest, { bytes: oldest.bytes.subarray(over), isCut: true })
+      const dropped = byteLength <= over ? byteLength + PIECE_BYTES : over
+      this.#keptBytes -= dropped
+      over -= dropped
+    }
+  }
+}
+
+function linesIn({ source, atMS, bytes, isCut }: KeptPiece): readonly LoggedLine[] {
+  const texts = bytes.toString().replace(/\n$/, '').split('\n')
+  if (isCut && texts.length > 1) texts.shift()
+  return texts.map((text) => {
+    return { atMS, source, text: text.replace(/\r$/, '').slice(0, MAX_LINE_LENGTH) }
+  })
 }

@@ -51,6 +51,10 @@ class Listener implements ProcessorHostHandler {
     this.statuses.push(status)
   }
 
+  onStack(): void {
+    assert.fail('nothing was asked')
+  }
+
   onRetracted(): void {
     assert.fail('nothing was asked')
   }

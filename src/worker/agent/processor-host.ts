@@ -5,7 +5,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { LogFields, Logger } from '../../base/logger.js'
-import type { LastRun, RunStatus, StopReason } from '../../core/worker/events.js'
+import type { LastRun, RunStatus, StackReport, StopReason } from '../../core/worker/events.js'
 import type { TaskId } from '../../base/ids.js'
 import type { Units } from '../../core/worker/queue/units.js'
 import type { OutgoingFrame } from '../../transport/options.js'
@@ -77,6 +77,8 @@ export interface ProcessorHostHandler {
   /** Something was written to its standard streams, by an unknown task. */
   onPrinted(stream: OutputStream, content: Uint8Array): void
   onStatus(status: RunStatus): void
+  /** Answers `askStack`. */
+  onStack(report: StackReport): void
   /** Answers `retract`: of the `asked` tasks, `retracted` will neither run nor be answered. */
   onRetracted(asked: readonly number[], retracted: readonly number[]): void
   onExit(death: ProcessorDeath, lastRun: LastRun): void
@@ -85,8 +87,10 @@ export interface ProcessorHostHandler {
 /** The worker that a processor serves. */
 interface ProcessorService {
   readonly facts: HostFacts
-  /** Receives log lines of its tasks, and what is passed to `log`. */
+  /** Receives log lines of its tasks. */
   readonly logger: Logger
+  /** Receives what is passed to `log`. Default: the same. */
+  readonly outputLogger?: Logger
   readonly handler: ProcessorHostHandler
 }
 
@@ -111,6 +115,8 @@ export interface ProcessorHost {
   stop(id: TaskId, reason: StopReason): void
   /** Asks for the status of a task: `onStatus` follows, even while user code runs. */
   askStatus(dispatchNumber: number): void
+  /** Asks what its main thread is doing: `onStack` follows, unless it exits first. */
+  askStack(): void
   /**
    * Takes back those of these tasks that it has not started, named by their position among all that
    * it was sent: `onRetracted` follows, in order, even while user code runs, unless it dies first.
@@ -161,6 +167,7 @@ class UnstartedProcessor implements ProcessorHost {
   send(): void {}
   stop(): void {}
   askStatus(): void {}
+  askStack(): void {}
   retract(): void {}
   log(): void {}
   collectGarbage(): void {}
@@ -179,6 +186,7 @@ class RunningProcessor implements ProcessorHost {
   readonly #killDelayMs: number
   readonly #pulseIntervalMs: number
   #logger: Logger
+  #outputLogger: Logger
   /** Undefined until it serves a worker. */
   #handler: ProcessorHostHandler | undefined
   #isReady = false
@@ -200,6 +208,7 @@ class RunningProcessor implements ProcessorHost {
     this.#killDelayMs = options.killDelayMs
     this.#pulseIntervalMs = options.pulseIntervalMs ?? PULSE_INTERVAL_MS
     this.#logger = logger
+    this.#outputLogger = logger
     const pipes = child.stdio as unknown as readonly Duplex[]
     this.#lifeline = new Lifeline(pipes[LIFELINE_FD] as Duplex, (event) => this.#onLifeline(event))
     const outbox = pipes[OUTBOX_FD] as Duplex
@@ -223,8 +232,9 @@ class RunningProcessor implements ProcessorHost {
     return this.#isGone
   }
 
-  serve({ facts, logger, handler }: ProcessorService): void {
+  serve({ facts, logger, outputLogger = logger, handler }: ProcessorService): void {
     this.#logger = logger
+    this.#outputLogger = outputLogger
     this.#link.control({ type: 'host', facts })
     setImmediate(() => {
       this.#handler = handler
@@ -243,6 +253,10 @@ class RunningProcessor implements ProcessorHost {
 
   askStatus(dispatchNumber: number): void {
     this.#lifeline.askStatus(dispatchNumber)
+  }
+
+  askStack(): void {
+    this.#lifeline.askStack()
   }
 
   retract(dispatchNumbers: readonly number[]): void {
@@ -336,6 +350,7 @@ class RunningProcessor implements ProcessorHost {
     if (this.#isGone) return
     if (event.type === 'frozen') this.#onFrozen(event.silentMs)
     else if (event.type === 'status') this.#handler?.onStatus(event.status)
+    else if (event.type === 'stack') this.#handler?.onStack(event.report)
     else this.#handler?.onRetracted(event.asked, event.retracted)
   }
 
@@ -356,7 +371,7 @@ class RunningProcessor implements ProcessorHost {
       else this.#handler.onPrinted(stream, chunk)
     })
     return new OutputLog([source, outbox], (line, fields) => {
-      this.#logger[level](line, { processorId, ...fields })
+      this.#outputLogger[level](line, { processorId, ...fields })
     })
   }
 

@@ -48,6 +48,7 @@ class FakeHost implements ProcessorHost {
   send(): void {}
   stop(): void {}
   askStatus(): void {}
+  askStack(): void {}
   log(): void {}
   collectGarbage(): void {}
   retract(): void {}

@@ -26,6 +26,7 @@ import {
 import type { CheckedAgentOptions } from './options.js'
 import type { ConnectReport } from './agent.js'
 import { newResultId, serializerIdOf } from '../object-ids.js'
+import { LastLines } from './output.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import type { SparePool } from './spare-pool.js'
 
@@ -72,7 +73,10 @@ export class AgentWorker {
   readonly ended: Promise<AgentEnd>
   readonly #identity: Identity
   readonly #settings: CheckedAgentOptions
+  readonly #lines = new LastLines()
+  /** Keeps its lines; the output of tasks is kept before it goes to a log. */
   readonly #logger: Logger
+  readonly #outputLogger: Logger
   readonly #sampler: ProcessSampler
   readonly #spares: SparePool
   readonly #report: ConnectReport
@@ -98,7 +102,8 @@ export class AgentWorker {
     this.#spares = spares
     this.#report = report
     this.#settings = settings
-    this.#logger = logger
+    this.#logger = this.#lines.of(logger)
+    this.#outputLogger = logger
     this.#sampler = sampler
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = { resolve, reject }
@@ -190,12 +195,16 @@ export class AgentWorker {
         return this.#outputGate.drop(action.output)
       case 'logOutput':
         return this.#processor?.log(action.stream, action.content, action.fields)
+      case 'sendLines':
+        return this.#sendLines(action.number, action.most)
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
         return this.#processor?.stop(action.taskId, action.reason)
       case 'askStatus':
         return this.#processor?.askStatus(action.dispatchNumber)
+      case 'askStack':
+        return this.#processor?.askStack()
       case 'retractTasks':
         return this.#processor?.retract(action.dispatchNumbers)
       case 'collectGarbage':
@@ -219,6 +228,12 @@ export class AgentWorker {
     this.#sendFrame(encodeFrame(message))
   }
 
+  #sendLines(number: number, most: number): void {
+    const answer = { kind: 'operatorAnswer', number, outcome: 'done', note: '' } as const
+    const lines = this.#lines.last(most)
+    this.#send({ ...answer, tasks: [], stack: [], lines, worker: this.#identity })
+  }
+
   #sendFrame(frame: OutgoingFrame): void {
     if (this.#socket.send(frame) || this.#isCongested) return
     if (!this.#socket.isConnected) return
@@ -232,18 +247,23 @@ export class AgentWorker {
   #startProcessor(processor: number): void {
     const { address, inlineLimitBytes, taskTimeoutMs, processor: options } = this.#settings
     const handle = (event: WorkerEvent): void => this.#driver.handle(event)
-    const host = this.#spares.take() ?? hostProcessor(options, this.#logger)
+    const host = this.#spares.take() ?? hostProcessor(options, this.#outputLogger)
     this.#processor = host
     host.serve({
       facts: { address, worker: this.#identity, inlineLimitBytes, taskTimeoutMs },
       logger: this.#logger,
+      outputLogger: this.#outputLogger,
       handler: {
         onReady: (pid) => handle({ type: 'processorReady', processor, pid }),
         onResult: (result) => handle({ type: 'taskAnswered', processor, result }),
         onUpdate: (update) => handle({ type: 'taskUpdated', processor, update }),
-        onOutput: (output) => handle({ type: 'outputReported', processor, output }),
+        onOutput: (output) => {
+          this.#lines.add(output.stream, output.content, output.taskId)
+          handle({ type: 'outputReported', processor, output })
+        },
         onPrinted: (stream, content) => this.#onPrinted(host, processor, { stream, content }),
         onStatus: (status) => handle({ type: 'statusReported', processor, status }),
+        onStack: (report) => handle({ type: 'stackReported', processor, report }),
         onRetracted: (asked, retracted) =>
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
@@ -253,6 +273,7 @@ export class AgentWorker {
 
   /** Output that arrives after the machine has finished goes straight to the log. */
   #onPrinted(host: ProcessorHost, processor: number, { stream, content }: Printed): void {
+    this.#lines.add(stream, content)
     if (this.#isFinished || host !== this.#processor) host.log(stream, content)
     else this.#driver.handle({ type: 'outputRead', processor, stream, content })
   }

@@ -28,6 +28,11 @@ const STATUS = {
   hasGivenUp: false,
   runningMs: 2 ** 33,
 }
+const STACK = {
+  outcome: 'running',
+  stack: [{ function: '', file: '/a.mjs', line: 1, column: 2 ** 31 }],
+  reason: '',
+} as const
 const UNITS = Object.defineProperty({ gpu: [0, 2], linux: [] }, '__proto__', {
   value: [1],
   enumerable: true,
@@ -46,6 +51,7 @@ const AGENT_FRAMES: readonly AgentFrame[] = [
   { type: 'retract', tasks: [] },
   { type: 'retract', tasks: [5, 2 ** 31, 2 ** 47] },
   { type: 'pulse' },
+  { type: 'askStack' },
 ]
 
 const PROCESSOR_FRAMES: readonly ProcessorFrame[] = [
@@ -56,6 +62,8 @@ const PROCESSOR_FRAMES: readonly ProcessorFrame[] = [
   { type: 'status', status: STATUS },
   { type: 'retracted', tasks: [3, 1] },
   { type: 'pulse' },
+  { type: 'stack', report: STACK },
+  { type: 'stack', report: { outcome: 'failed', stack: [], reason: 'why' } },
 ]
 
 test('control frames survive encoding', () => {

@@ -6,8 +6,9 @@
 //                                        host, units, stop, collect, end
 //   agent ◄─── fd 5 ───── main thread    messages: ProcessorInitialized, results, updates, output
 //                                        log, exitNote
-//   agent ──── fd 4 ────► guardian       askStatus, retract, pulse
-//   agent ◄─── fd 4 ───── guardian       status, retracted, pulse: one answer each, in order
+//   agent ──── fd 4 ────► guardian       askStatus, retract, pulse, askStack
+//   agent ◄─── fd 4 ───── guardian       status, retracted, pulse: one answer each, in order;
+//                                        stack: some time later
 //
 // The guardian (guardian.ts) answers while user code keeps the main thread busy. Its pipe, the
 // lifeline, closes when the agent dies.
@@ -15,7 +16,7 @@
 import { ProtocolError } from '../../base/errors.js'
 import { identity, type Identity, idToHex, taskId, type TaskId } from '../../base/ids.js'
 import type { LogFields, LogLevel } from '../../base/logger.js'
-import type { LastRun, RunStatus, StopReason } from '../../core/worker/events.js'
+import type { LastRun, RunStatus, StackReport, StopReason } from '../../core/worker/events.js'
 import type { Units } from '../../core/worker/queue/units.js'
 
 /** The processor reads frames of the agent from here. */
@@ -65,6 +66,8 @@ export type AgentFrame =
   | { readonly type: 'retract'; readonly tasks: readonly number[] }
   /** Answer, to show that the process is not frozen. */
   | { readonly type: 'pulse' }
+  /** Look at what the main thread is doing. */
+  | { readonly type: 'askStack' }
 
 /** A control frame from the processor. */
 export type ProcessorFrame =
@@ -75,6 +78,7 @@ export type ProcessorFrame =
   /** These tasks were taken back. */
   | { readonly type: 'retracted'; readonly tasks: readonly number[] }
   | { readonly type: 'pulse' }
+  | { readonly type: 'stack'; readonly report: StackReport }
 
 /** A longer control frame is refused. */
 export const MAX_CONTROL_BYTES: number = 16 * 1024 ** 2
@@ -158,6 +162,7 @@ const AGENT_FRAMES: Readers<AgentFrame> = {
   askStatus: ({ task }) => (isCount(task) ? { type: 'askStatus', task } : undefined),
   retract: ({ tasks }) => (areCounts(tasks) ? { type: 'retract', tasks } : undefined),
   pulse: () => ({ type: 'pulse' }),
+  askStack: () => ({ type: 'askStack' }),
 }
 
 const PROCESSOR_FRAMES: Readers<ProcessorFrame> = {
@@ -175,6 +180,7 @@ const PROCESSOR_FRAMES: Readers<ProcessorFrame> = {
   status: ({ status }) => (isStatus(status) ? { type: 'status', status } : undefined),
   retracted: ({ tasks }) => (areCounts(tasks) ? { type: 'retracted', tasks } : undefined),
   pulse: () => ({ type: 'pulse' }),
+  stack: ({ report }) => (isStackReport(report) ? { type: 'stack', report } : undefined),
 }
 
 const STOP_REASONS: ReadonlySet<unknown> = new Set<StopReason>(['cancelled', 'timedOut', 'givenUp'])
@@ -200,6 +206,24 @@ function isStatus(value: unknown): value is RunStatus {
     (flag) => typeof flag === 'boolean',
   )
   return isCount(dispatchNumber) && isCount(runningMs) && areFlags
+}
+
+const STACK_OUTCOMES: ReadonlySet<unknown> = new Set<StackReport['outcome']>([
+  'running',
+  'idle',
+  'blocked',
+  'failed',
+])
+
+function isStackReport(value: unknown): value is StackReport {
+  const { outcome, stack, reason } = (value ?? {}) as Fields
+  const isPlain = STACK_OUTCOMES.has(outcome) && typeof reason === 'string'
+  return isPlain && Array.isArray(stack) && stack.every(isStackFrame)
+}
+
+function isStackFrame(value: unknown): boolean {
+  const { function: name, file, line, column } = (value ?? {}) as Fields
+  return typeof name === 'string' && typeof file === 'string' && isCount(line) && isCount(column)
 }
 
 function isUnitsEntry(entry: unknown): entry is [string, number[]] {

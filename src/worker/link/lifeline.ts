@@ -3,7 +3,7 @@
 
 import type { Duplex } from 'node:stream'
 import { ProtocolError } from '../../base/errors.js'
-import type { RunStatus } from '../../core/worker/events.js'
+import type { RunStatus, StackReport } from '../../core/worker/events.js'
 import { type AgentFrame, decodeProcessorFrame, type ProcessorFrame } from './frames.js'
 import { controlBytes, FrameParser } from './pipe.js'
 
@@ -23,6 +23,8 @@ export type LifelineEvent =
       readonly asked: readonly number[]
       readonly retracted: readonly number[]
     }
+  /** Answers `askStack`. */
+  | { readonly type: 'stack'; readonly report: StackReport }
   /** The guardian has not answered for this long. Reported once. */
   | { readonly type: 'frozen'; readonly silentMs: number }
   /** The guardian sent invalid data. Nothing more is read. */
@@ -73,6 +75,11 @@ export class Lifeline {
     this.#ask({ type: 'retract', tasks: dispatchNumbers })
   }
 
+  /** Asks what the main thread is doing: the answer comes some time later. */
+  askStack(): void {
+    this.#ask({ type: 'askStack' })
+  }
+
   /** The guardian is up: checks at this interval that it responds. */
   watch(intervalMs: number): void {
     this.#pulse ??= setInterval(() => this.#beat(intervalMs), intervalMs)
@@ -86,7 +93,7 @@ export class Lifeline {
 
   #onAnswer(answer: ProcessorFrame): void {
     this.#isAnswered = true
-    if (answer.type === 'status') this.#tell(answer)
+    if (answer.type === 'status' || answer.type === 'stack') this.#tell(answer)
     else if (answer.type === 'retracted') this.#onRetracted(answer.tasks)
     else if (answer.type !== 'pulse') throw new ProtocolError(`a ${answer.type} on the lifeline`)
   }

@@ -1,7 +1,6 @@
 // Turns a task message into a function call, and the return value into bytes. runner.ts decides
 // when.
 
-import { fileURLToPath } from 'node:url'
 import { rewriteStacks } from '../../base/error-stack.js'
 import { DeserializeError, SerializeError } from '../../base/errors.js'
 import type { Identity, TaskId } from '../../base/ids.js'
@@ -13,18 +12,8 @@ import { textOf, withPathPrefix } from '../../serializer/refusal.js'
 import { pendingImportOf } from '../../serializer/pending-read.js'
 import type { TaskCodec } from '../../serializer/task-codec.js'
 import type { OutputPlace } from '../../wire/message.js'
+import { withoutOwnFrames } from './own-frames.js'
 import { freezeData, type StoredBytes, type StoredObject, type TaskFunction } from './objects.js'
-
-// Users see only their own frames in the stack of an error, not those of the processor.
-
-/** The folder of this package's compiled files. */
-const OWN_URL: string = new URL('../..', import.meta.url).href
-const OWN_PATH: string = fileURLToPath(OWN_URL)
-
-/** Modules of Node through which this package calls user code. */
-const INSIDES: ReadonlySet<string> = new Set(['node:async_hooks', 'node:vm'])
-
-const FRAME = /^\s+at (?:async )?(?:.*? \()?(\S.*?):\d+:\d+\)?$/
 
 /**
  * Serializes whatever a task threw. Permanently removes the frames of this package and of Node's
@@ -40,29 +29,6 @@ export function serializeFailure(thrown: unknown): Uint8Array {
   } finally {
     Error.stackTraceLimit = stackTraceLimit
   }
-}
-
-/** The stack without the frames that called user code. */
-export function withoutOwnFrames(stack: string): string {
-  const lines = stack.split('\n')
-  const places = lines.map((line) => FRAME.exec(line)?.[1])
-  const lastOwn = places.findLastIndex((place) => place !== undefined && isOwn(place))
-  const kept = lines.filter((_, index) => {
-    const place = places[index]
-    if (place === undefined) return true
-    if (isOwn(place) || isInside(place)) return false
-    // Below our last frame there is only Node's code that reads the pipe.
-    return lastOwn < 0 || index < lastOwn || !place.startsWith('node:')
-  })
-  return kept.join('\n')
-}
-
-function isOwn(place: string): boolean {
-  return place.startsWith(OWN_URL) || place.startsWith(OWN_PATH)
-}
-
-function isInside(place: string): boolean {
-  return place.startsWith('node:internal/') || INSIDES.has(place)
 }
 
 /** The longest result: it must fit into one frame, with some room for the rest of the message. */
@@ -93,6 +59,8 @@ export interface RunnableTask extends TimeLimit {
   readonly output: OutputPlace
   /** The client that its output is forwarded to. */
   readonly outputClient: Identity
+  /** Its trace (docs/protocol.md#traces); '' = none. */
+  readonly traceContext: string
   /** Whether a result that becomes an object is kept here, for tasks that need it. */
   readonly keepsResult: boolean
   /** The serializer of the task's client. */

@@ -44,15 +44,13 @@ export function tapOutput(
   const write = stream._write.bind(stream)
   stream._writev = undefined
   stream._write = (chunk, encoding, done) => {
-    const target = targetOf(stage, name)
+    const target = targetOf(stage)
     if (target === 'pipe') return write(chunk, encoding, done)
-    if (target !== 'nowhere') {
-      const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
-      for (let at = 0; at < bytes.byteLength; at += MAX_PIECE_BYTES) {
-        const content = bytes.subarray(at, at + MAX_PIECE_BYTES)
-        const droppedBytes = target.isDropped ? content.byteLength : 0
-        tell({ ...NO_OUTPUT, ...target.of, droppedBytes, stream: name, content })
-      }
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
+    for (let at = 0; at < bytes.byteLength; at += MAX_PIECE_BYTES) {
+      const content = bytes.subarray(at, at + MAX_PIECE_BYTES)
+      const droppedBytes = target.isDropped ? content.byteLength : 0
+      tell({ ...NO_OUTPUT, ...target.of, droppedBytes, stream: name, content })
     }
     done()
   }
@@ -61,18 +59,19 @@ export function tapOutput(
 /** The task and the destination of a piece of output. */
 interface Target {
   readonly of: Pick<TaskOutput, 'taskId' | 'name' | 'client'>
-  /** It is not forwarded: it only becomes part of the error if the process dies. */
+  /**
+   * It is not forwarded: only operators see it, and the error of its task if the process dies.
+   */
   readonly isDropped: boolean
 }
 
 /** Without a client, the output is for the agent's log. */
-function targetOf({ speaker, isMixed }: Stage, stream: OutputStream): Target | 'pipe' | 'nowhere' {
+function targetOf({ speaker, isMixed }: Stage): Target | 'pipe' {
   if (speaker === undefined) {
     // Output in the pipe might be attributed to another task.
     return isMixed ? { of: UNKNOWN, isDropped: false } : 'pipe'
   }
   const { id: taskId, name, output, outputClient } = speaker
-  if (output === 'off' && stream === 'stdout') return 'nowhere'
   const client = output === 'forward' ? outputClient : NO_PEER
   return { of: { taskId, name, client }, isDropped: output === 'off' }
 }

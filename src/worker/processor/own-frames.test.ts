@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { deserializeError } from '../../serializer/error-codec.js'
-import { serializeFailure, withoutOwnFrames } from './call.js'
+import { serializeFailure } from './call.js'
+import { withoutOwnFrames } from './own-frames.js'
 
 const OWN = new URL('./runner.js', import.meta.url).href
 

@@ -7,6 +7,7 @@ import { errorTextOf } from '../../base/text.js'
 import { SerializerIds } from '../../core/worker/objects.js'
 import { NO_UNITS, type Units } from '../../core/worker/queue/units.js'
 import { timeLimitOf } from '../../core/worker/task/task.js'
+import { checkTraceContext } from '../../runtime/tracing.js'
 import { nameWorker } from '../../serializer/serializer.js'
 import { decode, type ObjectInstruction, type Task } from '../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../wire/metadata.js'
@@ -71,6 +72,7 @@ export class Processor implements FrameReceiver {
       case 'askStatus':
       case 'retract':
       case 'pulse':
+      case 'askStack':
         throw new ProtocolError(`a ${frame.type} frame, which is for the guardian`)
       default:
         unreachable(frame)
@@ -142,6 +144,7 @@ export class Processor implements FrameReceiver {
       isProfiled: profiling,
       output: task.output,
       outputClient: task.outputClient === '' ? task.source : task.outputClient,
+      traceContext: checkTraceContext(task.traceContext),
       keepsResult: task.keepsResult,
       serializer,
       fn,

@@ -8,6 +8,7 @@ import type { Logger, LogLevel } from '../../base/logger.js'
 import type { Units } from '../../core/worker/queue/units.js'
 import { timeoutErrorOf } from '../../core/worker/task/task.js'
 import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../../runtime/task-scope.js'
+import { findTracing, type SpanEnd, type TaskSpan } from '../../runtime/tracing.js'
 import type { TaskIdentities } from '../../serializer/class/registry.js'
 import { newTaskIdentities } from '../../serializer/serializer.js'
 import type { OutputPlace } from '../../wire/message.js'
@@ -173,6 +174,8 @@ export class TaskRun implements TaskScope, Measured, QueuedRun {
   #context: OwnContext | undefined
   #identities: TaskIdentities | undefined
   #abort: AbortController | undefined
+  /** From the call of its function to its end. */
+  #span: TaskSpan | undefined
   #stopped: Error | undefined
   isSkipped = false
   /** Its synchronous part has returned, but it has not finished. */
@@ -232,6 +235,11 @@ export class TaskRun implements TaskScope, Measured, QueuedRun {
     return this.task.outputClient
   }
 
+  /** Passed on also where there are no spans. */
+  get traceContext(): string {
+    return this.#span?.traceContext ?? this.task.traceContext
+  }
+
   /** The deserialized call; undefined before it was read. */
   get call(): TaskCall | undefined {
     return this.#call
@@ -260,7 +268,24 @@ export class TaskRun implements TaskScope, Measured, QueuedRun {
   /** Calls the function; the task must have been read. */
   perform(): unknown {
     const { fn, values } = this.#call as TaskCall
-    return fn(...values)
+    const span = findTracing()?.start({
+      operation: 'run',
+      name: this.name,
+      traceContext: this.task.traceContext,
+      attributes: {
+        'messaging.message.id': idToHex(this.id),
+        'scaler.worker': this.host.worker,
+        'scaler.attempt': this.task.attempt + 1,
+      },
+    })
+    this.#span = span
+    return span === undefined ? fn(...values) : span.run(() => fn(...values))
+  }
+
+  /** Ends its span, unless it has ended. */
+  endSpan(outcome: SpanEnd['outcome'], error?: unknown): void {
+    const isCancelled = this.#stopped instanceof TaskCancelledError
+    this.#span?.end({ outcome: isCancelled ? 'cancelled' : outcome, error })
   }
 
   /** Deserializes the task and calls the function. */

@@ -301,6 +301,7 @@ export class TaskRunner implements RunHandler, Stage {
   #fail(run: TaskRun, error: unknown): true {
     if (run.isGivenUp) return this.#finish(run, 'failed', NO_BYTES)
     const payload = this.#scopes.within(run, () => serializeFailure(error))
+    run.endSpan('failed', error)
     return this.#finish(run, 'failed', payload, [errorTextOf(error)])
   }
 
@@ -316,6 +317,7 @@ export class TaskRunner implements RunHandler, Stage {
     meter.stop(run)
     run.isOver = true
     this.#scopes.end(run)
+    run.endSpan('done')
     const seenBytes = this.#board.leave(run.slot, run.isGivenUp)
     if (run.isGivenUp) {
       this.#givenUpCount -= 1
@@ -342,6 +344,7 @@ export class TaskRunner implements RunHandler, Stage {
     this.#board.giveUp(run.slot)
     this.#meter.pause(run)
     this.#scopes.end(run)
+    run.endSpan('cancelled')
     this.#reports.canceled(run)
     this.#note(run)
   }

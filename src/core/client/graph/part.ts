@@ -188,6 +188,7 @@ export class GraphPart<Owner> {
       mayHaveRun: false,
       output: options.output,
       outputClient: options.outputClient,
+      traceContext: options.traceContext,
     })
   }
 

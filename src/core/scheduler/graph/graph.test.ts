@@ -31,8 +31,9 @@ function finishLarge(scheduler: TestScheduler, worker: string, id: string): Test
 
 test('a node runs once its inputs have succeeded, and gets their results', () => {
   const scheduler = one()
+  const options = { name: 'the end', traceContext: 'trace' }
   scheduler.receive('C', graph('g', ['c'], [node('a'), node('b', ['a', '=x', 'a', '@o'])], true))
-  scheduler.receive('C', graph('g', ['c'], [node('c', ['b', 'a'], { name: 'the end' })]))
+  scheduler.receive('C', graph('g', ['c'], [node('c', ['b', 'a'], options)]))
   assert.deepEqual(calls(scheduler.actions()), ['W a()'])
   scheduler.receive('W', small('a', '1'))
   assert.deepEqual(calls(scheduler.actions()), ['W b(=1 =x =1 @o)'])
@@ -41,6 +42,7 @@ test('a node runs once its inputs have succeeded, and gets their results', () =>
   assert.deepEqual(calls(actions), ['W c(=2 =1)'])
   const [sent] = actions.flatMap((action) => messageOf(action) ?? [])
   assert.ok(sent?.kind === 'task' && sent.name === 'the end' && sent.source === 'C')
+  assert.equal(sent.traceContext, 'trace')
   scheduler.receive('W', small('c', '3'))
   assert.deepEqual(scheduler.lines(), ['C <- result c success', 'C <- result g success'])
   assert.deepEqual(scheduler.machine.counts, { clients: 1, tasks: 0, graphs: 0, objects: 1 })

@@ -29,6 +29,7 @@ export type NodeOptions = Pick<
   | 'workerDeathLimit'
   | 'output'
   | 'outputClient'
+  | 'traceContext'
 >
 
 /** The shared data of similar nodes, and how many of them have no task yet. */
@@ -96,6 +97,7 @@ function optionsOf(task: Task): NodeOptions {
     workerDeathLimit: task.workerDeathLimit,
     output: task.output,
     outputClient: task.outputClient,
+    traceContext: task.traceContext,
   }
 }
 
@@ -109,6 +111,7 @@ function isEqual(a: NodeOptions, b: NodeOptions): boolean {
     a.parentTaskId === b.parentTaskId &&
     a.output === b.output &&
     a.outputClient === b.outputClient &&
+    a.traceContext === b.traceContext &&
     a.capabilities.length === 0 &&
     b.capabilities.length === 0 &&
     asBuffer(a.metadata).equals(b.metadata)
@@ -116,11 +119,11 @@ function isEqual(a: NodeOptions, b: NodeOptions): boolean {
 }
 
 function keyOf(task: Task): string {
-  const { source, metadata, capabilities, parentTaskId, output, outputClient } = task
+  const { source, metadata, capabilities, parentTaskId, output, outputClient, traceContext } = task
   const numbers = [task.timeoutMs, task.retries, task.workerDeathLimit]
   const needs = capabilities.map(({ name, value }) => [name, value])
   const flags = asBuffer(metadata).toString('hex')
-  const places = [source, parentTaskId, output, outputClient]
+  const places = [source, parentTaskId, output, outputClient, traceContext]
   return JSON.stringify([task.funcObjectId, places, flags, numbers, needs])
 }
 

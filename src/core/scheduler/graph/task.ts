@@ -98,6 +98,7 @@ function taskOf(graph: GraphTables, node: number): Task {
     mayHaveRun: false,
     output: options.output,
     outputClient: options.outputClient,
+    traceContext: options.traceContext,
   }
 }
 

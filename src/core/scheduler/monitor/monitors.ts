@@ -21,7 +21,7 @@ import type {
 import type { ClientEntry, PastAttempt, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { Budget } from '../publication.js'
-import { hasFailed } from './report.js'
+import { hasFailed } from '../../function-tally.js'
 
 /** The last items of a sequence. Each has a number, counted from the very first one. */
 class History<T> {

@@ -23,6 +23,7 @@ const REQUEST: OperatorRequest = {
   taskId: taskId(''),
   worker: identity(''),
   lines: 0,
+  limitMS: 0,
 }
 const ANSWER: OperatorAnswer = {
   kind: 'operatorAnswer',
@@ -221,6 +222,15 @@ test('a worker that does not answer, does not understand or does not exist', () 
   const [late, ...others] = answers(scheduler.moveTo(5_000))
   assert.deepEqual([late?.outcome, late?.worker, others], ['timedOut', 'W', []])
   assert.match(late?.note ?? '', /has not answered within 5 s/)
+})
+
+test('a worker that leaves has not answered, and does not any more', () => {
+  const scheduler = withOperator()
+  scheduler.receive('O', { ...REQUEST, action: 'logs', worker: identity('W') }).actions()
+  scheduler.handle({ type: 'peerDisconnected', peer: identity('W') })
+  const [answer, ...others] = answers(scheduler)
+  assert.deepEqual([answer?.outcome, answer?.note, others], ['unknown', 'the worker has left', []])
+  assert.deepEqual(answers(scheduler.moveTo(10_000)), [])
 })
 
 test('requests are bounded, and forgotten with their operator', () => {

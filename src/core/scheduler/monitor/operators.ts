@@ -99,6 +99,18 @@ export class Operators {
     })
   }
 
+  /** A worker has left: it will not answer. */
+  forget(worker: WorkerEntry): void {
+    for (const [number, pending] of this.#pending) {
+      if (pending.worker !== worker) continue
+      this.#settle(number, {
+        outcome: 'unknown',
+        note: 'the worker has left',
+        worker: worker.identity,
+      })
+    }
+  }
+
   /** A client has left: its requests are not answered. */
   leave(client: ClientEntry): void {
     for (const [number, pending] of this.#pending) {
@@ -191,7 +203,7 @@ export class Operators {
 
   #ask(
     number: number,
-    { action, lines }: OperatorRequest,
+    { action, lines, limitMS }: OperatorRequest,
     worker: WorkerEntry | undefined,
     task: TaskId,
   ): void {
@@ -217,6 +229,7 @@ export class Operators {
       taskId: task,
       worker: worker.identity,
       lines,
+      limitMS,
     })
   }
 

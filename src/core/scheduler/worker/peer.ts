@@ -127,6 +127,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   state.supplies.leave(worker, agentOf(worker.identity, worker.heartbeat))
   state.objects.forgetWorker(worker)
   state.leases.forget(worker)
+  state.operators.forget(worker)
   publishWorker(state, worker, false)
   for (const client of worker.nestedClients) {
     removeClient(state, client, 'lost its worker')

@@ -1,25 +1,48 @@
-// The scheduler's answers to operators about tasks, in the words and units of users.
+// The answers to operators about tasks and workers, in the words and units of users.
 // docs/protocol.md#operators
 
 import { idToHex } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import type { OperatorAnswer, TaskStory } from '../../wire/message.js'
+import type { LoggedLine, OperatorAnswer, StackFrame, TaskStory } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
 import { attemptsFrom, type TaskAttempt } from '../explanation.js'
 
-/** An answer about the tasks whose ids begin with the digits that were given. */
-export interface TaskAnswer {
+/** An answer. */
+export interface OperatorReply {
   readonly outcome: OperatorAnswer['outcome']
   /** Details for people, in one line; may be empty. */
   readonly note: string
-  /** The task; of an ambiguous beginning, at most 10 candidates. */
+  /**
+   * The task, or what the worker runs; of an ambiguous beginning, at most 10 candidates.
+   */
   readonly tasks: readonly ExplainedTask[]
+  /** What was running, the innermost call first. */
+  readonly stack: readonly StackFrame[]
+  /** Oldest first. */
+  readonly lines: readonly WorkerLine[]
+  /** The worker that was asked, if any. */
+  readonly worker: string | null
+}
+
+/** A line that a worker has logged, or that one of its tasks has printed. */
+export interface WorkerLine {
+  /** By the clock of the worker. */
+  readonly time: Date
+  readonly source: LoggedLine['source']
+  readonly text: string
 }
 
 /** An answer that was received at `nowMs`. */
-export function taskAnswer(answer: OperatorAnswer, nowMs: number): TaskAnswer {
-  const { outcome, note, tasks } = answer
-  return { outcome, note, tasks: tasks.map((story) => explainedTask(story, nowMs)) }
+export function operatorReply(answer: OperatorAnswer, nowMs: number): OperatorReply {
+  const { outcome, note, tasks, stack, lines, worker } = answer
+  return {
+    outcome,
+    note,
+    tasks: tasks.map((story) => explainedTask(story, nowMs)),
+    stack,
+    lines: lines.map(({ atMS, source, text }) => ({ time: new Date(atMS), source, text })),
+    worker: worker || null,
+  }
 }
 
 /** One task, as `scaler explain --json` prints it. Absent facts are null. */
