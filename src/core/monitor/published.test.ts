@@ -102,7 +102,11 @@ test('tasks end with the worker that they ran on, and with their times', () => {
     errorName: '',
     attempts: 1,
   })
-  assert.deepEqual(reportOf(published, 3_000).events, [])
+  const { events, states } = reportOf(published, 3_000)
+  assert.deepEqual(events, [])
+  const [price, ...functions] = states[0]?.functions ?? []
+  assert.deepEqual(functions, [])
+  assert.deepEqual([price?.name, price?.ended, price?.failed, price?.p99MS], ['price', 1, 0, 250])
 })
 
 test('a task that was sent before has no times, one that was lost has two attempts', () => {

@@ -15,13 +15,17 @@ import type {
   TaskStatus,
   WorkerReport,
 } from '../../wire/message.js'
-import { durationMsOf } from '../../wire/metadata.js'
+import { durationMsOf, peakBytesOf } from '../../wire/metadata.js'
+import { countTask, emptyTally, functionReports, type FunctionTally } from '../function-tally.js'
 
 /** The most tasks that are remembered until they end; messages about their ends may be lost. */
 const MAX_TASKS = 100_000
 
 /** The most events that wait for the next report. */
 const MAX_EVENTS = 10_000
+
+/** The most functions that are counted, and reported. */
+const MAX_FUNCTIONS = { counted: 1_000, reported: 200 } as const
 
 /** How a task ends. Other statuses are steps on the way. */
 const FINAL: ReadonlySet<TaskStatus> = new Set([
@@ -55,6 +59,7 @@ const NOTHING: OpenTask = { queuedAt: 0, name: '', worker: identity(''), sentAt:
 /** Follows what is published at one address. */
 export class PublishedState {
   readonly #tasks = new Map<TaskId, OpenTask>()
+  readonly #functions = new Map<string, FunctionTally>()
   #ended: EndedTask[] = []
   #lostEvents = 0
   #last: { readonly at: InstantMs; readonly state: StateScheduler } | undefined
@@ -87,6 +92,9 @@ export class PublishedState {
   #onEnd({ taskId, status, metadata, functionName }: StateTask, now: InstantMs): void {
     const task = this.#tasks.get(taskId) ?? NOTHING
     this.#tasks.delete(taskId)
+    const name = textOf(functionName)
+    const durationMs = durationMsOf(metadata)
+    this.#count(name, status, durationMs, peakBytesOf(metadata))
     if (this.#ended.length >= MAX_EVENTS) {
       this.#lostEvents += 1
       return
@@ -94,18 +102,33 @@ export class PublishedState {
     const event = {
       taskId,
       name: '',
-      function: textOf(functionName),
+      function: name,
       client: NOTHING.worker,
       worker: task.worker,
       status,
       queuedAgoMS: 0,
       startAgoMS: 0,
       endAgoMS: 0,
-      durationMS: durationMsOf(metadata) ?? 0,
+      durationMS: durationMs ?? 0,
       errorName: '',
       attempts: task.attempts,
     }
     this.#ended.push({ event, queuedAt: task.queuedAt, startAt: task.sentAt, endAt: now })
+  }
+
+  #count(
+    name: string,
+    status: TaskStatus,
+    durationMs: number | undefined,
+    peakBytes: number,
+  ): void {
+    let tally = this.#functions.get(name)
+    if (tally === undefined && this.#functions.size < MAX_FUNCTIONS.counted) {
+      tally = emptyTally(name)
+      this.#functions.set(name, tally)
+    }
+    const cost = durationMs === undefined ? undefined : { durationMs, peakBytes }
+    if (tally !== undefined) countTask(tally, status, cost)
   }
 
   #report(state: StateScheduler, now: InstantMs): MonitorReport {
@@ -149,7 +172,7 @@ export class PublishedState {
       clients: clientReports.length,
       firstClient: 0,
       clientReports,
-      functions: [],
+      functions: functionReports(this.#functions.values(), MAX_FUNCTIONS.reported),
       waitingCounts: [],
       objects: state.objectManager.numberOfObjects,
       objectBytes: 0,

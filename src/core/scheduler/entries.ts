@@ -2,7 +2,6 @@
 // modules that change them maintain.
 
 import type { Fifo, FifoNode } from '../../base/fifo.js'
-import type { Histogram } from '../../base/histogram.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { SpreadSet } from '../../base/spread.js'
@@ -14,6 +13,7 @@ import type {
   TaskResult,
   WorkerHeartbeat,
 } from '../../wire/message.js'
+import type { FunctionTally } from '../function-tally.js'
 import type { Graph } from './graph/graph.js'
 import type { Requirement } from './worker/placement.js'
 import type { Silence } from './worker/peer.js'
@@ -252,17 +252,7 @@ export interface RetainedObject {
 }
 
 /** Counters for all functions of one name. */
-export interface FunctionCounts {
-  readonly name: string
-  /** Tasks that finished. */
-  ended: number
-  /** Tasks that failed. */
-  failed: number
-  longestMs: number
-  /** The known durations in milliseconds; undefined if there are none. */
-  durations: Histogram | undefined
-  /** The largest memory that a profiled task used; 0 if none was profiled. */
-  peakBytes: number
+export interface FunctionCounts extends FunctionTally {
   /** What was counted before metrics listed it on its own; undefined: they do not. */
   before: FunctionTotals | undefined
 }

@@ -15,6 +15,7 @@ import { EventBudget } from './publication.js'
 import { Monitors } from './monitor/monitors.js'
 import { Operators } from './monitor/operators.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
+import { taskDurations } from '../function-tally.js'
 import { FunctionTable, TaskRates } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { ObjectTable } from './object/table.js'
@@ -66,7 +67,7 @@ export class SchedulerState {
   /** Tasks that ended, per status, since the start. */
   readonly ended: Map<TaskStatus, number> = new Map()
   /** How long tasks were queued before each assignment to a worker, in milliseconds. */
-  readonly queueTimes: Histogram = FunctionTable.durations()
+  readonly queueTimes: Histogram = taskDurations()
   nextWorkerSequence = 0
   #startedAt: InstantMs | undefined
 

@@ -7,7 +7,8 @@ import type { TaskStatus } from '../../../wire/message.js'
 import { waitingReasonOf } from '../../../wire/wait-reason.js'
 import type { FunctionTotals } from '../entries.js'
 import type { SchedulerState } from '../state.js'
-import { FunctionTable, totalsOf } from './report.js'
+import { taskDurations } from '../../function-tally.js'
+import { totalsOf } from './report.js'
 import { waitingTotals } from './waiting.js'
 
 /** The name for all other functions. */
@@ -70,7 +71,7 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
 function functionTotals({
   functions,
 }: SchedulerState): Pick<SchedulerMetrics, 'durations' | 'functions'> {
-  const all = FunctionTable.durations()
+  const all = taskDurations()
   const rows: FunctionRow[] = []
   let others: FunctionTotals = NOTHING
   for (const counts of functions.all()) {

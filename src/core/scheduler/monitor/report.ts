@@ -1,6 +1,5 @@
 // The scheduler's report about itself for a client that requests it: docs/protocol.md#report.
 
-import { Histogram } from '../../../base/histogram.js'
 import { identity, type Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type {
@@ -16,6 +15,7 @@ import type {
   WorkerReport,
 } from '../../../wire/message.js'
 import { spokenName } from '../../../wire/object-content.js'
+import { countTask, emptyTally, functionReports, type TaskCost } from '../../function-tally.js'
 import type {
   ClientEntry,
   FunctionCounts,
@@ -161,17 +161,6 @@ const BUSY_TASKS = 100
 /** Longer names are truncated. */
 const MAX_NAME_BYTES = 256
 
-/** The bounds of measured durations, in milliseconds: a microsecond to two weeks. */
-const [SHORTEST_MS, LONGEST_MS] = [0.001, 1_209_600_000]
-
-/** What a finished task has cost. */
-interface TaskCost {
-  /** How long its function took. */
-  readonly durationMs: number
-  /** The memory that it used; 0 if it was not profiled. */
-  readonly peakBytes: number
-}
-
 /** The functions of all tasks since the start. */
 export class FunctionTable {
   readonly #byName = new Map<string, FunctionCounts>()
@@ -188,23 +177,13 @@ export class FunctionTable {
   /** Counts a finished task. `cost`: its profile, if its worker measured it. */
   count(fn: ObjectEntry | undefined, status: TaskStatus, cost: TaskCost | undefined): void {
     const counts = this.of(fn)
-    counts.ended += 1
-    if (hasFailed(status)) counts.failed += 1
-    if (cost !== undefined) {
-      const { durationMs, peakBytes } = cost
-      counts.durations ??= FunctionTable.durations()
-      counts.durations.add(durationMs)
-      if (durationMs > counts.longestMs) counts.longestMs = durationMs
-      if (peakBytes > counts.peakBytes) counts.peakBytes = peakBytes
-    }
+    countTask(counts, status, cost)
     if (counts.before === undefined && counts.ended > this.#leastBusy) this.#listIfBusy(counts)
   }
 
   /** At most `most` functions, those with the most finished tasks first. */
   reports(most: number): readonly FunctionReport[] {
-    const busiest = [...this.#byName.values()].filter(({ ended }) => ended > 0)
-    busiest.sort((a, b) => b.ended - a.ended)
-    return busiest.slice(0, most).map(functionReport)
+    return functionReports(this.#byName.values(), most)
   }
 
   /** All functions, in the order in which they were first used. */
@@ -212,17 +191,11 @@ export class FunctionTable {
     return this.#byName.values()
   }
 
-  /** An empty histogram for durations of tasks, in milliseconds. */
-  static durations(): Histogram {
-    return new Histogram(SHORTEST_MS, LONGEST_MS)
-  }
-
   #named(name: string): FunctionCounts {
     const known = this.#byName.get(name)
     if (known !== undefined) return known
     if (this.#byName.size >= MAX_NAMES && name !== OTHERS) return this.#named(OTHERS)
-    const none = { ended: 0, failed: 0, longestMs: 0, peakBytes: 0 }
-    const counts: FunctionCounts = { name, ...none, durations: undefined, before: undefined }
+    const counts: FunctionCounts = { ...emptyTally(name), before: undefined }
     this.#byName.set(name, counts)
     if (this.#listed.length < FIRST_LISTED) this.#list(counts)
     return counts
@@ -244,28 +217,6 @@ export class FunctionTable {
 /** The totals of a function so far. */
 export function totalsOf({ ended, failed, durations }: FunctionCounts): FunctionTotals {
   return { ended, failed, measured: durations?.count ?? 0, totalMs: durations?.sum ?? 0 }
-}
-
-function functionReport({ durations, longestMs, ...counts }: FunctionCounts): FunctionReport {
-  // Quantiles are not exact, but none exceeds the longest.
-  const quantile = (share: number): number => Math.min(durations?.quantile(share) ?? 0, longestMs)
-  return {
-    name: counts.name,
-    ended: counts.ended,
-    failed: counts.failed,
-    measured: durations?.count ?? 0,
-    totalMS: durations?.sum ?? 0,
-    longestMS: longestMs,
-    p50MS: quantile(0.5),
-    p90MS: quantile(0.9),
-    p99MS: quantile(0.99),
-    peakBytes: counts.peakBytes,
-  }
-}
-
-/** Whether a status is reported as a failure. */
-export function hasFailed(status: TaskStatus): boolean {
-  return status === 'failed' || status === 'workerDied'
 }
 
 // The state of everything, sent to monitors of this version once a second. If there are many

@@ -1,0 +1,87 @@
+// What is counted of the tasks of one function: how many have ended, and how long they took.
+
+import { Histogram } from '../base/histogram.js'
+import type { FunctionReport, TaskStatus } from '../wire/message.js'
+
+/** Counts of the tasks of one function. */
+export interface FunctionTally {
+  readonly name: string
+  /** Tasks that finished. */
+  ended: number
+  /** Tasks that failed. */
+  failed: number
+  longestMs: number
+  /** The known durations in milliseconds; undefined if there are none. */
+  durations: Histogram | undefined
+  /** The largest memory that a profiled task used; 0 if none was profiled. */
+  peakBytes: number
+}
+
+/** What a finished task has cost. */
+export interface TaskCost {
+  /** How long its function took. */
+  readonly durationMs: number
+  /** The memory that it used; 0 if it was not profiled. */
+  readonly peakBytes: number
+}
+
+/** The bounds of measured durations, in milliseconds: a microsecond to two weeks. */
+const [SHORTEST_MS, LONGEST_MS] = [0.001, 1_209_600_000]
+
+/** An empty histogram for durations of tasks, in milliseconds. */
+export function taskDurations(): Histogram {
+  return new Histogram(SHORTEST_MS, LONGEST_MS)
+}
+
+/** No task has ended. */
+export function emptyTally(name: string): FunctionTally {
+  return { name, ended: 0, failed: 0, longestMs: 0, durations: undefined, peakBytes: 0 }
+}
+
+/** Counts a finished task. `cost`: its profile, if its worker measured it. */
+export function countTask(
+  tally: FunctionTally,
+  status: TaskStatus,
+  cost: TaskCost | undefined,
+): void {
+  tally.ended += 1
+  if (hasFailed(status)) tally.failed += 1
+  if (cost === undefined) return
+  const { durationMs, peakBytes } = cost
+  tally.durations ??= taskDurations()
+  tally.durations.add(durationMs)
+  if (durationMs > tally.longestMs) tally.longestMs = durationMs
+  if (peakBytes > tally.peakBytes) tally.peakBytes = peakBytes
+}
+
+/** At most `most` functions, those with the most finished tasks first. */
+export function functionReports(
+  tallies: Iterable<FunctionTally>,
+  most: number,
+): readonly FunctionReport[] {
+  const busiest = [...tallies].filter(({ ended }) => ended > 0)
+  busiest.sort((a, b) => b.ended - a.ended)
+  return busiest.slice(0, most).map(functionReport)
+}
+
+function functionReport({ durations, longestMs, ...tally }: FunctionTally): FunctionReport {
+  // Quantiles are not exact, but none exceeds the longest.
+  const quantile = (share: number): number => Math.min(durations?.quantile(share) ?? 0, longestMs)
+  return {
+    name: tally.name,
+    ended: tally.ended,
+    failed: tally.failed,
+    measured: durations?.count ?? 0,
+    totalMS: durations?.sum ?? 0,
+    longestMS: longestMs,
+    p50MS: quantile(0.5),
+    p90MS: quantile(0.9),
+    p99MS: quantile(0.99),
+    peakBytes: tally.peakBytes,
+  }
+}
+
+/** Whether a status is reported as a failure. */
+export function hasFailed(status: TaskStatus): boolean {
+  return status === 'failed' || status === 'workerDied'
+}
