@@ -152,10 +152,8 @@ test('drain: running tasks finish, the worker does not return; others fail in wo
   assert.equal(hosts[0]?.workers.find(({ id }) => id === worker)?.state, 'leaving')
   const rest = await run(t, 'drain', hosts[0]?.host ?? '', '--address', address, '--json')
   const results = JSON.parse(String(rest[1])) as { draining: boolean; running: string[] }[]
-  assert.deepEqual(results.map(({ draining, running }) => [draining, running.length]).toSorted(), [
-    [true, 0],
-    [true, 1],
-  ])
+  assert.ok(results.every(({ draining }) => draining))
+  assert.deepEqual(new Set(results.map(({ running }) => running.length)), new Set([0, 1]))
   writeFileSync(file, '')
   assert.equal(await future, process.pid)
   assert.deepEqual(await cluster.ended, { reason: 'drained by an operator', isFailure: false })
