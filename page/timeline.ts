@@ -393,9 +393,17 @@ export class TimelineView implements View {
     this.#draw()
   }
 
+  /** The page of its task; of several, a closer look at them. */
   #open(bar: Bar | undefined): void {
-    if (bar === undefined || bar.task === null) return
-    window.location.hash = `#/tasks/${encodeURIComponent(bar.task)}`
+    if (bar === undefined) return
+    if (bar.task !== null) {
+      window.location.hash = `#/tasks/${encodeURIComponent(bar.task)}`
+      return
+    }
+    const margin = Math.max(MIN_SPAN_MS, bar.to - bar.from) / 4
+    this.#spanMs = bar.to - bar.from + 2 * margin
+    this.#moveTo(bar.to + margin)
+    this.#changed()
   }
 }
 
