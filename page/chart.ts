@@ -35,7 +35,7 @@ export class Chart {
   readonly #canvas = make('canvas', { class: 'chart', role: 'img' })
   readonly #values = new Map<string, HTMLElement>()
   readonly #resize: ResizeObserver
-  #data: SeriesJson = { times: [], stepMs: 1_000, series: {} }
+  #shown: SeriesJson = { times: [], stepMs: 1_000, series: {} }
   #pointer: number | undefined
 
   constructor(setup: ChartSetup) {
@@ -55,8 +55,8 @@ export class Chart {
     this.#resize.observe(this.#canvas)
   }
 
-  show(data: SeriesJson): void {
-    this.#data = data
+  show(history: SeriesJson): void {
+    this.#shown = history
     this.draw()
   }
 
@@ -67,11 +67,11 @@ export class Chart {
   /** Also when the colours have changed. */
   draw(): void {
     const { width, height, context } = prepared(this.#canvas)
-    const { times, stepMs } = this.#data
+    const { times, stepMs } = this.#shown
     if (context === undefined || width < LEFT + 20) return
     const lines = this.#setup.lines.map((line) => ({
       ...line,
-      values: this.#data.series[line.series] ?? [],
+      values: this.#shown.series[line.series] ?? [],
     }))
     const top = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
     const marks = ticks(top)
@@ -102,7 +102,7 @@ export class Chart {
     lines: readonly (ChartLine & { readonly values: readonly (number | null)[] })[],
     x: (time: number) => number,
   ): void {
-    const { times } = this.#data
+    const { times } = this.#shown
     const pointer = this.#pointer
     let at = lines.reduce((last, { values }) => {
       return Math.max(

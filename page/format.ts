@@ -77,7 +77,15 @@ export function ticks(max: number): readonly number[] {
 }
 
 const TIME_STEPS_MS = [
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
   ...[1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600].map((seconds) => seconds * 1_000),
   ...[2, 3, 6, 12, 24].map((hours) => hours * 3_600_000),
 ]

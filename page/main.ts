@@ -59,6 +59,10 @@ class Page implements ViewHost {
       this.#main,
       make('footer', {}, note),
     )
+  }
+
+  /** From now on, it follows its address and the cluster. */
+  start(): void {
     window.addEventListener('hashchange', () => this.#open(true))
     setInterval(() => this.#showFreshness(), 500)
     this.#open(false)
@@ -148,4 +152,4 @@ function decoded(part: string): string {
   }
 }
 
-export const PAGE: Page = new Page()
+new Page().start()

@@ -93,7 +93,8 @@ export class TimelineView implements View {
     )
     const help =
       'One row per worker; the colour is the function, a red edge a failure. ' +
-      'Keys: + and − zoom, arrows move, Home follows the present, N and P select a bar, Enter opens it.'
+      'Keys: + and − zoom, arrows move, Home follows the present, N and P select a bar, ' +
+      'Enter opens it.'
     this.element = make(
       'div',
       {},

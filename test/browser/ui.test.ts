@@ -41,14 +41,15 @@ async function startEmpty(
   t: TestContext,
   names: readonly string[],
 ): Promise<Started & { readonly scheduler: RunningCommand }> {
-  let client: Client | undefined
+  const clients: Client[] = []
   // The first to end: it says goodbye to its scheduler.
-  t.after(() => client?.close())
+  t.after(() => Promise.all(clients.map((each) => each.close())))
   const { scheduler, address } = await startScheduler(t)
   const workers = ['-n', String(names.length), '--worker-names', names.join(',')]
   const times = ['--heartbeat-interval', '0.2', '--death-timeout-seconds', '120']
   startCommand(t, 'scaler-cluster', [...workers, ...times, address])
-  client = await Client.connect(address, { name: `shop ${HOSTILE}` })
+  const client = await Client.connect(address, { name: `shop ${HOSTILE}` })
+  clients.push(client)
   const ui = startCommand(t, 'scaler-ui', [address, '--port', '0'])
   const { url } = await ui.line((line) => 'url' in line)
   await reported(String(url))

@@ -58,7 +58,12 @@ export const UI: CommandDefinition = {
     const board = new Board()
     const watch = watchInto(board, address, { timeoutMs, monitorAddress, logger })
     const listening = UiServer.listen({
-      ...{ host, port, allowedHosts, board, page, logger },
+      host,
+      port,
+      allowedHosts,
+      board,
+      page,
+      logger,
       ask: watch.ask,
     })
     // If the address is invalid, that is the error.

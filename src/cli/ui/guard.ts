@@ -1,5 +1,5 @@
 // Which requests the web monitor answers at all. Anyone's page can send requests to a server on
-// this machine, and can give it a name of its own (DNS rebinding); browsers say so in these headers.
+// this machine, under a name of its own (DNS rebinding); browsers say so in these headers.
 
 /** What of a request is checked. Header values are undefined if absent. */
 export interface Asker {

@@ -33,7 +33,7 @@ export function watchInto(
   const { signal } = stopping
   let link: Link | undefined
   let place: MonitorSetup | undefined
-  let fail = (_: unknown): void => {}
+  let fail: (error: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => (fail = reject))
   const stopped = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true })
