@@ -38,7 +38,7 @@ const CHUNKS = [
   ['config-file', /^cli\/option\/config-file$/],
   [
     'doctor',
-    /^(cli\/(table|command\/(\w+-text|cluster-columns))|client\/connect\/(diagnosis|peers))$/,
+    /^(cli\/(table|top\/\w|command\/(\w+-text|cluster-columns))|client\/connect\/(diagnosis|peers))$/,
   ],
   ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
   ['wire', /^wire\/|^runtime\/(task-scope|tracing)$/],
