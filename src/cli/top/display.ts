@@ -103,8 +103,7 @@ class Screen implements Display {
   #draw(): void {
     this.#frameTimer = undefined
     this.#drawnMs = performance.now()
-    const { rows, columns } = process.stdout
-    const size = { rows, columns, hasColors: this.#setup.color }
+    const size = { ...this.#terminal.size, hasColors: this.#setup.color }
     const lines = this.#state.frame(size, this.#drawnMs)
     if (lines !== undefined) this.#terminal.draw(lines)
     this.#wantLog()

@@ -159,7 +159,7 @@ const HELP: readonly string[] = [
   'Enter   what the worker runs, and its last lines',
   'e   why tasks wait, and what to do',
   'F   failures, with their errors and stacks',
-  't   tasks that run or wait',
+  't   tasks that run or wait, the longest first',
   '/   show only workers, clients, functions, tasks and failures that contain a text; Enter keeps it, Esc drops it',
   'p   pause, and go on',
   'Esc   back',

@@ -9,9 +9,10 @@ import {
   CLIENT_COLUMNS,
   FAILURE_COLUMNS,
   span,
+  TASK_COLUMNS,
   type WorkerRow,
 } from '../command/cluster-columns.js'
-import { FUNCTION_COLUMNS, problemsOf, WAITING_COLUMNS } from '../command/status-text.js'
+import { FUNCTION_COLUMNS, problemsOf } from '../command/status-text.js'
 import { grouped, plainText, tableLines, UNKNOWN } from '../table.js'
 import { type PaneText, paneText } from './pane.js'
 import type { TopView } from './top.js'
@@ -197,9 +198,9 @@ class Drawing {
     return [this.#paint(title, 'bold'), ...rest]
   }
 
-  /** Clients and functions side by side; where there is room, what waits and what has failed. */
+  /** Clients and functions side by side; where there is room, old tasks and new failures. */
   #lower(room: number): readonly string[] {
-    const { clients, functions, info, failures } = this.#view
+    const { clients, functions, tasks, failures } = this.#view
     const width = Math.floor((this.#size.columns - SEPARATOR.length) / 2)
     const [half, full] = [width, this.#size.columns].map((columns) => ({
       width: columns,
@@ -214,12 +215,14 @@ class Drawing {
       return `${first}${spaces(width - textWidth(first))}${SEPARATOR}${second}`
     })
     let lines = this.#titled(both)
-    const add = (table: readonly string[]): void => {
-      const most = room - lines.length
+    const add = (table: readonly string[], most: number): void => {
       if (most >= 3) lines = [...lines, ...this.#titled(table.slice(0, most - 1))]
     }
-    add(tableLines({ columns: WAITING_COLUMNS, rows: info.waiting.slice(0, rows) }, full))
-    add(tableLines({ columns: FAILURE_COLUMNS, rows: failures.slice(0, rows) }, full))
+    const shown = { columns: TASK_COLUMNS, title: 'tasks', rows: tasks.slice(0, rows) }
+    const rest = room - lines.length
+    add(tableLines(shown, full), Math.min(rest, Math.max(3, Math.ceil(rest / 2))))
+    const failed = { columns: FAILURE_COLUMNS, rows: failures.slice(0, rows) }
+    add(tableLines(failed, full), room - lines.length)
     return lines
   }
 

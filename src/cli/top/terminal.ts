@@ -23,6 +23,7 @@ const LEAVE = '\u001b[H\u001b[2J\u001b[?7h\u001b[?25h\u001b[?1049l'
 const FRAME_START = '\u001b[?2026h'
 const FRAME_END = '\u001b[?2026l'
 const CLEAR_LINE_END = '\u001b[K'
+const DEFAULT = { rows: 24, columns: 80 } as const
 /** How long a lone Escape waits for the rest of a key, instead of half a second. */
 const ESCAPE_MS = 50
 
@@ -42,7 +43,9 @@ export class TopTerminal {
     const timing = { escapeCodeTimeout: ESCAPE_MS } as unknown as Interface
     emitKeypressEvents(this.#input, timing)
     this.#input.on('keypress', (_, key: TopKey) => handler.onKey(key))
-    for (const event of ['end', 'error'] as const) this.#input.on(event, () => handler.onEnd())
+    for (const event of ['end', 'error'] as const) {
+      this.#input.on(event, () => this.#input.isTTY && handler.onEnd())
+    }
     this.#output.on('error', () => handler.onEnd())
     this.#output.on('resize', () => this.redraw())
     process.on('exit', () => this.#leave())
@@ -51,6 +54,12 @@ export class TopTerminal {
     process.on('SIGTSTP', () => this.#suspend())
     process.on('SIGCONT', () => this.#enter())
     this.#enter()
+  }
+
+  /** In characters. A terminal that does not know its size says 0. */
+  get size(): { readonly rows: number; readonly columns: number } {
+    const { rows, columns } = this.#output
+    return { rows: rows || DEFAULT.rows, columns: columns || DEFAULT.columns }
   }
 
   /** Shows these lines, one for each row, in one write. */
@@ -71,7 +80,7 @@ export class TopTerminal {
 
   /** Stops the whole job, as Ctrl-Z does. */
   suspend(): void {
-    process.kill(0, 'SIGTSTP')
+    if (process.platform !== 'win32') process.kill(0, 'SIGTSTP')
   }
 
   /** Gives the terminal back. */

@@ -33,6 +33,7 @@ export interface TopView {
   /** What matches the filter. */
   readonly clients: readonly ConnectedClient[]
   readonly functions: readonly FunctionInfo[]
+  /** The one that has run or waited longest comes first. */
   readonly tasks: readonly TaskRow[]
   readonly failures: readonly FailureRow[]
   readonly sort: TopSort
@@ -239,7 +240,7 @@ export class TopState {
 
   #view(info: ClusterInfo, nowMs: number): TopView {
     const isOpen = (pane: Pane): boolean => this.#pane === pane
-    const tasks = isOpen('tasks') ? taskRows(info) : []
+    const tasks = taskRows(info).toSorted((a, b) => b.seconds - a.seconds)
     const failures = failureRows(info)
     return {
       info,
