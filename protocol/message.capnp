@@ -743,7 +743,7 @@ struct MonitorReport $extension {
   # Tasks that have finished, in this order; at most 500.
 
   lostEvents @2 :UInt64;
-  # How many were omitted before these: the monitor had no credit, and they were dropped.
+  # How many were omitted here: the monitor had no credit, or too many tasks finished per second.
 
   failures @3 :List(TaskFailure);
   # Tasks that have failed, in this order; at most 50.

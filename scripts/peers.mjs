@@ -111,8 +111,9 @@ function pythonPeer(name, { what, source, check: [command, ...args] }) {
 
 /** Prometheus and promtool. The package is unpacked, not installed: that would start a service. */
 function prometheusPeer() {
-  const unpack = `cd "$0" && apt-get -qq download ${PROMETHEUS} && dpkg-deb -x ${PROMETHEUS}_*.deb . &&
-    mv usr/bin/prometheus usr/bin/promtool . && rm -r usr etc lib var ${PROMETHEUS}_*.deb`
+  const unpack = `cd "$0" && apt-get -qq download ${PROMETHEUS} &&
+    dpkg-deb -x ${PROMETHEUS}_*.deb . && mv usr/bin/prometheus usr/bin/promtool . &&
+    rm -r usr etc lib var ${PROMETHEUS}_*.deb`
   return {
     name: 'prometheus',
     what: 'Prometheus',

@@ -128,6 +128,18 @@ for (const takesGraphs of [true, false]) {
   })
 }
 
+test('a cancelled graph ends its span, and is not an error', async (t) => {
+  const sdk = new FakeSdk(t)
+  const client = testClient({ takesGraphs: true })
+  client.scheduler.isHolding = true
+  const future = client.submitter.get({ a: [double, 1], b: [double, 2] }, ['a', 'b'])
+  await until(() => client.scheduler.unfinished.size === 2)
+  future.cancel()
+  await assert.rejects(Promise.resolve(future))
+  await until(() => sdk.lines[0] === 'get cancelled')
+  assert.equal(sdk.spans[0]?.status, '')
+})
+
 test('a 1.9.9 scheduler does not see the trace', async (t) => {
   const sdk = new FakeSdk(t)
   const client = testClient({ id: '' })

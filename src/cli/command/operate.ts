@@ -1,5 +1,6 @@
 // The commands of operators: `scaler explain` and `scaler cancel` for tasks, `scaler logs` and
-// `scaler drain` for workers, `scaler stack` for both. The scheduler answers, or the worker through it.
+// `scaler drain` for workers, `scaler stack` for both. The scheduler answers, or passes the answer
+// of a worker on.
 
 import { ConfigError, ProtectedModeError } from '../../base/errors.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
@@ -105,8 +106,7 @@ export const LOGS: CommandDefinition = {
 /** `scaler drain WORKER|HOST…`. */
 export const DRAIN: CommandDefinition = {
   name: 'drain',
-  summary:
-    'Have workers leave once their running tasks have finished. A protected scheduler refuses this.',
+  summary: 'Make workers leave when their running tasks end. A protected scheduler refuses this.',
   positionals: [
     { name: 'workers', description: `${WORKER}; or the name of a host`, isVariadic: true },
   ],

@@ -238,7 +238,10 @@ export type ClusterEvent =
     }
   /** About once per second. */
   | { readonly type: 'sample'; readonly info: ClusterInfo }
-  /** The number of events of type `task` that were dropped here, because the loop was too slow. */
+  /**
+   * The number of events of type `task` that were left out here: the loop was too slow, or more
+   * than 5,000 tasks ended per second.
+   */
   | { readonly type: 'lost'; readonly count: number }
 
 /** How a task ended. */

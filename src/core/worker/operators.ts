@@ -105,7 +105,7 @@ function noteOf(outcome: StackReport['outcome'], reason: string, tasks: number):
         ? 'no task is running'
         : 'no JavaScript is running: the task waits for something asynchronous'
     case 'blocked':
-      return 'the process does not respond: it waits in a synchronous call such as execSync, or runs native code'
+      return 'the process is in a call that cannot be inspected, such as execSync or native code'
     case 'failed':
       return `the process could not be inspected: ${reason}`
   }

@@ -3001,7 +3001,7 @@ export interface MonitorReport {
   readonly states: readonly MonitorState[]
   /** Tasks that have finished, in this order; at most 500. */
   readonly events: readonly TaskEvent[]
-  /** How many were omitted before these: the monitor had no credit, and they were dropped. */
+  /** How many were omitted here: the monitor had no credit, or too many tasks finished per second. */
   readonly lostEvents: number
   /** Tasks that have failed, in this order; at most 50. */
   readonly failures: readonly TaskFailure[]

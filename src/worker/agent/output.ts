@@ -164,7 +164,7 @@ interface KeptPiece {
 
 /** Keeps the last lines of one worker. */
 export class LastLines {
-  #pieces: KeptPiece[] = []
+  readonly #pieces: KeptPiece[] = []
   #keptBytes = 0
 
   /** Adds output, of which a copy is kept. */

@@ -3,7 +3,7 @@
 // used are declared here, because the compiler does not see the folder of the peer.
 
 import assert from 'node:assert/strict'
-import { appendFile } from 'node:fs/promises'
+import { appendFile } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { ROOT } from '../../interop/program.js'
@@ -57,9 +57,7 @@ const exporter = {
   export(spans: readonly EndedSpan[], done: (result: object) => void): void {
     const lines = spans.map((span) => `${JSON.stringify(written(span))}\n`)
     // Takes a while, as a real one does.
-    void appendFile(process.env['SPANS'] ?? '/dev/null', lines.join('')).then(() =>
-      done({ code: 0 }),
-    )
+    appendFile(process.env['SPANS'] ?? '/dev/null', lines.join(''), () => done({ code: 0 }))
   },
   forceFlush: () => Promise.resolve(),
   shutdown: () => Promise.resolve(),

@@ -203,6 +203,23 @@ test('a message takes one credit; without credit, events wait, then are dropped 
   assert.equal(next?.events.length, 500)
 })
 
+test('above 5,000 tasks per second, events are left out and counted; failures are not', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler, ALL)
+  run(scheduler.moveTo(5_000), 15_000)
+  scheduler.receive('C', task('bad', 'C')).receive('W', result('bad', 'failed'))
+  run(scheduler.moveTo(6_000), 3, 15_000)
+  const reports = told(scheduler.moveTo(7_000))
+  const sum = (count: (report: MonitorReport) => number): number =>
+    reports.reduce((total, report) => total + count(report), 0)
+  assert.deepEqual(
+    [sum(({ events }) => events.length), sum(({ lostEvents }) => lostEvents)],
+    [5_003, 10_001],
+  )
+  assert.equal(sum(({ failures }) => failures.length), 1)
+  assert.equal(reports.at(-1)?.events.at(-1)?.taskId, 't15002')
+})
+
 test('credit adds up to a limit', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler, { ...NOTHING, credit: 2 ** 32 - 1 })

@@ -23,10 +23,13 @@ import type { SchedulerState } from '../state.js'
 import { Budget } from '../publication.js'
 import { hasFailed } from '../../function-tally.js'
 
-/** The last items of a sequence. Each has a number, counted from the very first one. */
+/**
+ * The last items of a sequence. Each has a number, counted from the very first one. Some may have
+ * been left out.
+ */
 class History<T> {
   readonly #capacity: number
-  #items: T[] = []
+  #items: (T | undefined)[] = []
   #start = 0
   #end = 0
 
@@ -44,21 +47,26 @@ class History<T> {
     return this.#end
   }
 
-  push(item: T): void {
+  /** Adds an item, or a gap. */
+  push(item: T | undefined): void {
     if (this.#items.length === 0) this.#items.length = this.#capacity
     this.#items[this.#end % this.#capacity] = item
     this.#end += 1
     this.#start = Math.max(this.#start, this.#end - this.#capacity)
   }
 
-  /** At most `most` items, starting with number `from`, which must not have been dropped. */
-  slice(from: number, most: number): readonly T[] {
-    const to = Math.min(this.#end, from + most)
+  /**
+   * At most `most` items, starting with number `from`, which must not have been dropped; and the
+   * number after them.
+   */
+  slice(from: number, most: number): { readonly items: readonly T[]; readonly to: number } {
     const items: T[] = []
-    for (let number = from; number < to; number += 1) {
-      items.push(this.#items[number % this.#capacity] as T)
+    let to = from
+    for (; to < this.#end && items.length < most; to += 1) {
+      const item = this.#items[to % this.#capacity]
+      if (item !== undefined) items.push(item)
     }
-    return items
+    return { items, to }
   }
 
   /** Drops all items; numbering continues. */
@@ -70,6 +78,11 @@ class History<T> {
 
 /** Maximum number of events that are kept for slow monitors. */
 const MAX_EVENTS = 10_000
+
+/**
+ * Rate limit for events: above it, monitors would take a share of the throughput that they observe.
+ */
+const EVENT_RATE = { perMs: 5, burst: 5_000 } as const
 
 const MAX_FAILURES = 1_000
 const MAX_MONITORS = 100
@@ -157,6 +170,7 @@ export class Monitors {
   readonly #byClient = new Map<ClientEntry, Monitor>()
   readonly #events = new History<Ended>(MAX_EVENTS)
   readonly #failures = new History<Ended>(MAX_FAILURES)
+  readonly #eventRate = new Budget(EVENT_RATE.perMs, EVENT_RATE.burst)
   readonly #failureText = new Budget(FAILURE_TEXT.perMs, FAILURE_TEXT.burst)
   readonly #refusals = new Recurrence(REFUSAL_INTERVAL_MS)
   readonly #state: SchedulerState
@@ -210,9 +224,12 @@ export class Monitors {
 
   /** A task has ended. */
   onEnded(task: TaskEntry, ending: TaskEnding): void {
-    const ended = endedOf(this.#state, task, ending)
-    if (hasFailed(ended.status)) this.#failures.push(ended)
-    if (this.wantsEvents) this.#events.push(ended)
+    const isEvent = this.wantsEvents && this.#eventRate.has(1, this.#state.turn.now)
+    const isFailure = hasFailed(ending.result.status)
+    const ended = isEvent || isFailure ? endedOf(this.#state, task, ending) : undefined
+    if (isFailure) this.#failures.push(ended)
+    if (isEvent) this.#eventRate.spend(1)
+    if (this.wantsEvents) this.#events.push(isEvent ? ended : undefined)
     if (this.#byClient.size === 0) return
     if (this.#events.end % MOST.events === 0) this.#isDue = true
     else this.#alarm.setBy(this.#state.turn.now + DELAY_MS)
@@ -222,7 +239,7 @@ export class Monitors {
   endedWhere(isMeant: (id: TaskId) => boolean, most: number): readonly Ended[] {
     const found = new Map<TaskId, Ended>()
     for (const history of [this.#failures, this.#events]) {
-      for (const ended of history.slice(history.start, MAX_EVENTS)) {
+      for (const ended of history.slice(history.start, MAX_EVENTS).items) {
         if (isMeant(ended.taskId)) found.set(ended.taskId, ended)
         if (found.size >= most) return [...found.values()]
       }
@@ -361,8 +378,8 @@ const NO_NEWS: News<never> = { items: [], from: 0, to: 0, lost: 0 }
 function nextOf<T>(history: History<T>, next: number | undefined, most: number): News<T> {
   if (next === undefined) return NO_NEWS
   const from = Math.max(next, history.start)
-  const items = history.slice(from, most)
-  return { items, from, to: from + items.length, lost: from - next }
+  const { items, to } = history.slice(from, most)
+  return { items, from, to, lost: to - next - items.length }
 }
 
 function lengthOf(failure: Ended | undefined): number {

@@ -248,7 +248,7 @@ interface Row extends Pick<WaitingCount, 'reason' | 'needs'> {
   since: InstantMs
 }
 
-/** The number of waiting tasks by reason: of all, while `waitingCounts` lists the largest groups. */
+/** The number of all waiting tasks by reason. `waitingCounts` lists only the largest groups. */
 export function waitingTotals(state: SchedulerState): ReadonlyMap<WaitReason, number> {
   const totals = new Map<WaitReason, number>()
   const add = (reason: WaitReason, tasks: number): void => {
