@@ -72,11 +72,19 @@ const PANE_KEYS: ReadonlyMap<string, Pane> = new Map([
 /** Enough to filter by. */
 const MAX_FILTER = 100
 
+/** A report and the rows that are made from it, once. */
+interface Shown {
+  readonly info: ClusterInfo
+  readonly workers: readonly WorkerRow[]
+  readonly tasks: readonly TaskRow[]
+  readonly failures: readonly FailureRow[]
+}
+
 /** The state. There is nothing to draw before the first report. */
 export class TopState {
   /** The last report, and the one that is shown: while paused an older one. */
   #latest: ClusterInfo | undefined
-  #shown: ClusterInfo | undefined
+  #shown: Shown | undefined
   #receivedMs = 0
   #pane: Pane = 'workers'
   #sort: TopSort = { column: 'cpu', isAscending: false }
@@ -127,9 +135,9 @@ export class TopState {
 
   /** Draws it; undefined before the first report. */
   frame(size: TopSize, nowMs: number): readonly string[] | undefined {
-    const info = this.#shown
-    if (info === undefined) return undefined
-    const frame = drawTop(this.#view(info, nowMs), size)
+    const shown = this.#shown
+    if (shown === undefined) return undefined
+    const frame = drawTop(this.#view(shown, nowMs), size)
     this.#frame = frame
     this.#cursor = Math.min(this.#cursor, frame.last)
     return frame.lines
@@ -181,8 +189,8 @@ export class TopState {
 
   #onTableKey(name: string, sequence: string): void {
     if (name === 'return' || name === 'enter') {
-      const info = this.#shown
-      const worker = info && this.#rowsOf(info)[this.#cursor]
+      const shown = this.#shown
+      const worker = shown && this.#rowsOf(shown)[this.#cursor]
       if (worker === undefined) return
       this.#worker = worker.id
       this.#log = undefined
@@ -219,14 +227,15 @@ export class TopState {
   }
 
   #show(info: ClusterInfo): void {
-    this.#shown = info
+    const tasks = taskRows(info).toSorted((a, b) => b.seconds - a.seconds)
+    this.#shown = { info, workers: workerRows(info), tasks, failures: failureRows(info) }
     this.#rows = undefined
   }
 
-  #rowsOf(info: ClusterInfo): readonly WorkerRow[] {
+  #rowsOf({ workers }: Shown): readonly WorkerRow[] {
     const { column, isAscending } = this.#sort
     return (this.#rows ??= readOrder(TOP_COLUMNS, [`${isAscending ? '' : '-'}${column}`])(
-      this.#matching(workerRows(info), ({ id, name, host, running }) => {
+      this.#matching(workers, ({ id, name, host, running }) => {
         return [id, name, host, ...running.map((task) => task.name)]
       }),
     ))
@@ -238,15 +247,13 @@ export class TopState {
     return rows.filter((row) => textsOf(row).some((text) => text.toLowerCase().includes(wanted)))
   }
 
-  #view(info: ClusterInfo, nowMs: number): TopView {
-    const isOpen = (pane: Pane): boolean => this.#pane === pane
-    const tasks = taskRows(info).toSorted((a, b) => b.seconds - a.seconds)
-    const failures = failureRows(info)
+  #view(shown: Shown, nowMs: number): TopView {
+    const { info, workers, tasks, failures } = shown
     return {
       info,
       pane: this.#pane,
-      rows: this.#rowsOf(info),
-      total: info.hosts.reduce((sum, { workers }) => sum + workers.length, 0),
+      rows: this.#rowsOf(shown),
+      total: workers.length,
       clients: this.#matching(info.clients, ({ id, name, host }) => [id, name, host]),
       functions: this.#matching(info.functions, ({ name }) => [name]),
       tasks: this.#matching(tasks, (row) => [row.name, row.worker ?? '', row.host ?? '']),
@@ -260,12 +267,8 @@ export class TopState {
       isTyping: this.#isTyping,
       isPaused: this.#isPaused,
       silentMs: nowMs - this.#receivedMs,
-      worker: isOpen('worker') ? this.#workerOf(info) : undefined,
+      worker: workers.find(({ id }) => id === this.#worker),
       log: this.#log,
     }
-  }
-
-  #workerOf(info: ClusterInfo): WorkerRow | undefined {
-    return workerRows(info).find(({ id }) => id === this.#worker)
   }
 }
