@@ -162,7 +162,7 @@ test('without a terminal, it prints an object per line and second', async (t) =>
   const { address } = await startScheduler(t)
   const top = startCommand(t, 'scaler', ['top', address])
   const infos: Partial<ClusterInfo>[] = []
-  await top.line((line) => infos.push(line as Partial<ClusterInfo>) === 2)
+  await top.line((line) => infos.push(line) === 2)
   assert.deepEqual(infos[1]?.hosts, [])
   assert.equal(infos[1].scheduler?.address, address)
   // Nobody reads any more.

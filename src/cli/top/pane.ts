@@ -1,5 +1,5 @@
-// The panes of `scaler_top` that take the place of the tables: one worker, why tasks wait, failures,
-// tasks, and the help.
+// The panes of `scaler_top` that take the place of the tables: one worker, why tasks wait,
+// failures, tasks, and the help.
 
 import { counted } from '../../base/text.js'
 import type { WorkerLine } from '../../client/monitor/operator-reply.js'
@@ -96,7 +96,8 @@ function logLines(log: LastLines): readonly string[] {
   if ('problem' in log) return [plainText(log.problem)]
   if (log.lines.length === 0) return ['(none)']
   return log.lines.map(({ time, source, text }) => {
-    return `${time.toISOString().slice(11, 19)} ${source.padEnd('stdout'.length)} ${plainText(text)}`
+    const at = time.toISOString().slice(11, 19)
+    return `${at} ${source.padEnd('stdout'.length)} ${plainText(text)}`
   })
 }
 
@@ -160,7 +161,7 @@ const HELP: readonly string[] = [
   'e   why tasks wait, and what to do',
   'F   failures, with their errors and stacks',
   't   tasks that run or wait, the longest first',
-  '/   show only workers, clients, functions, tasks and failures that contain a text; Enter keeps it, Esc drops it',
+  '/   show only workers, clients, functions, tasks and failures with a text; Esc shows all',
   'p   pause, and go on',
   'Esc   back',
   'q, Ctrl-C   quit; Ctrl-Z suspends',

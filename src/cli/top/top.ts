@@ -1,5 +1,5 @@
-// The state of `scaler_top`: which reports and keys have come, and what is therefore shown. Pure; the
-// time is an argument.
+// The state of `scaler_top`: which reports and keys have come, and what is therefore shown. Pure:
+// the time is an argument.
 
 import type {
   ClusterInfo,

@@ -19,15 +19,15 @@ export const SILENT_S = 5
 /** All columns, in the order of the screen. The first and the last one share what is left. */
 export const TOP_COLUMNS: readonly TopColumn[] = [
   { name: 'worker', key: 'n', width: 0, cell: ({ id }) => id },
-  numeric('agt_cpu', 'C', 6, ({ agentCpu }) => agentCpu, percent),
-  numeric('agt_rss', 'M', 6, ({ agentRssBytes }) => agentRssBytes, bytes),
-  numeric('cpu', 'c', 6, ({ cpu }) => cpu, percent),
-  numeric('rss', 'm', 6, ({ rssBytes }) => rssBytes, bytes),
-  numeric('os_rss_free', 'o', 6, ({ freeBytes }) => freeBytes, bytes),
-  numeric('free', 'f', 5, ({ free }) => free, grouped),
-  numeric('sent', 'w', 5, ({ sent }) => sent, grouped),
-  numeric('queued', 'd', 5, ({ queued }) => queued, grouped),
-  numeric('suspended', 's', 1, ({ suspended }) => suspended, grouped),
+  numeric('agt_cpu', 'C', ({ agentCpu }) => agentCpu, percent),
+  numeric('agt_rss', 'M', ({ agentRssBytes }) => agentRssBytes, bytes),
+  numeric('cpu', 'c', ({ cpu }) => cpu, percent),
+  numeric('rss', 'm', ({ rssBytes }) => rssBytes, bytes),
+  numeric('os_rss_free', 'o', ({ freeBytes }) => freeBytes, bytes),
+  numeric('free', 'f', ({ free }) => free, grouped),
+  numeric('sent', 'w', ({ sent }) => sent, grouped),
+  numeric('queued', 'd', ({ queued }) => queued, grouped),
+  numeric('suspended', 's', ({ suspended }) => suspended, grouped),
   { name: 'lag', key: 'l', width: 9, cell: lagText, value: ({ lagMs }) => lagMs },
   { name: 'ITL', width: 3, cell: ({ itl }) => itl },
   { name: 'host', width: 0, cell: ({ host }) => host, isText: true },
@@ -125,14 +125,14 @@ function placedColumns({ rows, sort, width }: TableView): readonly PlacedColumn[
   })
 }
 
+/** A number; the width of its cells is that of common values. */
 function numeric(
   name: string,
   key: string,
-  width: number,
   value: (row: WorkerRow) => number,
   text: (value: number) => string,
 ): TopColumn {
-  return { name, key, width, value, cell: (row) => text(value(row)) }
+  return { name, key, width: text === grouped ? 5 : 6, value, cell: (row) => text(value(row)) }
 }
 
 /** Preceded by the age of the last heartbeat if that is late. */
