@@ -175,6 +175,10 @@ export class Scheduler implements AsyncDisposable {
       tick: { type: 'tick' },
       perform: (action) => this.#perform(action),
       onFault: (error) => this.#onFault(error),
+      onDue: () => {
+        this.#turns.begin()
+        this.#driver.handle({ type: 'tick' })
+      },
     })
   }
 
@@ -374,6 +378,7 @@ export class Scheduler implements AsyncDisposable {
 
   #startStatus(): void {
     const sample = (): void => {
+      this.#turns.begin()
       const { resource, rssFree } = this.#sampler.sample()
       const turnP99Ms = this.#turns.sample()
       this.#driver.handle({ type: 'statisticsSampled', scheduler: resource, rssFree, turnP99Ms })

@@ -216,7 +216,10 @@ test('above 5,000 tasks per second, events are left out and counted; failures ar
     [sum(({ events }) => events.length), sum(({ lostEvents }) => lostEvents)],
     [5_003, 10_001],
   )
-  assert.equal(sum(({ failures }) => failures.length), 1)
+  assert.equal(
+    sum(({ failures }) => failures.length),
+    1,
+  )
   assert.equal(reports.at(-1)?.events.at(-1)?.taskId, 't15002')
 })
 
