@@ -815,6 +815,9 @@ struct MonitorState $extension {
   turnP99MS @19 :Float64;
   # The 99th percentile of how long the scheduler's event loop worked without a pause, in
   # milliseconds, over about the last ten seconds; 0: not measured.
+
+  binder @20 :Status.BinderStatus;
+  # How many messages it has received and sent, by the names of their structs.
 }
 
 struct EndedCount $extension {

@@ -39,10 +39,8 @@ const CHUNKS = [
   // Three that are loaded on demand.
   ['log', /^runtime\/(log\/(open|output)|logging-file|toml)$/],
   ['config-file', /^cli\/option\/config-file$/],
-  [
-    'doctor',
-    /^(cli\/(table|command\/(\w+-text|cluster-columns))|client\/connect\/(diagnosis|peers))$/,
-  ],
+  ['doctor', /^cli\/(table|top\/\w|command\/(\w+-text|cluster-columns))/],
+  ['doctor', /^client\/connect\/(diagnosis|peers)$/],
   ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
   ['wire', /^wire\/|^runtime\/(task-scope|tracing)$/],
   ['client', /^((core\/)?client|core\/monitor|cluster\/(?!embedded-main)|runtime\/progress)/],

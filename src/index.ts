@@ -31,6 +31,7 @@ export type {
   FunctionInfo,
   HostInfo,
   ObjectTotals,
+  MessageTotals,
   RunningInfo,
   SchedulerInfo,
   TaskCounts,

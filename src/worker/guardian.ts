@@ -27,6 +27,8 @@ export interface GuardianInput {
   readonly claimCells: Int32Array
   /** When the main thread's clock was 0, by the clock that all threads share, in milliseconds. */
   readonly originMs: number
+  /** Node's permissions apply to the main thread: it has no inspector. */
+  readonly isRestricted: boolean
 }
 
 const SAMPLE_INTERVAL_MS = 50
@@ -40,9 +42,8 @@ function sharedNow(): number {
 }
 
 /** Watches the lifeline for as long as this process lives. */
-function watch(answer: (question: AgentFrame) => ProcessorFrame): void {
+function watch(looker: StackLooker, answer: (question: AgentFrame) => ProcessorFrame): void {
   const lifeline = new Socket({ fd: LIFELINE_FD })
-  const looker = new StackLooker()
   const tell = (frame: ProcessorFrame): unknown => lifeline.write(controlBytes(frame))
   const onQuestion = (question: AgentFrame): void => {
     if (question.type !== 'askStack') tell(answer(question))
@@ -80,11 +81,11 @@ function listen(board: BoardReader, nowMs: () => number): void {
   })
 }
 
-function main({ cells, claimCells, originMs }: GuardianInput): void {
+function main({ cells, claimCells, originMs, isRestricted }: GuardianInput): void {
   const board = new BoardReader(cells)
   const taker = new ClaimTaker(claimCells)
   const nowMs = (): number => Math.trunc(sharedNow() - originMs)
-  watch((question) => {
+  watch(new StackLooker(isRestricted), (question) => {
     if (question.type === 'askStatus') {
       return { type: 'status', status: board.statusOf(question.task, nowMs()) }
     }

@@ -38,7 +38,8 @@ function startGuardian(
   claimCells: Int32Array,
 ): (message: GuardianMessage) => void {
   const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
-  const workerData: GuardianInput = { cells, claimCells, originMs }
+  const isRestricted = (process as { permission?: unknown }).permission !== undefined
+  const workerData: GuardianInput = { cells, claimCells, originMs, isRestricted }
   const guardian = new Worker(new URL('../../dist/worker/guardian.js', import.meta.url), {
     workerData,
     // It inherits no settings of user code or the command line.

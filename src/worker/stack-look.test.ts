@@ -19,9 +19,13 @@ interface Stage {
 }
 
 /** A processor that runs `fn(path)` until there is a file with this path. */
-async function running(t: TestContext, fn: (path: string) => unknown): Promise<Stage> {
+async function running(
+  t: TestContext,
+  fn: (path: string) => unknown,
+  execArgv: readonly string[] = [],
+): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'look-'))
-  const processor = new LiveProcessor()
+  const processor = new LiveProcessor({ execArgv })
   t.after(async () => {
     await processor.host.end()
     await rm(folder, { recursive: true })
@@ -43,6 +47,8 @@ async function running(t: TestContext, fn: (path: string) => unknown): Promise<S
   }
   return { processor, path, look, end }
 }
+
+const isAtLeast22 = Number(process.versions.node.split('.')[0]) >= 22
 
 /** A loop that a file ends. */
 const spin = (path: string, exists: (path: string) => boolean): void => {
@@ -124,6 +130,21 @@ test('a task that uses the inspector itself goes on, whether it is enabled or pa
     assert.equal(report.outcome, 'running')
     assert.ok(namesIn(report).includes('inspecting'))
   }
+  await end()
+})
+
+test('where Node has permissions, there is no inspector', async (t) => {
+  const permissions = [isAtLeast22 ? '--permission' : '--experimental-permission']
+  for (const what of ['--allow-worker', '--allow-fs-read=*', '--allow-child-process']) {
+    permissions.push(what)
+  }
+  const fn = async (path: string): Promise<void> => {
+    const { existsSync } = await import('node:fs')
+    spin(path, existsSync)
+  }
+  const { look, end } = await running(t, fn, permissions)
+  const { outcome, reason } = await look()
+  assert.deepEqual([outcome, reason], ['failed', 'Node was started with --permission'])
   await end()
 })
 

@@ -33,9 +33,15 @@ const MAX_MAP_LENGTH = 16 * 1024 ** 2
 
 /** Looks, by means of its thread. */
 export class StackLooker {
+  readonly #isRestricted: boolean
   #thread: Worker | undefined
   /** Receives the report of the current look. */
   #finish: (report: StackReport) => void = () => {}
+
+  /** If the main thread `isRestricted`, the inspector would look at another one. */
+  constructor(isRestricted: boolean) {
+    this.#isRestricted = isRestricted
+  }
 
   /** What the main thread is doing now. One call at a time. Never rejects. */
   look(): Promise<StackReport> {
@@ -46,6 +52,7 @@ export class StackLooker {
         this.#finish = () => {}
         resolve(report)
       }
+      if (this.#isRestricted) return this.#fail('Node was started with --permission')
       this.#thread ??= this.#start()
       this.#thread.postMessage(LOOK)
     })

@@ -254,6 +254,7 @@ const monitorState: fc.Arbitrary<MonitorState> = fc.record({
   endedPerS: float64,
   failedPerS: float64,
   turnP99MS: float64,
+  binder: fc.record({ received: messageCounts, sent: messageCounts }),
 })
 
 const report: fc.Arbitrary<SchedulerReport> = fc.record({

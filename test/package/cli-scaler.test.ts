@@ -14,6 +14,7 @@ const COMMANDS = [
   'run',
   'submit',
   'status',
+  'top',
   'ui',
   'doctor',
   'config',
@@ -80,7 +81,7 @@ for (const args of [['--version'], ['scheduler', '--version'], ['cluster', '--ve
 
 const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['shceduler'], /^scaler: unknown command "shceduler"; is it scheduler\?/],
-  [['top'], /^scaler: unknown command "top"; there are scheduler, /],
+  [['watch'], /^scaler: unknown command "watch"; there are scheduler, /],
   [['help', 'doctro'], /^scaler: unknown command "doctro"; is it doctor\?/],
   [['version'], /^scaler: unknown command "version"; is it --version\?/],
   [['--versoin'], /^scaler: unknown option "--versoin"; is it --version\?/],
@@ -124,6 +125,7 @@ test('scaler config prints all commands, as JSON too', async (t) => {
     'run',
     'submit',
     'status',
+    'top',
     'ui',
     'workers',
     'tasks',

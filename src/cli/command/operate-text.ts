@@ -103,7 +103,7 @@ export function meantWorkers(all: readonly WorkerRow[], given: string): readonly
   return exact.length > 0 ? exact : all.filter(({ id }) => id.startsWith(given))
 }
 
-/** At most so many candidates are listed. */
+/** The most candidates that are listed. */
 const MAX_CANDIDATES = 10
 
 /** One line: why an argument does not name one worker. */

@@ -185,7 +185,8 @@ function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readon
   ]
 }
 
-const WAITING_COLUMNS: readonly Column<WaitingInfo>[] = [
+/** Columns of the reasons for waiting. */
+export const WAITING_COLUMNS: readonly Column<WaitingInfo>[] = [
   {
     name: 'waiting',
     cell: ({ function: name, requirement }) => {
@@ -197,7 +198,8 @@ const WAITING_COLUMNS: readonly Column<WaitingInfo>[] = [
   { name: 'for', cell: ({ seconds }) => span(seconds) },
 ]
 
-const FUNCTION_COLUMNS: readonly Column<FunctionInfo>[] = [
+/** Columns of functions. */
+export const FUNCTION_COLUMNS: readonly Column<FunctionInfo>[] = [
   { name: 'functions', cell: ({ name }) => functionName(name) },
   { name: 'ended', cell: ({ count }) => grouped(count) },
   { name: 'failed', cell: ({ failed }) => grouped(failed) },
@@ -215,7 +217,8 @@ function hostTitle(host: HostInfo): string {
   return `${name}: cpu ${host.cpu} %, ${size(host.freeBytes)} free`
 }
 
-function wrapped(text: string, width: number): readonly string[] {
+/** Breaks a text between words into lines of at most `width` columns, if its words fit. */
+export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(' ')) {

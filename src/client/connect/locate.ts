@@ -16,7 +16,7 @@ const VISITOR = { heartbeatIntervalMs: 2_000, logger: silentLogger }
 /** How long a scheduler may take to answer that is found by its publisher. */
 const CONFIRM_LIMIT_MS = 1_000
 
-/** The scheduler whose address for monitors this is. Undefined unless it answers. */
+/** The scheduler that publishes at this address. Undefined unless it answers. */
 export async function schedulerBehind(
   finding: NoScheduler,
   address: Address,

@@ -37,7 +37,7 @@ export function isFinal({ kind }: NoScheduler): boolean {
 }
 
 /**
- * The scheduler whose address for monitors this is: as the publisher there says, or else two ports
+ * The scheduler that publishes at this address: as the publisher there says, or else two ports
  * below. Undefined if this is something else.
  */
 export function publishingScheduler(finding: NoScheduler, address: Address): Address | undefined {

@@ -46,6 +46,16 @@ export interface SchedulerInfo {
   readonly rssBytes: number
   /** The 99th percentile of how long its event loop worked in one turn, in milliseconds. */
   readonly turnP99Ms: number | undefined
+  /** Available memory of its machine in bytes. */
+  readonly freeBytes: number
+  /** The messages since it started, by their names in the protocol; undefined if not reported. */
+  readonly messages: MessageTotals | undefined
+}
+
+/** How many messages there have been of each kind: `{ TaskResult: 53764 }`. */
+export interface MessageTotals {
+  readonly sent: Readonly<Record<string, number>>
+  readonly received: Readonly<Record<string, number>>
 }
 
 /** How many tasks there are, and how they have ended since the scheduler started. */
@@ -122,6 +132,22 @@ export interface WorkerInfo {
   readonly rssBytes: number
   /** Half of the round trip of its last heartbeat, in milliseconds. */
   readonly lagMs: number
+  /** Percent of one core, of its agent; workers of one agent share it. */
+  readonly agentCpu: number
+  /** Resident memory of its agent in bytes. */
+  readonly agentRssBytes: number
+  /** Available memory of its machine in bytes. */
+  readonly freeBytes: number
+  /** How many further tasks the scheduler may assign to it. */
+  readonly free: number
+  /** How many tasks the scheduler has assigned to it. */
+  readonly sent: number
+  /** How many of its processes are suspended: their tasks wait for others. */
+  readonly suspended: number
+  /** Three digits, 0 or 1: its process is initialized, has a task, holds the task lock. */
+  readonly itl: string
+  /** Full seconds since its last heartbeat; at most 255. */
+  readonly silentS: number
   /** The version of its package; undefined for workers of Python Scaler. */
   readonly version: string | undefined
   /** When its time limit ends, if it is known to have one. */

@@ -45,7 +45,7 @@ export interface OperatorQuestion {
   readonly action: OperatorRequest['action']
   readonly task?: string
   readonly worker?: string
-  /** logs: at most so many. */
+  /** logs: the most lines. */
   readonly lines?: number
   /** drain: how long running tasks get, in milliseconds. */
   readonly limitMs?: number

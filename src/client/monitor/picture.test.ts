@@ -102,6 +102,7 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
     endedPerS: 90,
     failedPerS: 1,
     turnP99MS: 1.234,
+    binder: { received: [{ client: 'Task', number: 3 }], sent: [{ client: 'TaskLog', number: 2 }] },
     ...more,
   }
 }
@@ -150,6 +151,8 @@ test('a state is translated into the words and units of users', () => {
       cpu: 1.5,
       rssBytes: 1_000,
       turnP99Ms: 1.23,
+      freeBytes: 2_000,
+      messages: { sent: { TaskLog: 2 }, received: { Task: 3 } },
     },
     tasks: { waiting: 4, running: 5, success: 10, failed: 3, canceled: 3, notFound: 0 },
     rates: { submitted: 100, ended: 90, failed: 1 },
@@ -173,6 +176,14 @@ test('a state is translated into the words and units of users', () => {
             cpu: 50,
             rssBytes: 70,
             lagMs: 1.23,
+            agentCpu: 2,
+            agentRssBytes: 5,
+            freeBytes: 9_000,
+            free: 1,
+            sent: 3,
+            suspended: 0,
+            itl: '101',
+            silentS: 0,
             version: '1.2.3',
             endsAt: undefined,
           },
@@ -196,6 +207,12 @@ test('a state is translated into the words and units of users', () => {
     failures: [],
     objects: { count: 6, bytes: 66 },
   })
+})
+
+test('a scheduler that counts no messages reports none', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  told(picture, report({ states: [state({ binder: { received: [], sent: [] } })] }))
+  assert.equal(picture.info(NOW)?.scheduler.messages, undefined)
 })
 
 test('workers are grouped by machine, and an agent counts once', () => {

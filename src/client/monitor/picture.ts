@@ -3,6 +3,7 @@
 
 import { idToHex, type Identity } from '../../base/ids.js'
 import type {
+  BinderStatus,
   ClientReport,
   FunctionReport,
   MonitorReport,
@@ -21,6 +22,7 @@ import type {
   FailureInfo,
   FunctionInfo,
   HostInfo,
+  MessageTotals,
   TaskCounts,
   TaskEnd,
   TaskEnded,
@@ -153,6 +155,8 @@ export class ClusterPicture {
         cpu: percent(state.scheduler.cpu),
         rssBytes: state.scheduler.rss,
         turnP99Ms: round(state.turnP99MS, 2),
+        freeBytes: state.rssFree,
+        messages: messageTotals(state.binder),
       },
       tasks: taskCounts(state),
       rates: {
@@ -212,6 +216,15 @@ function withoutUnknown(info: ClusterInfo, monitorAddress: string): ClusterInfo 
     clients: clients.map((client) => ({ ...client, bytes: undefined })),
     objects: { ...info.objects, bytes: undefined },
   }
+}
+
+/** A scheduler that counts has received something: older ones send nothing here. */
+function messageTotals({ sent, received }: BinderStatus): MessageTotals | undefined {
+  if (received.length === 0) return undefined
+  const totals = (pairs: typeof sent): Readonly<Record<string, number>> => {
+    return Object.fromEntries(pairs.map(({ client: name, number }) => [name, number]))
+  }
+  return { sent: totals(sent), received: totals(received) }
 }
 
 function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
@@ -284,6 +297,14 @@ function workerInfo(report: WorkerReport): WorkerInfo {
     cpu: percent(resources.reduce((sum, { cpu }) => sum + cpu, 0)),
     rssBytes: resources.reduce((sum, { rss }) => sum + rss, 0),
     lagMs: round(worker.lagUS / 1_000, 2),
+    agentCpu: percent(worker.agent.cpu),
+    agentRssBytes: worker.agent.rss,
+    freeBytes: worker.rssFree,
+    free: worker.free,
+    sent: worker.sent,
+    suspended: worker.suspended,
+    itl: worker.itl,
+    silentS: worker.lastS,
     version: info?.version,
     endsAt: info === undefined || info.endsMS === 0 ? undefined : new Date(info.endsMS),
   }

@@ -179,6 +179,7 @@ export class PublishedState {
       uptimeMS: 0,
       ...this.#rates(state, now),
       turnP99MS: 0,
+      binder: state.binder,
     }
   }
 

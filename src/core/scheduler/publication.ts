@@ -8,6 +8,7 @@ import { identity, taskLogFields } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type { InstantMs, Turn } from '../../base/machine.js'
 import type {
+  BinderStatus,
   Message,
   Resource,
   StateScheduler,
@@ -220,7 +221,7 @@ function stateScheduler(
   const ended = (status: TaskStatus): number => state.ended.get(status) ?? 0
   return {
     kind: 'stateScheduler',
-    binder: { received: pairs(state.received), sent: pairs(state.output.sent) },
+    binder: binderStatus(state),
     scheduler,
     rssFree,
     clientManager: {
@@ -267,6 +268,11 @@ function itl(heartbeat: WorkerHeartbeat): string {
   const active = heartbeat.processors.find((processor) => !processor.suspended)
   const flags = [active?.initialized === true, active?.hasTask === true, heartbeat.taskLock]
   return flags.map((flag) => (flag ? '1' : '0')).join('')
+}
+
+/** How many messages there have been, by kind. */
+export function binderStatus({ received, output }: SchedulerState): BinderStatus {
+  return { received: pairs(received), sent: pairs(output.sent) }
 }
 
 /** Monitors use the struct names of messages: `TaskResult` for `taskResult`. */

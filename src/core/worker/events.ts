@@ -186,7 +186,7 @@ export type WorkerAction =
   | { readonly type: 'retractTasks'; readonly dispatchNumbers: readonly number[] }
   /** Request `stackReported`; it arrives some time later, unless the processor exits. */
   | { readonly type: 'askStack' }
-  /** Answer the operator's request with the last lines of this worker, at most so many. */
+  /** Answer the operator's request with at most this many of the last lines of this worker. */
   | { readonly type: 'sendLines'; readonly number: number; readonly most: number }
   /** The processor is idle: make it collect garbage if it uses more memory than `aboveBytes`. */
   | { readonly type: 'collectGarbage'; readonly aboveBytes: number }

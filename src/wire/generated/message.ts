@@ -3099,6 +3099,8 @@ export interface MonitorState {
   readonly failedPerS: number
   /** The 99th percentile of how long the scheduler's event loop worked without a pause, in milliseconds, over about the last ten seconds; 0: not measured. */
   readonly turnP99MS: number
+  /** How many messages it has received and sent, by the names of their structs. */
+  readonly binder: BinderStatus
 }
 
 /** Reads the struct that was entered last. */
@@ -3125,6 +3127,7 @@ export function readMonitorState(reader: Reader): MonitorState {
     endedPerS: reader.float64(structAt + 72, pointersAt),
     failedPerS: reader.float64(structAt + 80, pointersAt),
     turnP99MS: reader.float64(structAt + 88, pointersAt),
+    binder: readBinderStatus(reader.enterStruct(pointersAt + 48, structEnd)),
   }
 }
 
@@ -3153,7 +3156,8 @@ export function measureMonitorState(value: MonitorState, referenceFrom: number):
     measureWorkerReportList(value.workerReports, referenceFrom) +
     measureClientReportList(value.clientReports, referenceFrom) +
     measureFunctionReportList(value.functions, referenceFrom) +
-    measureWaitingCountList(value.waitingCounts, referenceFrom)
+    measureWaitingCountList(value.waitingCounts, referenceFrom) +
+    sizeBinderStatus(value.binder, referenceFrom)
   )
 }
 
@@ -3162,7 +3166,7 @@ export function measureMonitorStateList(
   values: readonly MonitorState[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 18)
+  let words = structListWords(values.length, 19)
   for (const value of values) words += measureMonitorState(value, referenceFrom)
   return words
 }
@@ -3190,6 +3194,7 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   writer.float64(at + 72, value.endedPerS)
   writer.float64(at + 80, value.failedPerS)
   writer.float64(at + 88, value.turnP99MS)
+  addBinderStatus(writer, pointersAt + 48, value.binder)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3198,11 +3203,11 @@ export function addMonitorStateList(
   pointerAt: number,
   values: readonly MonitorState[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 12, 6)
+  let at = writer.structList(pointerAt, values.length, 12, 7)
   for (const value of values) {
     writer.zero(at, 12)
     writeMonitorState(writer, at, value)
-    at += 144
+    at += 152
   }
 }
 

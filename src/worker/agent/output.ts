@@ -203,7 +203,7 @@ export class LastLines {
     }
   }
 
-  /** At most so many lines, oldest first. */
+  /** The last lines, at most this many, oldest first. */
   last(most: number): readonly LoggedLine[] {
     const found: LoggedLine[] = []
     for (const piece of this.#pieces.toReversed()) {

@@ -216,7 +216,10 @@ test('above 5,000 tasks per second, events are left out and counted; failures ar
     [sum(({ events }) => events.length), sum(({ lostEvents }) => lostEvents)],
     [5_003, 10_001],
   )
-  assert.equal(sum(({ failures }) => failures.length), 1)
+  assert.equal(
+    sum(({ failures }) => failures.length),
+    1,
+  )
   assert.equal(reports.at(-1)?.events.at(-1)?.taskId, 't15002')
 })
 
@@ -376,6 +379,11 @@ test('the state has the rates of the last second, and how long the scheduler run
   const state = stateOf(scheduler)
   assert.deepEqual([state.submittedPerS, state.endedPerS, state.failedPerS], [6, 2, 2])
   assert.deepEqual([state.uptimeMS, state.turnP99MS], [1_500, 3])
+  const { received, sent } = state.binder
+  const countOf = (pairs: typeof received, name: string): number | undefined => {
+    return pairs.find(({ client }) => client === name)?.number
+  }
+  assert.deepEqual([countOf(received, 'TaskResult'), countOf(sent, 'TaskResult')], [6, 6])
   scheduler.moveTo(2_500)
   const { submittedPerS, endedPerS, failedPerS } = stateOf(scheduler)
   assert.deepEqual([submittedPerS, endedPerS, failedPerS], [0, 0, 0])

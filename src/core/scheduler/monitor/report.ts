@@ -25,7 +25,7 @@ import type {
   WorkerEntry,
 } from '../entries.js'
 import type { CoreReport } from '../events.js'
-import { workerStatus } from '../publication.js'
+import { binderStatus, workerStatus } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { titleOf } from '../task/extra.js'
 import type { FirstRows } from './monitors.js'
@@ -306,5 +306,6 @@ export function stateFor(
     endedPerS: state.rates.perSecond.ended,
     failedPerS: state.rates.perSecond.failed,
     turnP99MS: turnP99Ms,
+    binder: binderStatus(state),
   }
 }

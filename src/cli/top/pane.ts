@@ -1,0 +1,177 @@
+// The panes of `scaler_top` that take the place of the tables: one worker, why tasks wait,
+// failures, tasks, and the help.
+
+import { counted } from '../../base/text.js'
+import type { WorkerLine } from '../../client/monitor/operator-reply.js'
+import {
+  FAILURE_COLUMNS,
+  type FailureRow,
+  functionName,
+  size,
+  span,
+  TASK_COLUMNS,
+} from '../command/cluster-columns.js'
+import { problemsOf, WAITING_COLUMNS, wrapped } from '../command/status-text.js'
+import { type Column, plainText, tableLines, UNKNOWN } from '../table.js'
+import type { TopView } from './top.js'
+import { DROP_ORDER, duration } from './worker-table.js'
+
+/** The contents of a pane: lines of any width, without control characters. */
+export interface PaneText {
+  /** Always visible; the first line is a title. */
+  readonly head: readonly string[]
+  readonly list: {
+    readonly lines: readonly string[]
+    /** Whether one of the lines is selected; else the keys scroll. */
+    readonly hasCursor: boolean
+  }
+  /** What is shown below about the selected line. */
+  readonly detail?: (cursor: number) => readonly string[]
+  /** Begins at the end, and is scrolled from there. */
+  readonly isLog?: boolean
+}
+
+/** The last lines of a worker; before they have come, undefined. */
+export type LastLines =
+  | { readonly lines: readonly WorkerLine[] }
+  /** Why there are none. */
+  | { readonly problem: string }
+  | undefined
+
+/** More rows than that are in no table of a pane. */
+const MAX_ROWS = 1_000
+
+/** The text of the open pane for a terminal of `width` columns; undefined for the first one. */
+export function paneText(view: TopView, width: number): PaneText | undefined {
+  switch (view.pane) {
+    case 'workers':
+      return undefined
+    case 'worker':
+      return workerPane(view)
+    case 'waiting':
+      return waitingPane(view, width)
+    case 'failures':
+      return failuresPane(view, width)
+    case 'tasks': {
+      const none = view.info.tasks.running === 0 ? 'no task runs or waits' : NOT_TOLD
+      return tablePane('tasks', { columns: TASK_COLUMNS, rows: view.tasks, none }, width)
+    }
+    case 'help':
+      return helpPane(width)
+  }
+}
+
+const NOT_TOLD = 'none that this scheduler tells, or that match'
+
+function workerPane({ worker, log }: TopView): PaneText {
+  if (worker === undefined) return note('worker', 'it has left')
+  const { id, name, host, state, version, cpu, rssBytes, lagMs, queued, silentS } = worker
+  const capabilities = Object.entries(worker.capabilities).map(([key, value]) => {
+    return value < 0 ? key : `${key}=${value}`
+  })
+  const what = [
+    `${state}, ${queued} queued, cpu ${cpu} %, ${size(rssBytes)}, lag ${duration(lagMs)}`,
+    `host ${host || UNKNOWN}, version ${version ?? UNKNOWN}, last heartbeat ${span(silentS)} ago`,
+    ...(capabilities.length === 0 ? [] : [`offers ${capabilities.join(', ')}`]),
+  ]
+  const running = worker.running.map(({ task, name: title, sinceMs }) => {
+    return `running ${functionName(title)} for ${span(sinceMs / 1_000)}, task ${task}`
+  })
+  const head = [
+    `worker ${id}${name === '' ? '' : ` (${name})`}`,
+    ...what,
+    ...(running.length === 0 ? ['running nothing, as of its last heartbeat'] : running),
+    '',
+    'its last lines:',
+  ]
+  return {
+    head: head.map(plainText),
+    list: { lines: logLines(log), hasCursor: false },
+    isLog: true,
+  }
+}
+
+function logLines(log: LastLines): readonly string[] {
+  if (log === undefined) return ['(asking)']
+  if ('problem' in log) return [plainText(log.problem)]
+  if (log.lines.length === 0) return ['(none)']
+  return log.lines.map(({ time, source, text }) => {
+    const at = time.toISOString().slice(11, 19)
+    return `${at} ${source.padEnd('stdout'.length)} ${plainText(text)}`
+  })
+}
+
+function waitingPane({ info }: TopView, width: number): PaneText {
+  const problems = problemsOf(info).flatMap(({ what, advice }) => [
+    ...wrapped(`- ${what}; ${advice}`, width),
+  ])
+  const rows = info.waiting.slice(0, MAX_ROWS)
+  const table = tableLines({ columns: WAITING_COLUMNS, rows }, { width, color: false })
+  const isUntold = rows.length === 0 && info.tasks.waiting > 0
+  const none = isUntold ? 'this scheduler does not tell why' : 'nothing waits'
+  const lines = [...problems, '', ...(table.length === 0 ? [none] : table)]
+  return {
+    head: [`why tasks wait: ${counted(info.tasks.waiting, 'task')}`, ''],
+    list: { lines: problems.length === 0 ? lines.slice(1) : lines, hasCursor: false },
+  }
+}
+
+function failuresPane({ info, failures }: TopView, width: number): PaneText {
+  const none = info.tasks.failed === 0 ? 'no task has failed' : NOT_TOLD
+  const pane = tablePane('failures', { columns: FAILURE_COLUMNS, rows: failures, none }, width)
+  if (failures.length === 0) return pane
+  return { ...pane, detail: (cursor) => failureLines(failures[cursor], width) }
+}
+
+function failureLines(failure: FailureRow | undefined, width: number): readonly string[] {
+  if (failure === undefined) return []
+  const { task, worker, client, errorName, message, stack } = failure
+  const place = `task ${task}, worker ${worker ?? UNKNOWN}, client ${client ?? UNKNOWN}`
+  const error = stack === '' ? `${errorName}: ${message}` : stack
+  const lines = [place, ...error.split('\n')].map(plainText)
+  return ['-'.repeat(width), ...lines.flatMap((line) => wrapped(line, width))]
+}
+
+interface RowsOf<Row> {
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly none: string
+}
+
+function tablePane<Row>(title: string, { none, ...table }: RowsOf<Row>, width: number): PaneText {
+  if (table.rows.length === 0) return note(title, none)
+  const rows = table.rows.slice(0, MAX_ROWS)
+  const [header = '', ...lines] = tableLines({ ...table, rows }, { width, color: false })
+  return { head: [title, header], list: { lines, hasCursor: true } }
+}
+
+function note(title: string, text: string): PaneText {
+  return { head: [title], list: { lines: [text], hasCursor: false } }
+}
+
+function helpPane(width: number): PaneText {
+  const lines = HELP.flatMap((line) => wrapped(line, width))
+  return { head: ['help', ''], list: { lines, hasCursor: false } }
+}
+
+const HELP: readonly string[] = [
+  'n C M c m o f w d s l   sort by the column with this letter; again: the other direction',
+  'Up Down PageUp PageDown Home End   move',
+  'Enter   what the worker runs, and its last lines',
+  'e   why tasks wait, and what to do',
+  'F   failures, with their errors and stacks',
+  't   tasks that run or wait, the longest first',
+  '/   show only workers, clients, functions, tasks and failures with a text; Esc shows all',
+  'p   pause, and go on',
+  'Esc   back',
+  'q, Ctrl-C   quit; Ctrl-Z suspends',
+  '',
+  'turns: the 99th percentile of how long the event loop of the scheduler works at a time',
+  'agt_cpu, agt_rss: of the agent; cpu, rss: of the process that runs tasks',
+  'free: tasks that the scheduler may still assign; sent: assigned; queued: of these, not running',
+  'lag: half a round trip; before it the age of the last heartbeat, if that is late',
+  'ITL: its process is initialized, has a task, holds the task lock',
+  '',
+  `A narrow terminal leaves out, in this order: ${DROP_ORDER.join(', ')}.`,
+  '–: the scheduler does not tell.',
+]
