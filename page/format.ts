@@ -65,12 +65,14 @@ export function counted(value: number, thing: string): string {
   return `${count(value)} ${thing}${value === 1 ? '' : 's'}`
 }
 
-/** Round values for an axis from 0 to at least `max`: 3 to 6 of them. */
+/** Round whole values for an axis from 0 to at least `max`: 2 to 6 of them. */
 export function ticks(max: number): readonly number[] {
   if (!(max > 0)) return [0, 1]
   const rough = max / 4
   const power = 10 ** Math.floor(Math.log10(rough))
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough) ?? rough
+  const steps = [1, 2, 5, 10].map((factor) => factor * power)
+  // What is counted is whole: half a task would be labelled as one.
+  const step = Math.max(1, steps.find((each) => each >= rough) ?? rough)
   const values: number[] = []
   for (let at = 0; (at - 1) * step < max; at += 1) values.push(Number((at * step).toPrecision(6)))
   return values
