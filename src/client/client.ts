@@ -106,10 +106,10 @@ export class Client implements AsyncDisposable {
 
   /**
    * A client that has had an answer from its scheduler. Without an address it uses
-   * `SCALER_ADDRESS`. Rejects with `ConnectError`, which says what was found instead, if there is no
-   * answer within `timeoutMs`, or immediately if waiting cannot help: another kind of server, or the
-   * address for monitors. Rejects with `ConfigError` like the constructor. Everything is cleaned up
-   * before it rejects.
+   * `SCALER_ADDRESS`. Rejects with `ConnectError`, which says what was found instead, if there is
+   * no answer within `timeoutMs`, or immediately if waiting cannot help: another kind of server,
+   * or the address for monitors. Rejects with `ConfigError` like the constructor. Everything is
+   * cleaned up before it rejects.
    */
   static connect(address?: string, options: ClientOptions = {}): Promise<Client> {
     return asCalled(captureSite(1), () => Client.#connected(() => new Client(address, options)))

@@ -207,11 +207,12 @@ test('clients that disconnect at any moment do not matter, however many there ar
     })
     await Promise.all(closed)
   }
+  // Until the server has noticed that they are gone, it may close this one: there are too many.
+  while ((await statusOf(address, '/metrics')) !== 200);
   const halfClosed = dial(address)
   const text = once(halfClosed, 'data')
   halfClosed.end(request)
   assert.match(String(await text), /^HTTP\/1.1 200 /)
-  assert.equal(await statusOf(address, '/metrics'), 200)
 })
 
 test('if file descriptors run out, its connections are closed before those of peers', async (t) => {
