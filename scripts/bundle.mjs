@@ -26,6 +26,9 @@ const PLACE = '\0dist-url'
 const BOTH = '\0both'
 
 const LIBRARY = ['index', 'protocol']
+/** What is in a bundle instead of this file: the page of `scaler ui`. */
+const PAGE_FILES = 'cli/ui/page-files'
+const PAGE = join(ROOT, 'page')
 /** Processes that the library starts, with the files that name them. */
 const PROCESSES = ['worker/processor-main', 'cluster/embedded-main']
 /** A thread of a processor. It shares no instance with anything, so that it is one small file. */
@@ -46,6 +49,7 @@ const CHUNKS = [
   ['scheduler', /^core\/scheduler\//],
   ['serializer', /^serializer\//],
   ['agent', /^(core\/worker|worker\/(agent|link)|worker\/object-ids)/],
+  ['ui', /^cli\/ui\//],
   ['cli', /^cli\/(?!scaler)/],
 ]
 
@@ -68,7 +72,9 @@ function isNew() {
   const last = join(DIST, COMMONJS)
   if (!existsSync(last)) return false
   const { mtimeMs } = statSync(last)
-  const sources = [BUILD_INFO, join(ROOT, 'scripts/bundle.mjs'), join(ROOT, 'package.json')]
+  const page = filesUnder('page', () => true).map((path) => join(ROOT, path))
+  const own = [BUILD_INFO, join(ROOT, 'scripts/bundle.mjs'), join(ROOT, 'package.json')]
+  const sources = [...own, ...page]
   return sources.every((path) => statSync(path).mtimeMs <= mtimeMs)
 }
 
@@ -196,6 +202,7 @@ function places(place) {
     load(id) {
       if (id === PLACE) return place
       if (id === OWN_EXPORTS) return ownExports(this)
+      if (nameOf(id) === PAGE_FILES) return pageFiles()
       if (id !== BOTH) return undefined
       return LIBRARY.map((name) => `export * as ${name} from '${fileOf(name)}'`).join('\n')
     },
@@ -206,6 +213,28 @@ function places(place) {
       return withTimers(withPlace(code, name), name)
     },
   }
+}
+
+/** The page as one file of each kind: the compiler has checked its sources. */
+async function pageFiles() {
+  const { build, transform } = await import('esbuild')
+  const { outputFiles } = await build({
+    entryPoints: [join(PAGE, 'main.ts')],
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    target: 'es2022',
+    charset: 'utf8',
+    legalComments: 'none',
+    write: false,
+  })
+  const css = readFileSync(join(PAGE, 'style.css'), 'utf8')
+  const files = {
+    html: readFileSync(join(PAGE, 'index.html'), 'utf8'),
+    css: (await transform(css, { loader: 'css', minify: true })).code,
+    js: outputFiles[0].text,
+  }
+  return `export const PAGE_FILES = ${JSON.stringify(files)}`
 }
 
 function withPlace(code, name) {

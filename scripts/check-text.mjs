@@ -101,7 +101,7 @@ function schemaNamesOf(paths) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const schemaNames = schemaNamesOf(filesUnder('protocol', (path) => path.endsWith('.capnp')))
-  const folders = ['src', 'test', 'bench', 'examples', 'scripts']
+  const folders = ['src', 'page', 'test', 'bench', 'examples', 'scripts']
   const paths = folders
     .flatMap((folder) => filesUnder(folder, (path) => /\.(ts|mjs)$/.test(path)))
     .filter((path) => !path.startsWith('src/wire/generated'))

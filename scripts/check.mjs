@@ -45,7 +45,7 @@ function simulate() {
 
 /** The unit and property tests: those beside the source. */
 function runTests() {
-  const files = testFiles(['src', 'bench', 'examples', 'scripts']).map(compiledPath)
+  const files = testFiles(['src', 'page', 'bench', 'examples', 'scripts']).map(compiledPath)
   return runNode(['--test', '--test-reporter=dot', ...files], { capture: true })
 }
 

@@ -10,6 +10,7 @@ const TOOLS = [
   { check: ['zsh', '--version'], packages: ['zsh'] },
   { check: ['fish', '--version'], packages: ['fish'] },
   { check: ['docker-compose', 'version'], packages: ['docker-compose'] },
+  { check: ['chromium-headless-shell', '--version'], packages: ['chromium-headless-shell'] },
   { check: ['python3', '-c', 'import ensurepip, venv'], packages: ['python3', 'python3-venv'] },
 ]
 

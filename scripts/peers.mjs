@@ -35,6 +35,7 @@ const TOOLS = {
   packaging: { what: 'pnpm, yarn and checkers of packages', source: 'test/package/peer' },
   libzmq: { what: 'libzmq', source: 'test/interop/peer' },
   opentelemetry: { what: 'OpenTelemetry', source: 'test/integration/peer' },
+  browser: { what: 'playwright-core and axe', source: 'test/browser/peer' },
   lint: { what: 'the linter', source: 'scripts/lint' },
 }
 /** One version of each supported release line, and the newest. */

@@ -36,6 +36,7 @@ export const LONG_GROUPS = [
     files: /^test\/package\/(install-|package|bundle\.)/,
     peers: /^(node-\d+|packaging|hadolint)$/,
   },
+  { what: 'the web page in Chromium', files: /^test\/browser\//, peers: /^browser$/ },
   { what: 'OpenTelemetry', files: /^test\/integration\/spans\./, peers: /^opentelemetry$/ },
   {
     what: 'a cut at every single byte',

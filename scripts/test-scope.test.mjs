@@ -7,7 +7,7 @@ import { ROOT, testFiles } from './paths.mjs'
 import { run } from './process.mjs'
 import { LONG_GROUPS, chooseTests, withSharedProcesses } from './test-scope.mjs'
 
-const ALL = testFiles(['src', 'bench', 'examples', 'scripts', 'test'])
+const ALL = testFiles(['src', 'page', 'bench', 'examples', 'scripts', 'test'])
 
 test('every group has files', () => {
   for (const { what, files } of LONG_GROUPS)

@@ -18,7 +18,7 @@ const isWhole = words.length === 0 && (args.includes('--all') || isCi())
 
 await build()
 await ensureTools()
-const all = testFiles(['src', 'bench', 'examples', 'scripts', 'test'])
+const all = testFiles(['src', 'page', 'bench', 'examples', 'scripts', 'test'])
 const { files, leftOut } = chooseTests(all, { words, isWhole })
 if (files.length === 0) fail(`no test has ${words.join(' or ')} in its path`)
 const isShort = leftOut.length > 0

@@ -129,19 +129,27 @@ type Paint = (text: string, color: number) => string
 
 function verdictLines(info: ClusterInfo, width: number, paint: Paint): readonly string[] {
   const problems = problemsOf(info)
-  const workers = info.hosts.reduce((sum, host) => sum + host.workers.length, 0)
-  if (problems.length === 0) {
-    const { running, waiting } = info.tasks
-    const hosts = info.hosts.length === 1 ? '1 host' : `${info.hosts.length} hosts`
-    const load = `${grouped(running)} running, ${grouped(waiting)} waiting`
-    return [`${paint('well', COLORS.good)}: ${counted(workers, 'worker')} on ${hosts}; ${load}`]
-  }
+  if (problems.length === 0) return [`${paint('well', COLORS.good)}: ${loadText(info)}`]
   return problems.slice(0, MAX_ROWS).flatMap(({ what, advice }) => {
     const label = 'attention: '
     const [first = '', ...rest] = wrapped(`${what}; ${advice}`, width - label.length)
     const indent = ' '.repeat(label.length)
     return [`${paint('attention', COLORS.bad)}: ${first}`, ...rest.map((line) => indent + line)]
   })
+}
+
+/** Whether the cluster is well, in one sentence. */
+export function healthOf(info: ClusterInfo): { readonly isWell: boolean; readonly text: string } {
+  const [worst, ...others] = problemsOf(info)
+  if (worst === undefined) return { isWell: true, text: loadText(info) }
+  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'other problem')})`
+  return { isWell: false, text: `${worst.what}; ${worst.advice}${more}` }
+}
+
+function loadText({ hosts, tasks: { running, waiting } }: ClusterInfo): string {
+  const workers = hosts.reduce((sum, host) => sum + host.workers.length, 0)
+  const load = `${grouped(running)} running, ${grouped(waiting)} waiting`
+  return `${counted(workers, 'worker')} on ${counted(hosts.length, 'host')}; ${load}`
 }
 
 function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readonly string[] {

@@ -1,0 +1,227 @@
+// The pages of one worker and of one task, read again every two seconds.
+
+import type { WorkerInfo } from '../src/client/monitor/cluster-info.js'
+import type { OperatorReply } from '../src/client/monitor/operator-reply.js'
+import type { TaskEntry } from '../src/cli/ui/rows.js'
+import type { Json } from './api.js'
+import { get } from './api.js'
+import { button, type Child, facts, make, setText, viewLink } from './dom.js'
+import {
+  bytes,
+  clock,
+  count,
+  duration,
+  functionName,
+  percent,
+  shortId,
+  shortWorker,
+  UNKNOWN,
+} from './format.js'
+import { capabilitiesText, stateMark, TASK_COLUMNS } from './lists.js'
+import { plainTable } from './overview.js'
+import type { View } from './view.js'
+
+const EVERY_MS = 2_000
+
+interface WorkerAnswer {
+  readonly id: string
+  readonly host: string | null
+  readonly worker: Json<WorkerInfo> | null
+  readonly tasks: readonly Json<TaskEntry>[]
+}
+
+interface TaskAnswer {
+  readonly task: Json<TaskEntry> | null
+  readonly error: ErrorText | null
+  readonly note: string
+  readonly explanation: Json<OperatorReply['tasks'][number]> | null
+}
+
+interface ErrorText {
+  readonly name: string
+  readonly message: string
+  readonly stack: string
+}
+
+/** What is read, and how it is shown. */
+interface DetailSetup<Answer> {
+  readonly title: string
+  /** Of the API. */
+  readonly path: string
+  readonly show: (answer: Answer) => readonly Child[]
+}
+
+/** A page that is read again and again. */
+class DetailView<Answer> implements View {
+  readonly title: string
+  readonly element: HTMLElement
+  readonly #setup: DetailSetup<Answer>
+  readonly #content: HTMLElement = make('div')
+  readonly #error: HTMLElement = make('p', { class: 'error', role: 'status' })
+  readonly #stop = new AbortController()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #last = ''
+
+  constructor(setup: DetailSetup<Answer>) {
+    const { title, path } = setup
+    this.title = title
+    this.#setup = setup
+    const parts = [make('h1', {}, title), this.#error, this.#content, lookUps(path)]
+    this.element = make('div', {}, ...parts)
+    void this.#read()
+  }
+
+  stream(): string {
+    return ''
+  }
+
+  update(): void {}
+
+  close(): void {
+    this.#stop.abort()
+    clearTimeout(this.#timer)
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const answer = await get<Answer>(this.#setup.path, this.#stop.signal)
+      const next = make('div', {}, ...this.#setup.show(answer))
+      // What has not changed keeps its selection and focus.
+      const text = next.textContent ?? ''
+      if (text !== this.#last) this.#content.replaceChildren(next)
+      this.#last = text
+      setText(this.#error, '')
+    } catch (error) {
+      if (this.#stop.signal.aborted) return
+      setText(this.#error, error instanceof Error ? error.message : String(error))
+    }
+    this.#timer = setTimeout(() => void this.#read(), EVERY_MS)
+  }
+}
+
+/** The page of a worker. */
+export function workerView(id: string): View {
+  const path = `workers/${encodeURIComponent(id)}`
+  return new DetailView<WorkerAnswer>({ title: `Worker ${id}`, path, show: workerParts })
+}
+
+function workerParts({ host, worker, tasks }: WorkerAnswer): readonly Child[] {
+  const running = (worker?.running ?? []).map(({ task, name, sinceMs }) => {
+    return [viewLink(shortId(task), 'tasks', task), functionName(name), duration(sinceMs)]
+  })
+  return [
+    worker === null
+      ? make('p', { class: 'error' }, 'This worker has left.')
+      : facts([
+          ['host', host ?? UNKNOWN],
+          ['name', worker.name || UNKNOWN],
+          ['state', worker.state],
+          ['queued', count(worker.queued)],
+          ['cpu', percent(worker.cpu)],
+          ['memory', bytes(worker.rssBytes)],
+          ['lag', duration(worker.lagMs)],
+          ['version', worker.version ?? UNKNOWN],
+          ['capabilities', capabilitiesText(worker.capabilities) || 'none'],
+        ]),
+    make('h2', {}, 'Runs'),
+    running.length === 0
+      ? make('p', {}, 'Nothing, as of its last heartbeat.')
+      : plainTable('What it runs', ['task', 'name', 'for'], running),
+    make('h2', {}, 'Last tasks'),
+    tasks.length === 0 ? make('p', {}, 'None are known.') : tasksTable(tasks),
+  ]
+}
+
+function tasksTable(tasks: readonly Json<TaskEntry>[]): HTMLElement {
+  const columns = TASK_COLUMNS.filter(({ title }) => title !== 'worker')
+  const titles = columns.map(({ title }) => title)
+  const rows = tasks.map((task) => columns.map(({ cell }) => cell(task) ?? ''))
+  return plainTable('Its last tasks', titles, rows)
+}
+
+/** The page of a task. */
+export function taskView(id: string): View {
+  const path = `tasks/${encodeURIComponent(id)}`
+  return new DetailView<TaskAnswer>({ title: `Task ${id}`, path, show: taskParts })
+}
+
+function taskParts({ task, error, note, explanation }: TaskAnswer): readonly Child[] {
+  const state = explanation?.state ?? task?.state ?? UNKNOWN
+  const shown = make('span', { class: stateMark(state) || undefined }, state)
+  const worker = task?.worker ?? explanation?.attempts.at(-1)?.worker
+  const of = explanation?.function || task?.function || ''
+  const failure = explanation?.error ?? error
+  return [
+    facts([
+      ['name', functionName(explanation?.name || task?.name || of)],
+      ['function', functionName(of)],
+      ['state', shown],
+      ['waits for', waitText(explanation)],
+      ['client', shortWorker(explanation?.client ?? task?.client ?? UNKNOWN)],
+      ['worker', worker === undefined ? UNKNOWN : viewLink(shortWorker(worker), 'workers', worker)],
+      ['took', duration(task?.durationMs)],
+      ['waited', duration(task?.queuedMs)],
+      ['ended', clock(task?.ended)],
+      ['attempts', count(explanation?.attemptCount ?? task?.attempts)],
+    ]),
+    note === '' ? undefined : make('p', {}, note),
+    ...attemptsOf(explanation),
+    ...(failure === null
+      ? []
+      : [
+          make('h2', {}, 'Error'),
+          make('pre', { tabindex: '0' }, failure.stack || `${failure.name}: ${failure.message}`),
+        ]),
+  ]
+}
+
+function waitText(explanation: TaskAnswer['explanation']): string {
+  if (explanation === null || explanation.reason === null) return UNKNOWN
+  const { reason, requirement, dependsOn } = explanation
+  const others = dependsOn.map(({ task, name }) => name ?? shortId(task)).join(', ')
+  return [reason, requirement ?? '', others].filter((part) => part !== '').join(' ')
+}
+
+function attemptsOf(explanation: TaskAnswer['explanation']): readonly Child[] {
+  if (explanation === null || explanation.attempts.length === 0) return []
+  const rows = explanation.attempts.map(({ worker, outcome, startedAt }) => {
+    return [viewLink(shortWorker(worker), 'workers', worker), outcome, clock(startedAt)]
+  })
+  return [make('h2', {}, 'Attempts'), plainTable('Attempts', ['worker', 'outcome', 'began'], rows)]
+}
+
+/** What the worker is asked for: only on demand, because that interrupts it for a moment. */
+function lookUps(path: string): HTMLElement {
+  const result = make('div', { role: 'status' })
+  const ask = async (about: 'stack' | 'logs'): Promise<void> => {
+    result.replaceChildren('asking the worker …')
+    try {
+      const reply = await get<Json<OperatorReply>>(`${path}/${about}`)
+      const text = about === 'stack' ? stackText(reply) : linesText(reply)
+      result.replaceChildren(make('pre', { tabindex: '0' }, text))
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error)
+      result.replaceChildren(make('p', { class: 'error' }, text))
+    }
+  }
+  const stack = button('Show the stack', () => void ask('stack'))
+  const logs = path.startsWith('workers/')
+    ? button('Show the last lines', () => void ask('logs'))
+    : undefined
+  return make('div', {}, make('div', { class: 'bar' }, stack, logs), result)
+}
+
+function stackText({ outcome, note, stack }: Json<OperatorReply>): string {
+  if (stack.length === 0) return note || `no stack (${outcome})`
+  return stack
+    .map(
+      (frame) =>
+        `at ${frame.function || '(anonymous)'} (${frame.file}:${frame.line}:${frame.column})`,
+    )
+    .join('\n')
+}
+
+function linesText({ outcome, note, lines }: Json<OperatorReply>): string {
+  if (lines.length === 0) return note || `no lines (${outcome})`
+  return lines.map(({ time, source, text }) => `${clock(time)} ${source}: ${text}`).join('\n')
+}

@@ -1,0 +1,52 @@
+// Makes and changes elements. Text only ever becomes text nodes: nothing here parses HTML.
+
+/** What an element can contain; undefined: nothing. */
+export type Child = Node | string | undefined
+
+/** Attributes; false and undefined leave one out, true is an empty one. */
+export type Attributes = Readonly<Record<string, string | boolean | undefined>>
+
+/** A new element. */
+export function make<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== false)
+      element.setAttribute(name, value === true ? '' : value)
+  }
+  for (const child of children) if (child !== undefined) element.append(child)
+  return element
+}
+
+/** Changes the text of an element, if it is another one. */
+export function setText(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text
+}
+
+/** A link to a view of this page: `viewLink('price', 'tasks', 'aa00')`. */
+export function viewLink(text: string, ...path: readonly string[]): HTMLAnchorElement {
+  return make('a', { href: `#/${path.map(encodeURIComponent).join('/')}` }, text)
+}
+
+/** A button that does something. */
+export function button(text: string, onClick: () => void, label?: string): HTMLButtonElement {
+  const element = make('button', { type: 'button', 'aria-label': label }, text)
+  element.addEventListener('click', onClick)
+  return element
+}
+
+/** A list of names and values. */
+export function facts(rows: readonly (readonly [name: string, value: Child])[]): HTMLElement {
+  const items = rows.map(([name, value]) => {
+    return make('div', {}, make('dt', {}, name), make('dd', {}, value))
+  })
+  return make('dl', { class: 'facts' }, ...items)
+}
+
+/** The colours of the theme that is shown, by their names in the style sheet. */
+export function colorOf(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+}

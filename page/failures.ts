@@ -1,0 +1,81 @@
+// Failures, those with the same cause together, with message and stack.
+
+import type { FailureGroup } from '../src/cli/ui/failure-groups.js'
+import type { Json, PageState } from './api.js'
+import { make, setText, viewLink } from './dom.js'
+import { clock, counted, functionName, shortId, shortWorker } from './format.js'
+import type { View } from './view.js'
+
+type Group = Json<FailureGroup>
+
+interface GroupElements {
+  readonly element: HTMLDetailsElement
+  readonly summary: HTMLElement
+  readonly content: HTMLElement
+  group: Group | undefined
+}
+
+/** The failures. */
+export class FailuresView implements View {
+  readonly title = 'Failures'
+  readonly element: HTMLElement
+  readonly #none: HTMLElement = make('p', {}, 'No failures.')
+  readonly #list: HTMLElement = make('div')
+  /** They stay open while their numbers change. */
+  readonly #groups = new Map<string, GroupElements>()
+
+  constructor() {
+    this.element = make('div', {}, make('h1', {}, 'Failures'), this.#none, this.#list)
+  }
+
+  stream(): string {
+    return '?view=failures&limit=100'
+  }
+
+  update({ table: { ids, rows } }: PageState): void {
+    this.#none.hidden = ids.length > 0
+    for (const [id, { element }] of this.#groups) {
+      if (ids.includes(id)) continue
+      element.remove()
+      this.#groups.delete(id)
+    }
+    for (const [at, id] of ids.entries()) {
+      const group = rows.get(id) as Group | undefined
+      if (group === undefined) continue
+      const elements = this.#groups.get(id) ?? newGroup()
+      this.#groups.set(id, elements)
+      if (elements.group !== group) fill(elements, group)
+      const there = this.#list.children[at]
+      if (there !== elements.element) this.#list.insertBefore(elements.element, there ?? null)
+    }
+  }
+
+  close(): void {}
+}
+
+function newGroup(): GroupElements {
+  const [summary, content] = [make('summary'), make('div')]
+  return { element: make('details', {}, summary, content), summary, content, group: undefined }
+}
+
+function fill(elements: GroupElements, group: Group): void {
+  elements.group = group
+  const { errorName, message, count, last } = group
+  const [line = ''] = message.split('\n', 1)
+  const what = `${functionName(group.function)}: ${errorName || 'failed'}: ${line}`
+  setText(elements.summary, `${counted(count, 'time')}, last at ${clock(last)}: ${what}`)
+  const links = (paths: readonly (readonly [text: string, ...path: string[]])[]): HTMLElement => {
+    const items = paths.flatMap(([text, ...path]) => [viewLink(text, ...path), ' '])
+    return make('p', {}, ...items)
+  }
+  elements.content.replaceChildren(
+    make('p', {}, `First at ${clock(group.first)}.`),
+    make('pre', { tabindex: '0' }, group.stack || `${errorName}: ${message}`),
+    make('strong', {}, 'Last tasks'),
+    links(group.tasks.map((id) => [shortId(id), 'tasks', id])),
+    make('strong', {}, 'Workers'),
+    links(
+      group.workers.map(({ id, count: times }) => [`${shortWorker(id)} (${times})`, 'workers', id]),
+    ),
+  )
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  bytes,
+  count,
+  duration,
+  percent,
+  shortWorker,
+  tickTime,
+  ticks,
+  timeTicks,
+} from './format.js'
+
+test('numbers have units, and what is not known is a dash', () => {
+  assert.equal(count(1_234_567.4), '1,234,567')
+  assert.equal(bytes(1_500_000), '1.5 MB')
+  assert.equal(bytes(999), '999 B')
+  assert.equal(percent(12.6), '13 %')
+  assert.equal(duration(0.1234), '0.12 ms')
+  assert.equal(duration(999.6), '1000 ms')
+  assert.equal(duration(90_000), '90 s')
+  assert.equal(duration(600_000), '10 min')
+  assert.equal(duration(86_400_000), '24 h')
+  for (const write of [count, bytes, percent, duration]) assert.equal(write(null), '–')
+})
+
+test('identities keep what tells them apart', () => {
+  assert.equal(shortWorker('47|left|0123456789abcdef0123456789abcdef'), '47|left|0123…')
+  assert.equal(shortWorker('47|le|ft'), '47|le|ft')
+})
+
+test('an axis has few round values, from 0 to above the largest', () => {
+  assert.deepEqual(ticks(0), [0, 1])
+  assert.deepEqual(ticks(Number.NaN), [0, 1])
+  assert.deepEqual(ticks(4), [0, 1, 2, 3, 4])
+  assert.deepEqual(ticks(47), [0, 20, 40, 60])
+  for (const max of [0.003, 1, 7, 99, 101, 12_345, 5e9]) {
+    const values = ticks(max)
+    assert.ok((values.at(-1) ?? 0) >= max, `${max}`)
+    assert.ok(values.length >= 3 && values.length <= 6, `${max}: ${values.join()}`)
+  }
+})
+
+test('a time axis has few round times, as exact as they have to be', () => {
+  assert.deepEqual(timeTicks(1_500, 6_500, 5), [2_000, 3_000, 4_000, 5_000, 6_000])
+  for (const span of [20, 1_000, 60_000, 86_400_000]) {
+    assert.ok(timeTicks(1e12, 1e12 + span, 6).length <= 7)
+  }
+  assert.match(tickTime(1_500, 1_000), /^\d\d:\d\d:01\.500$/)
+  assert.match(tickTime(1_500, 60_000), /^\d\d:\d\d:01$/)
+  assert.match(tickTime(1_500, 86_400_000), /^\d\d:\d\d$/)
+})

@@ -1,0 +1,231 @@
+// The views that are one table: workers, tasks, functions, clients.
+
+import type {
+  ConnectedClient,
+  FunctionInfo,
+  WorkerInfo,
+} from '../src/client/monitor/cluster-info.js'
+import type { TaskEntry } from '../src/cli/ui/rows.js'
+import type { Json, PageState } from './api.js'
+import { make, viewLink } from './dom.js'
+import {
+  bytes,
+  clock,
+  count,
+  duration,
+  functionName,
+  percent,
+  shortId,
+  shortWorker,
+  UNKNOWN,
+} from './format.js'
+import { DataTable, type TableColumn, type TableSetup } from './table.js'
+import type { View, ViewHost } from './view.js'
+
+type Worker = Json<WorkerInfo & { readonly host: string }>
+type Task = Json<TaskEntry>
+type Client = Json<ConnectedClient>
+type Function = Json<FunctionInfo>
+
+class ListView<Row> implements View {
+  readonly title: string
+  readonly element: HTMLElement
+  readonly #name: string
+  readonly #table: DataTable<Row>
+
+  constructor(name: string, setup: TableSetup<Row>, host: ViewHost) {
+    this.title = setup.caption
+    this.#name = name
+    this.#table = new DataTable(setup, () => host.reopen())
+    this.element = make('div', {}, make('h1', {}, setup.caption), this.#table.element)
+  }
+
+  stream(): string {
+    return `?view=${this.#name}&${this.#table.query}`
+  }
+
+  update({ table }: PageState): void {
+    this.#table.show(table)
+  }
+
+  close(): void {}
+}
+
+/** How a state is coloured. */
+export function stateMark(state: string): string {
+  if (state === 'failed' || state === 'workerDied' || state === 'noWorker') return 'bad'
+  return state === 'success' ? 'good' : ''
+}
+
+/** The columns of tasks, also on the page of a worker. */
+export const TASK_COLUMNS: readonly TableColumn<Task>[] = [
+  { title: 'task', sort: 'task', cell: ({ id }) => viewLink(shortId(id), 'tasks', id) },
+  { title: 'name', sort: 'name', cell: (task) => functionName(task.name || task.function) },
+  {
+    title: 'state',
+    sort: 'state',
+    cell: ({ state, errorName }) => (errorName === '' ? state : `${state}: ${errorName}`),
+    mark: ({ state }) => stateMark(state),
+  },
+  {
+    title: 'took',
+    sort: 'duration',
+    cell: ({ durationMs }) => duration(durationMs),
+    isNumber: true,
+  },
+  {
+    title: 'waited',
+    sort: 'queued',
+    cell: ({ queuedMs }) => duration(queuedMs),
+    isNumber: true,
+    isExtra: true,
+  },
+  {
+    title: 'attempts',
+    sort: 'attempts',
+    cell: ({ attempts }) => count(attempts),
+    isNumber: true,
+    isExtra: true,
+  },
+  { title: 'ended', sort: 'ended', cell: ({ ended }) => clock(ended), isNumber: true },
+  {
+    title: 'worker',
+    sort: 'worker',
+    cell: ({ worker }) =>
+      worker === null ? UNKNOWN : viewLink(shortWorker(worker), 'workers', worker),
+    isExtra: true,
+  },
+]
+
+const WORKER_COLUMNS: readonly TableColumn<Worker>[] = [
+  {
+    title: 'worker',
+    sort: 'worker',
+    cell: ({ id, name }) => viewLink(name || shortWorker(id), 'workers', id),
+  },
+  { title: 'host', sort: 'host', cell: ({ host }) => host },
+  { title: 'state', sort: 'state', cell: ({ state }) => state },
+  { title: 'queued', sort: 'queued', cell: ({ queued }) => count(queued), isNumber: true },
+  { title: 'cpu', sort: 'cpu', cell: ({ cpu }) => percent(cpu), isNumber: true },
+  { title: 'memory', sort: 'memory', cell: ({ rssBytes }) => bytes(rssBytes), isNumber: true },
+  {
+    title: 'lag',
+    sort: 'lag',
+    cell: ({ lagMs }) => duration(lagMs),
+    isNumber: true,
+    isExtra: true,
+  },
+  {
+    title: 'runs',
+    sort: 'running',
+    cell: ({ running: [first] }) => {
+      return first === undefined ? '' : `${functionName(first.name)} for ${duration(first.sinceMs)}`
+    },
+    isExtra: true,
+  },
+  {
+    title: 'capabilities',
+    sort: 'capabilities',
+    cell: ({ capabilities }) => capabilitiesText(capabilities),
+    isExtra: true,
+  },
+]
+
+/** `gpu=1, linux` */
+export function capabilitiesText(capabilities: Readonly<Record<string, number>>): string {
+  return Object.entries(capabilities)
+    .map(([name, value]) => (value < 0 ? name : `${name}=${value}`))
+    .join(', ')
+}
+
+const FUNCTION_COLUMNS: readonly TableColumn<Function>[] = [
+  { title: 'function', sort: 'function', cell: ({ name }) => functionName(name) },
+  { title: 'ended', sort: 'ended', cell: (row) => count(row.count), isNumber: true },
+  {
+    title: 'failed',
+    sort: 'failed',
+    cell: ({ failed }) => count(failed),
+    isNumber: true,
+    mark: ({ failed }) => (failed > 0 ? 'bad' : ''),
+  },
+  { title: 'mean', sort: 'mean', cell: (row) => duration(row.meanMs), isNumber: true },
+  { title: 'half', sort: 'p50', cell: (row) => duration(row.p50Ms), isNumber: true },
+  { title: '90 %', sort: 'p90', cell: (row) => duration(row.p90Ms), isNumber: true, isExtra: true },
+  { title: '99 %', sort: 'p99', cell: (row) => duration(row.p99Ms), isNumber: true },
+  { title: 'longest', sort: 'max', cell: (row) => duration(row.maxMs), isNumber: true },
+  {
+    title: 'memory',
+    sort: 'memory',
+    cell: ({ peakBytes }) => bytes(peakBytes),
+    isNumber: true,
+    isExtra: true,
+  },
+]
+
+const CLIENT_COLUMNS: readonly TableColumn<Client>[] = [
+  { title: 'client', sort: 'client', cell: ({ id, name }) => name || id },
+  { title: 'host', sort: 'host', cell: ({ host }) => host },
+  { title: 'unfinished', sort: 'unfinished', cell: (row) => count(row.unfinished), isNumber: true },
+  { title: 'stored', sort: 'stored', cell: (row) => bytes(row.bytes), isNumber: true },
+  {
+    title: 'created in a task on',
+    sort: 'worker',
+    cell: ({ worker }) => (worker === null ? '' : viewLink(shortWorker(worker), 'workers', worker)),
+    isExtra: true,
+  },
+]
+
+/** The view of this name; undefined if it is not one of these. */
+export function listView(name: string, host: ViewHost): View | undefined {
+  switch (name) {
+    case 'workers':
+      return new ListView(
+        name,
+        {
+          caption: 'Workers',
+          columns: WORKER_COLUMNS,
+          sort: 'host',
+          search: { column: 'worker', label: 'id contains' },
+          choice: { column: 'state', values: ['busy', 'idle', 'starting', 'leaving'] },
+        },
+        host,
+      )
+    case 'tasks':
+      return new ListView(
+        name,
+        {
+          caption: 'Tasks',
+          columns: TASK_COLUMNS,
+          search: { column: 'any', label: 'id, name, function or client contains' },
+          choice: {
+            column: 'state',
+            values: ['running', 'success', 'failed', 'canceled', 'workerDied', 'noWorker'],
+          },
+        },
+        host,
+      )
+    case 'functions':
+      return new ListView(
+        name,
+        {
+          caption: 'Functions',
+          columns: FUNCTION_COLUMNS,
+          sort: '-ended',
+          search: { column: 'function', label: 'name contains' },
+        },
+        host,
+      )
+    case 'clients':
+      return new ListView(
+        name,
+        {
+          caption: 'Clients',
+          columns: CLIENT_COLUMNS,
+          search: { column: 'client', label: 'name or id contains' },
+        },
+        host,
+      )
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,433 @@
+// The timeline: one row per worker, a bar per task, coloured by function, failures marked. The
+// server sends what is visible, as fine as the canvas can show it.
+
+import type { WorkerInfo } from '../src/client/monitor/cluster-info.js'
+import type { TimelineBar } from '../src/cli/ui/recent-tasks.js'
+import type { Json } from './api.js'
+import { get } from './api.js'
+import { prepared } from './chart.js'
+import { button, colorOf, make, setText } from './dom.js'
+import {
+  clock,
+  count,
+  counted,
+  duration,
+  functionName,
+  shortWorker,
+  tickTime,
+  timeTicks,
+} from './format.js'
+import type { View } from './view.js'
+
+interface TimelineAnswer {
+  readonly from: number
+  readonly to: number
+  readonly total: number
+  readonly offset: number
+  readonly limit: number
+  readonly workers: readonly {
+    readonly id: string
+    readonly name: string
+    readonly host: string
+    readonly isConnected: boolean
+    readonly running: Json<WorkerInfo['running']>
+  }[]
+  readonly bars: readonly TimelineBar[]
+  readonly functions: readonly string[]
+  /** Of the last state, by which running tasks are drawn. */
+  readonly time: number | null
+}
+
+interface Bar {
+  readonly row: number
+  readonly from: number
+  readonly to: number
+  readonly name: string
+  readonly count: number
+  readonly failed: number
+  readonly task: string | null
+  readonly isRunning: boolean
+}
+
+const ROW = 22
+const TOP = 26
+const LEFT = 150
+const MIN_SPAN_MS = 20
+const MAX_SPAN_MS = 86_400_000
+const ROWS = 40
+const FONT = '12px system-ui, sans-serif'
+
+/** The timeline. */
+export class TimelineView implements View {
+  readonly title = 'Timeline'
+  readonly element: HTMLElement
+  readonly #canvas = make('canvas', { class: 'timeline', tabindex: '0', role: 'img' })
+  readonly #tip = make('p', { class: 'tip', role: 'status' }, ' ')
+  readonly #count = make('span', { class: 'count' })
+  readonly #live = button('Follow', () => this.#follow(), 'Follow the present')
+  readonly #resize = new ResizeObserver(() => this.#changed())
+  #spanMs = 60_000
+  /** The right edge; undefined: now. */
+  #end: number | undefined
+  #offset = 0
+  #total = 0
+  #bars: readonly Bar[] = []
+  #labels: readonly string[] = []
+  #selected: Bar | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isReading = false
+  #isClosed = false
+
+  constructor() {
+    const controls = make(
+      'div',
+      { class: 'bar' },
+      button('+', () => this.#zoom(0.5, 0.5), 'Zoom in'),
+      button('−', () => this.#zoom(2, 0.5), 'Zoom out'),
+      button('←', () => this.#pan(-0.25), 'Earlier'),
+      button('→', () => this.#pan(0.25), 'Later'),
+      this.#live,
+      button('‹', () => this.#move(-ROWS), 'Previous workers'),
+      button('›', () => this.#move(ROWS), 'Next workers'),
+      this.#count,
+    )
+    const help =
+      'One row per worker; the colour is the function, a red edge a failure. ' +
+      'Keys: + and − zoom, arrows move, Home follows the present, N and P select a bar, ' +
+      'Enter opens it.'
+    this.element = make(
+      'div',
+      {},
+      make('h1', {}, 'Timeline'),
+      controls,
+      this.#canvas,
+      this.#tip,
+      make('p', { class: 'count' }, help),
+    )
+    this.#listen()
+    this.#resize.observe(this.#canvas)
+    void this.#read()
+  }
+
+  stream(): string {
+    return ''
+  }
+
+  update(): void {
+    if (this.#end === undefined) this.#changed()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#resize.disconnect()
+  }
+
+  get #window(): { readonly from: number; readonly to: number } {
+    const to = this.#end ?? Date.now()
+    return { from: to - this.#spanMs, to }
+  }
+
+  #follow(): void {
+    this.#end = undefined
+    this.#changed()
+  }
+
+  #move(rows: number): void {
+    const last = Math.max(0, this.#total - 1)
+    const wanted = this.#offset + rows
+    if (wanted > last) return
+    this.#offset = Math.max(0, wanted)
+    this.#changed()
+  }
+
+  /** `at`: what stays where it is, from 0 (the left edge) to 1. */
+  #zoom(factor: number, at: number): void {
+    const { from, to } = this.#window
+    const span = Math.min(MAX_SPAN_MS, Math.max(MIN_SPAN_MS, this.#spanMs * factor))
+    if (this.#end !== undefined || at < 0.9) {
+      const fixed = from + (to - from) * at
+      this.#moveTo(fixed + span * (1 - at))
+    }
+    this.#spanMs = span
+    this.#changed()
+  }
+
+  #pan(part: number): void {
+    this.#moveTo(this.#window.to + part * this.#spanMs)
+    this.#changed()
+  }
+
+  /** At the present, it follows it. */
+  #moveTo(end: number): void {
+    this.#end = end >= Date.now() ? undefined : end
+  }
+
+  /** Draws what is there at once, and asks for what is visible now. */
+  #changed(): void {
+    this.#draw()
+    if (this.#isReading) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#read(), 120)
+  }
+
+  async #read(): Promise<void> {
+    if (this.#isReading || this.#isClosed) return
+    this.#isReading = true
+    const { from, to } = this.#window
+    const width = Math.min(4_000, Math.max(100, this.#canvas.clientWidth - LEFT))
+    // A little more than is visible, for panning.
+    const margin = (to - from) / 4
+    const query = `from=${Math.round(from - margin)}&to=${Math.round(to + margin)}`
+    try {
+      const rows = `offset=${this.#offset}&limit=${ROWS}`
+      this.#take(await get<TimelineAnswer>(`timeline?${query}&width=${width}&${rows}`))
+    } catch {
+      // The header says that the server does not answer; the next change asks again.
+    }
+    this.#isReading = false
+    if (this.#isClosed) return
+    this.#draw()
+    const now = this.#window
+    if (now.from !== from && this.#end !== undefined) this.#changed()
+  }
+
+  #take({ workers, bars, functions, total, offset, time }: TimelineAnswer): void {
+    this.#total = total
+    this.#labels = workers.map(({ id, name, isConnected }) => {
+      return `${name || shortWorker(id)}${isConnected ? '' : ' (left)'}`
+    })
+    const ended = bars.map((bar): Bar => ({
+      ...bar,
+      name: functions[bar.function] ?? '',
+      isRunning: false,
+    }))
+    const running = workers.flatMap(({ running: runs }, row) => {
+      return runs.map(({ task, name, sinceMs }): Bar => {
+        const from = (time ?? Date.now()) - sinceMs
+        return {
+          row,
+          from,
+          to: Number.POSITIVE_INFINITY,
+          name,
+          count: 1,
+          failed: 0,
+          task,
+          isRunning: true,
+        }
+      })
+    })
+    this.#bars = [...running, ...ended]
+    const selected = this.#selected
+    this.#selected = this.#bars.find(({ task }) => task !== null && task === selected?.task)
+    const last = offset + workers.length
+    setText(
+      this.#count,
+      total === 0
+        ? 'no workers'
+        : `workers ${count(offset + 1)} to ${count(last)} of ${count(total)}`,
+    )
+    this.#canvas.style.height = `${TOP + Math.max(1, workers.length) * ROW}px`
+  }
+
+  #draw(): void {
+    const { width, height, context } = prepared(this.#canvas)
+    if (context === undefined || width <= LEFT) return
+    const { from, to } = this.#window
+    const x = (time: number): number => LEFT + ((time - from) / (to - from)) * (width - LEFT)
+    context.font = FONT
+    this.#drawFrame(context, { width, height, x })
+    context.save()
+    context.beginPath()
+    context.rect(LEFT, TOP, width - LEFT, height - TOP)
+    context.clip()
+    const now = Date.now()
+    for (const bar of this.#bars) {
+      const end = Math.min(bar.to, now)
+      if (end < from || bar.from > to) continue
+      this.#drawBar(context, bar, x(bar.from), Math.max(1, x(end) - x(bar.from)))
+    }
+    context.restore()
+    this.#live.disabled = this.#end === undefined
+    const what = `${counted(this.#labels.length, 'worker')} from ${clock(from)} to ${clock(to)}`
+    this.#canvas.setAttribute('aria-label', `Timeline of ${what}`)
+  }
+
+  #drawFrame(
+    context: CanvasRenderingContext2D,
+    { width, height, x }: { width: number; height: number; x: (time: number) => number },
+  ): void {
+    const { from, to } = this.#window
+    context.strokeStyle = colorOf('line')
+    context.fillStyle = colorOf('soft')
+    context.textBaseline = 'middle'
+    context.textAlign = 'left'
+    context.fillText('local time', 4, TOP / 2)
+    context.textAlign = 'center'
+    for (const time of timeTicks(from, to, Math.max(2, (width - LEFT) / 100))) {
+      const at = Math.round(x(time)) + 0.5
+      context.beginPath()
+      context.moveTo(at, TOP - 6)
+      context.lineTo(at, height)
+      context.stroke()
+      if (at > LEFT + 30 && at < width - 30) {
+        context.fillText(tickTime(time, to - from), at, TOP / 2 - 2)
+      }
+    }
+    context.textAlign = 'left'
+    context.fillStyle = colorOf('text')
+    for (const [row, label] of this.#labels.entries()) {
+      context.fillText(fitted(context, label, LEFT - 10), 4, TOP + row * ROW + ROW / 2)
+    }
+  }
+
+  #drawBar(context: CanvasRenderingContext2D, bar: Bar, left: number, width: number): void {
+    const top = TOP + bar.row * ROW + 3
+    context.fillStyle = functionColor(bar.name)
+    context.globalAlpha = bar.isRunning ? 0.55 : 1
+    context.fillRect(left, top, width, ROW - 6)
+    context.globalAlpha = 1
+    if (bar.failed > 0) {
+      context.fillStyle = colorOf('bad')
+      context.fillRect(left, top + ROW - 9, Math.max(2, width), 3)
+      context.fillRect(left, top, 2, ROW - 6)
+    }
+    if (bar === this.#selected) {
+      context.strokeStyle = colorOf('text')
+      context.lineWidth = 2
+      context.strokeRect(left - 1, top - 1, width + 2, ROW - 4)
+      context.lineWidth = 1
+    }
+  }
+
+  #listen(): void {
+    const canvas = this.#canvas
+    let drag: { x: number; readonly startX: number } | undefined
+    canvas.addEventListener('pointerdown', (event) => {
+      drag = { x: event.offsetX, startX: event.offsetX }
+      canvas.setPointerCapture(event.pointerId)
+    })
+    canvas.addEventListener('pointermove', (event) => {
+      if (drag === undefined) this.#select(this.#barAt(event.offsetX, event.offsetY))
+      else {
+        const part = (drag.x - event.offsetX) / Math.max(1, canvas.clientWidth - LEFT)
+        drag.x = event.offsetX
+        if (part !== 0) this.#pan(part)
+      }
+    })
+    canvas.addEventListener('pointerup', (event) => {
+      const isClick = drag !== undefined && Math.abs(drag.startX - event.offsetX) < 3
+      drag = undefined
+      if (isClick) this.#open(this.#barAt(event.offsetX, event.offsetY))
+    })
+    canvas.addEventListener('pointercancel', () => (drag = undefined))
+    canvas.addEventListener(
+      'wheel',
+      (event) => {
+        event.preventDefault()
+        const at = (event.offsetX - LEFT) / Math.max(1, canvas.clientWidth - LEFT)
+        if (event.shiftKey) this.#pan(Math.sign(event.deltaY + event.deltaX) * 0.1)
+        else this.#zoom(event.deltaY > 0 ? 1.25 : 0.8, Math.min(1, Math.max(0, at)))
+      },
+      { passive: false },
+    )
+    canvas.addEventListener('keydown', (event) => {
+      if (this.#onKey(event.key)) event.preventDefault()
+    })
+  }
+
+  /** Whether the key means something here. */
+  #onKey(key: string): boolean {
+    switch (key) {
+      case '+':
+      case '=':
+        this.#zoom(0.5, 0.5)
+        return true
+      case '-':
+        this.#zoom(2, 0.5)
+        return true
+      case 'ArrowLeft':
+        this.#pan(-0.1)
+        return true
+      case 'ArrowRight':
+        this.#pan(0.1)
+        return true
+      case 'Home':
+        this.#follow()
+        return true
+      case 'n':
+      case 'p':
+        this.#step(key === 'n' ? 1 : -1)
+        return true
+      case 'Enter':
+        this.#open(this.#selected)
+        return true
+      default:
+        return false
+    }
+  }
+
+  /** Selects the next of the visible bars, by row and time. */
+  #step(by: number): void {
+    const { from, to } = this.#window
+    const visible = this.#bars
+      .filter((bar) => bar.to >= from && bar.from <= to)
+      .sort((a, b) => a.row - b.row || a.from - b.from)
+    const at = this.#selected === undefined ? -1 : visible.indexOf(this.#selected)
+    this.#select(visible[(at + by + visible.length) % visible.length])
+  }
+
+  #barAt(offsetX: number, offsetY: number): Bar | undefined {
+    const { from, to } = this.#window
+    const row = Math.floor((offsetY - TOP) / ROW)
+    const perPixel = (to - from) / Math.max(1, this.#canvas.clientWidth - LEFT)
+    const time = from + (offsetX - LEFT) * perPixel
+    return this.#bars.find((bar) => {
+      return bar.row === row && bar.from <= time + perPixel && bar.to >= time - perPixel
+    })
+  }
+
+  #select(bar: Bar | undefined): void {
+    if (bar === this.#selected) return
+    this.#selected = bar
+    setText(this.#tip, bar === undefined ? ' ' : tipText(bar, this.#labels[bar.row] ?? ''))
+    this.#draw()
+  }
+
+  /** The page of its task; of several, a closer look at them. */
+  #open(bar: Bar | undefined): void {
+    if (bar === undefined) return
+    if (bar.task !== null) {
+      window.location.hash = `#/tasks/${encodeURIComponent(bar.task)}`
+      return
+    }
+    const margin = Math.max(MIN_SPAN_MS, bar.to - bar.from) / 4
+    this.#spanMs = bar.to - bar.from + 2 * margin
+    this.#moveTo(bar.to + margin)
+    this.#changed()
+  }
+}
+
+function tipText({ name, count: tasks, failed, from, to, isRunning }: Bar, worker: string): string {
+  const took = isRunning
+    ? `running since ${clock(from)}`
+    : `${duration(to - from)} from ${clock(from)}`
+  const many = tasks === 1 ? '' : `${counted(tasks, 'task')}, `
+  const bad = failed === 0 ? '' : tasks === 1 ? ', failed' : `, ${count(failed)} failed`
+  return `${functionName(name)} on ${worker}: ${many}${took}${bad}`
+}
+
+/** The same function has the same colour everywhere. */
+function functionColor(name: string): string {
+  let hash = 7
+  for (const char of name) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 100_003
+  return `hsl(${(hash * 47) % 360} 55% ${45 + (hash % 3) * 8}%)`
+}
+
+function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text
+  let short = text
+  while (short.length > 1 && context.measureText(`${short}…`).width > width)
+    short = short.slice(0, -1)
+  return `${short}…`
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answerOf, overviewOf } from './answers.js'
+import { Board } from './board.js'
+import { ended, failure, info, NOW } from './board.kit.js'
+import { DeltaMaker } from './delta.js'
+import { RequestError } from './query.js'
+import { rowsReader } from './rows.js'
+
+function board(): Board {
+  const made = new Board()
+  const failed = ended('bb01', { status: 'failed', errorName: 'RangeError', function: 'load' })
+  const state = info({ failures: [failure('bb01', { function: 'load' })] })
+  made.onEvents([ended('bb00'), failed, { type: 'sample', info: state }], NOW)
+  return made
+}
+
+type Answer = Readonly<Record<string, unknown>> & { readonly rows: readonly { id: string }[] }
+
+function get(path: string, query = '', now = NOW, from = board()): Answer {
+  return answerOf(from, path, new URLSearchParams(query), now) as Answer
+}
+
+function idsOf(path: string, query = ''): readonly string[] {
+  return get(path, query).rows.map(({ id }) => id)
+}
+
+test('tables are sorted, filtered and cut', () => {
+  assert.deepEqual(idsOf('workers', 'sort=-cpu'), ['w1', 'w2'])
+  assert.deepEqual(idsOf('workers', 'sort=cpu'), ['w2', 'w1'])
+  assert.deepEqual(idsOf('workers', 'filter=state%3Didle'), ['w2'])
+  assert.deepEqual(idsOf('workers', 'offset=1&limit=1'), ['w2'])
+  assert.equal(get('workers', 'limit=1')['total'], 2)
+  assert.deepEqual(idsOf('tasks'), ['aa00', 'bb01', 'bb00'])
+  assert.deepEqual(idsOf('tasks', 'filter=any~load'), ['bb01'])
+  assert.deepEqual(idsOf('tasks', 'filter=state%3Dsuccess&filter=function%3Dprice'), ['bb00'])
+  assert.deepEqual(idsOf('clients'), ['c'])
+  assert.equal(get('failures').rows.length, 1)
+  assert.equal(get('functions').rows.length, 0)
+})
+
+test('a bad parameter is refused with its name', () => {
+  const refusals: readonly (readonly [path: string, query: string, text: RegExp])[] = [
+    ['workers', 'limit=0', /^parameter limit: expected a number from 1 to 1000$/],
+    ['workers', 'limit=many', /^parameter limit: /],
+    ['workers', 'offset=-1', /^parameter offset: /],
+    ['workers', 'offset=1&offset=2', /^parameter offset: given more than once$/],
+    ['workers', 'sort=size', /^parameter sort: unknown column "size"; there are worker, /],
+    ['workers', 'filter=state', /^parameter filter: expected /],
+    ['workers', 'filter=cpu%3Eabc', /^parameter filter: expected a number/],
+    ['workers', 'width=5', /^unknown parameter width: there are offset, limit, sort, filter$/],
+    ['overview', 'from=x', /^parameter from: /],
+    ['overview', 'from=5&to=4', /^parameter from: must be before to$/],
+    ['timeline', 'width=100000', /^parameter width: /],
+    ['workers/w1', 'limit=1', /^unknown parameter limit: there are none$/],
+  ]
+  for (const [path, query, text] of refusals) {
+    assert.throws(
+      () => get(path, query),
+      (error) => {
+        assert.ok(error instanceof RequestError)
+        assert.equal(error.status, 400)
+        assert.match(error.message, text)
+        return true
+      },
+    )
+  }
+  for (const path of ['', 'toString', '__proto__', 'workers/none', 'tasks2']) {
+    assert.throws(() => get(path), { status: 404 })
+  }
+  assert.throws(() => get('workers/%ff'), { status: 400 })
+})
+
+test('an answer says how old it is', () => {
+  assert.equal(get('workers', '', NOW + 1_000)['stale'], false)
+  const old = get('overview', '', NOW + 60_000)
+  assert.equal(old['stale'], true)
+  assert.equal(old['ageMs'], 60_000)
+  assert.deepEqual(old['health'], {
+    isWell: false,
+    text: 'the scheduler has not reported for 60 s',
+  })
+  const empty = get('overview', '', NOW, new Board())
+  assert.equal(empty['stale'], true)
+  assert.equal(empty['ageMs'], null)
+  assert.deepEqual(get('workers', '', NOW, new Board()).rows, [])
+})
+
+test('the overview has a sentence and the past', () => {
+  const answer = get('overview', 'from=-10000&width=100')
+  assert.deepEqual(answer['health'], {
+    isWell: true,
+    text: '2 workers on 1 host; 1 running, 4 waiting',
+  })
+  const { series } = answer['history'] as { series: Record<string, unknown[]> }
+  assert.equal(series['ended']?.at(-1), 1_100)
+  assert.equal(series['waiting:all-busy']?.at(-1), 4)
+  assert.equal(series['waiting:limit']?.at(-1), 0)
+  assert.equal(series['memory']?.at(-1), 132_000_000)
+})
+
+test('a timeline has a row per worker, also for those that have left', () => {
+  const from = board()
+  from.onEvents([ended('cc00', { worker: 'gone' })], NOW)
+  const { workers, bars } = get('timeline', `from=-60000&width=500`, NOW, from) as unknown as {
+    workers: readonly { id: string; isConnected: boolean }[]
+    bars: readonly { row: number; task: string | null }[]
+  }
+  assert.deepEqual(
+    workers.map(({ id, isConnected }) => [id, isConnected]),
+    [
+      ['w1', true],
+      ['w2', true],
+      ['gone', false],
+    ],
+  )
+  assert.ok(bars.some(({ row, task }) => row === 2 && task === 'cc00'))
+})
+
+test('a worker has its last tasks', () => {
+  const answer = get('workers/w1') as unknown as { host: string; tasks: readonly { id: string }[] }
+  assert.equal(answer.host, 'one')
+  assert.deepEqual(
+    answer.tasks.map(({ id }) => id),
+    ['bb01', 'bb00'],
+  )
+})
+
+test('a page gets only what has changed', () => {
+  const from = board()
+  const reader = rowsReader('workers', { offset: 0, limit: 10, sort: [], filter: [] })
+  const maker = new DeltaMaker()
+  const next = (now: number): Record<string, Record<string, unknown>> | undefined => {
+    const text = maker.next({ overview: overviewOf(from, now), table: reader?.(from) })
+    return text === undefined ? undefined : (JSON.parse(text) as Record<string, never>)
+  }
+  assert.deepEqual(next(NOW)?.['table']?.['ids'], ['w1', 'w2'])
+  assert.equal(next(NOW), undefined)
+  assert.deepEqual(next(NOW + 1_000), { overview: { ageMs: 1_000 } })
+  const hosts = info().hosts.map((host) => ({ ...host, workers: host.workers.slice(0, 1) }))
+  from.onEvents([{ type: 'sample', info: info({ hosts }) }], NOW + 1_000)
+  const { table } = next(NOW + 1_000) ?? {}
+  assert.deepEqual(table, { total: 1, ids: ['w1'] })
+})

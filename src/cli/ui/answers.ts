@@ -1,0 +1,182 @@
+// The API of `scaler ui`, without HTTP: a path and its parameters to an answer, from what is known.
+// docs/monitoring.md#the-api
+
+import type { ClusterInfo, WorkerState } from '../../client/monitor/cluster-info.js'
+import { healthOf } from '../command/status-text.js'
+import { type Board, type Freshness, usageOf } from './board.js'
+import type { TimeWindow } from './history.js'
+import { checkParameters, RequestError, ROWS, rowsQuery, WINDOW, windowQuery } from './query.js'
+import { endedEntry, rowsReader, type TaskEntry, TABLES } from './rows.js'
+
+/** Waiting tasks are listed for at most this many reasons and functions. */
+const MAX_WAITING = 50
+/** Tasks of a worker that its page lists. */
+const MAX_WORKER_TASKS = 100
+
+/** The cluster in numbers, without its tables. What is not known is undefined. */
+export interface Overview extends Freshness {
+  /** When the state came; null before the first one. */
+  readonly time: Date | null
+  readonly health: { readonly isWell: boolean; readonly text: string }
+  readonly scheduler: ClusterInfo['scheduler'] | null
+  readonly tasks: ClusterInfo['tasks'] | null
+  readonly rates: ClusterInfo['rates'] | null
+  readonly waiting: ClusterInfo['waiting']
+  readonly objects: ClusterInfo['objects'] | null
+  readonly workers: Readonly<Record<WorkerState, number>>
+  readonly hosts: readonly {
+    readonly host: string
+    readonly cpu: number
+    readonly freeBytes: number
+    readonly workers: number
+  }[]
+  readonly clients: number
+  /** Percent of one core, of all workers. */
+  readonly cpu: number
+  /** Of all workers, in bytes. */
+  readonly memory: number
+  /** Ended tasks that were not reported, because there were too many. */
+  readonly lostEvents: number
+}
+
+/**
+ * The answer to `GET /api/<path>`, ready for JSON. Throws `RequestError` for an unknown path and
+ * for bad parameters.
+ */
+export function answerOf(
+  board: Board,
+  path: string,
+  given: URLSearchParams,
+  nowMs: number,
+): object {
+  const fresh = board.freshness(nowMs)
+  if (path === 'overview') {
+    checkParameters(given, WINDOW)
+    const series = board.history.read(windowQuery(given, nowMs), nowMs)
+    return { ...overviewOf(board, nowMs), history: series }
+  }
+  if (path === 'timeline') {
+    checkParameters(given, [...WINDOW, 'offset', 'limit'])
+    return { ...fresh, ...timelineOf(board, windowQuery(given, nowMs), given) }
+  }
+  if (path.startsWith('workers/')) {
+    checkParameters(given, [])
+    return { ...fresh, ...workerOf(board, decoded(path.slice('workers/'.length))) }
+  }
+  const reader = TABLES.includes(path) ? readerOf(path, given) : undefined
+  if (reader === undefined) throw new RequestError(404, 'no such path')
+  const { ids: _, ...answer } = reader(board)
+  return { ...fresh, ...answer }
+}
+
+function readerOf(table: string, given: URLSearchParams): ReturnType<typeof rowsReader> {
+  checkParameters(given, ROWS)
+  return rowsReader(table, rowsQuery(given))
+}
+
+/** What the first view shows, except for the past. */
+export function overviewOf(board: Board, nowMs: number): Overview {
+  const { info } = board
+  const fresh = board.freshness(nowMs)
+  const workers = { starting: 0, idle: 0, busy: 0, leaving: 0 }
+  for (const host of info?.hosts ?? []) {
+    for (const { state } of host.workers) workers[state] += 1
+  }
+  return {
+    ...fresh,
+    time: info?.time ?? null,
+    health: stateOf(board, fresh),
+    scheduler: info?.scheduler ?? null,
+    tasks: info?.tasks ?? null,
+    rates: info?.rates ?? null,
+    waiting: info?.waiting.slice(0, MAX_WAITING) ?? [],
+    objects: info?.objects ?? null,
+    workers,
+    hosts: (info?.hosts ?? []).slice(0, MAX_WAITING).map((host) => {
+      const { cpu, freeBytes } = host
+      return { host: host.host, cpu, freeBytes, workers: host.workers.length }
+    }),
+    clients: info?.clients.length ?? 0,
+    ...(info === undefined ? { cpu: 0, memory: 0 } : usageOf(info)),
+    lostEvents: board.lostEvents,
+  }
+}
+
+function stateOf({ info, problem }: Board, { ageMs, stale }: Freshness): Overview['health'] {
+  if (ageMs === null || info === undefined) {
+    return { isWell: false, text: problem ?? 'the scheduler has not reported yet' }
+  }
+  if (!stale) return healthOf(info)
+  const seconds = Math.round(ageMs / 1_000)
+  return { isWell: false, text: `the scheduler has not reported for ${seconds} s` }
+}
+
+/** Rows are the workers that ran something in the window, and those that run something now. */
+function timelineOf(board: Board, window: TimeWindow, given: URLSearchParams): object {
+  const { offset, limit } = rowsQuery(given)
+  const now = board.info?.hosts.flatMap(({ host, workers }) => {
+    return workers.map((worker) => ({ host, worker }))
+  })
+  const known = new Map(now?.map(({ host, worker }) => [worker.id, { host, worker }]))
+  const present = [...known.keys()]
+  const ids = [...new Set([...present, ...board.timeline.workersIn(window)])]
+  const shown = ids.slice(offset, offset + limit)
+  const workers = shown.map((id) => {
+    const found = known.get(id)
+    return {
+      id,
+      name: found?.worker.name ?? '',
+      host: found?.host ?? '',
+      isConnected: found !== undefined,
+      running: found?.worker.running ?? [],
+    }
+  })
+  const time = board.info?.time.getTime() ?? null
+  return {
+    ...window,
+    time,
+    total: ids.length,
+    offset,
+    limit,
+    workers,
+    ...board.timeline.read(window, shown),
+  }
+}
+
+function workerOf(board: Board, id: string): object {
+  const tasks = board.tasks
+    .list()
+    .filter(({ worker }) => worker === id)
+    .slice(0, MAX_WORKER_TASKS)
+    .map(endedEntry)
+  const hosts = board.info?.hosts ?? []
+  const host = hosts.find(({ workers }) => workers.some((worker) => worker.id === id))
+  const worker = host?.workers.find((each) => each.id === id)
+  if (worker === undefined && tasks.length === 0) throw new RequestError(404, 'no such worker')
+  return { id, host: host?.host ?? null, worker: worker ?? null, tasks }
+}
+
+/** What is known here of a task; null if it is not. Its failure is that of its group. */
+export function knownTask(
+  board: Board,
+  id: string,
+): { readonly task: TaskEntry | null; readonly error: object | null } {
+  const reader = rowsReader('tasks', { offset: 0, limit: 1, sort: [], filter: [`task=${id}`] })
+  const [row] = reader?.(board).rows ?? []
+  const failure = board.info?.failures.findLast(({ task }) => task === id)
+  const error = failure && {
+    name: failure.errorName,
+    message: failure.message,
+    stack: failure.stack,
+  }
+  return { task: (row as TaskEntry | undefined) ?? null, error: error ?? null }
+}
+
+/** Throws `RequestError` for a malformed part of a path. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw new RequestError(400, 'the path is not valid UTF-8')
+  }
+}

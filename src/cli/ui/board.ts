@@ -1,0 +1,105 @@
+// Everything that `scaler ui` knows of its cluster: the last state, and a bounded past. Pure: it
+// is given what has come and the time. A reload of the page loses nothing of it.
+
+import { WAITING_REASONS } from '../../base/waiting-reason.js'
+import type { ClusterEvent, ClusterInfo } from '../../client/monitor/cluster-info.js'
+import { FailureGroups } from './failure-groups.js'
+import { History } from './history.js'
+import { RecentTasks, Timeline } from './recent-tasks.js'
+
+/** Ended tasks that can be listed and found by id. */
+const MAX_TASKS = 10_000
+/** Ended tasks that the timeline draws. */
+const MAX_TIMELINE = 100_000
+/** Schedulers report once per second: without news for so long, what is shown is old. */
+const STALE_MS = 3_000
+
+/** The series of the history. Those that begin with `waiting:` are by reason. */
+const SERIES = [
+  'submitted',
+  'ended',
+  'failed',
+  'running',
+  'waiting',
+  'cpu',
+  'memory',
+  'turn',
+  ...WAITING_REASONS.map((reason) => `waiting:${reason}`),
+] as const
+
+/** How old what is known is. */
+export interface Freshness {
+  /** Since the last report, in milliseconds; null before the first one. */
+  readonly ageMs: number | null
+  /** Nothing has come for three seconds. */
+  readonly stale: boolean
+}
+
+/** The state and the past of one cluster. Times are milliseconds since 1970. */
+export class Board {
+  readonly history: History = new History(SERIES)
+  readonly tasks: RecentTasks = new RecentTasks(MAX_TASKS)
+  readonly timeline: Timeline = new Timeline(MAX_TIMELINE)
+  readonly failures: FailureGroups = new FailureGroups()
+  /** Why the cluster cannot be reached, if it was not reached yet. */
+  problem: string | undefined
+  #info: ClusterInfo | undefined
+  #reportedAt: number | undefined
+  #lostEvents = 0
+
+  /** The last state; undefined before there is one. */
+  get info(): ClusterInfo | undefined {
+    return this.#info
+  }
+
+  /** How many ended tasks were not reported, because there were too many. */
+  get lostEvents(): number {
+    return this.#lostEvents
+  }
+
+  /** A report has come. */
+  onEvents(events: readonly ClusterEvent[], nowMs: number): void {
+    this.#reportedAt = nowMs
+    for (const event of events) {
+      if (event.type === 'task') {
+        this.tasks.add(event)
+        this.timeline.add(event)
+      } else if (event.type === 'lost') this.#lostEvents += event.count
+      else if (event.type === 'sample') this.#onSample(event.info, nowMs)
+    }
+  }
+
+  freshness(nowMs: number): Freshness {
+    const ageMs = this.#reportedAt === undefined ? null : Math.max(0, nowMs - this.#reportedAt)
+    return { ageMs, stale: ageMs === null || ageMs >= STALE_MS }
+  }
+
+  #onSample(info: ClusterInfo, nowMs: number): void {
+    this.#info = info
+    this.failures.update(info.failures)
+    const { rates, tasks, waiting, scheduler } = info
+    const byReason = new Map<string, number>()
+    for (const { reason, count } of waiting) {
+      byReason.set(`waiting:${reason}`, (byReason.get(`waiting:${reason}`) ?? 0) + count)
+    }
+    this.history.note(nowMs, {
+      ...rates,
+      running: tasks.running,
+      waiting: tasks.waiting,
+      ...usageOf(info),
+      turn: scheduler.turnP99Ms,
+      ...Object.fromEntries(SERIES.filter((name) => name.includes(':')).map((name) => [name, 0])),
+      ...Object.fromEntries(byReason),
+    })
+  }
+}
+
+/** What all hosts together use: percent of one core, and bytes. */
+export function usageOf({ hosts }: ClusterInfo): { readonly cpu: number; readonly memory: number } {
+  let [cpu, memory] = [0, 0]
+  for (const host of hosts) {
+    cpu += host.cpu
+    for (const worker of host.workers) memory += worker.rssBytes
+  }
+  return { cpu: Math.round(cpu * 10) / 10, memory }
+}

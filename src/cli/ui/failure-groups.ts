@@ -1,0 +1,97 @@
+// Failures with the same cause, as far as texts show: those of one function with the same error,
+// whatever numbers and ids its message has.
+
+import type { FailureInfo } from '../../client/monitor/cluster-info.js'
+
+/** Failures that are alike. The texts are those of the last one. */
+export interface FailureGroup {
+  /** Names the group as long as it is kept. */
+  readonly id: string
+  readonly function: string
+  readonly errorName: string
+  readonly message: string
+  readonly stack: string
+  readonly count: number
+  readonly first: Date
+  readonly last: Date
+  /** The last tasks, newest first; at most 10. */
+  readonly tasks: readonly string[]
+  /** On how many of its failures each worker had the task; at most 10 workers. */
+  readonly workers: readonly { readonly id: string; readonly count: number }[]
+}
+
+const MAX_GROUPS = 200
+const MAX_TASKS = 10
+const MAX_WORKERS = 10
+/** More than a scheduler keeps, since each of its failures is listed once per report. */
+const MAX_SEEN = 4_000
+
+/** The groups; at most 200, those that failed last. */
+export class FailureGroups {
+  /** In the order of their last failures. */
+  readonly #groups = new Map<string, FailureGroup>()
+  /** Tasks that are counted. */
+  readonly #seen = new Set<string>()
+  #last: FailureInfo | undefined
+
+  /** All failures that the scheduler keeps, the oldest first; those that are known are skipped. */
+  update(failures: readonly FailureInfo[]): void {
+    const newest = failures.at(-1)
+    if (newest === undefined || newest === this.#last) return
+    const known = this.#last === undefined ? -1 : failures.lastIndexOf(this.#last)
+    this.#last = newest
+    for (const failure of failures.slice(known + 1)) this.#add(failure)
+  }
+
+  /** The last failure first. */
+  list(): readonly FailureGroup[] {
+    return [...this.#groups.values()].reverse()
+  }
+
+  #add(failure: FailureInfo): void {
+    if (this.#seen.has(failure.task)) return
+    this.#seen.add(failure.task)
+    trim(this.#seen, MAX_SEEN)
+    const id = groupId(failure)
+    const { function: name, errorName, message, stack, time, task, worker } = failure
+    const before = this.#groups.get(id)
+    this.#groups.delete(id)
+    this.#groups.set(id, {
+      id,
+      function: name,
+      errorName,
+      message,
+      stack,
+      count: (before?.count ?? 0) + 1,
+      first: before?.first ?? time,
+      last: time,
+      tasks: [task, ...(before?.tasks ?? [])].slice(0, MAX_TASKS),
+      workers: withWorker(before?.workers ?? [], worker),
+    })
+    trim(this.#groups, MAX_GROUPS)
+  }
+}
+
+function groupId({ function: name, errorName, message }: FailureInfo): string {
+  const [line = ''] = message.split('\n', 1)
+  return JSON.stringify([name, errorName, line.slice(0, 200).replaceAll(/[\da-f]{8,}|\d+/gi, '#')])
+}
+
+function withWorker(
+  workers: FailureGroup['workers'],
+  id: string | undefined,
+): FailureGroup['workers'] {
+  if (id === undefined) return workers
+  const known = workers.find((worker) => worker.id === id)
+  if (known === undefined && workers.length === MAX_WORKERS) return workers
+  const others = workers.filter((worker) => worker !== known)
+  return [{ id, count: (known?.count ?? 0) + 1 }, ...others].sort((a, b) => b.count - a.count)
+}
+
+/** Removes the oldest. */
+function trim(table: Set<string> | Map<string, unknown>, max: number): void {
+  for (const oldest of table.keys()) {
+    if (table.size <= max) return
+    table.delete(oldest)
+  }
+}

@@ -1,0 +1,216 @@
+// The last tasks that have ended, and what the timeline draws of many more: both bounded, the
+// oldest go first.
+
+import type { TaskEnded } from '../../client/monitor/cluster-info.js'
+import type { TimeWindow } from './history.js'
+
+/** The last tasks that have ended, findable by id. */
+export class RecentTasks {
+  readonly #capacity: number
+  /** A ring: a `Map` alone would look for its oldest entry among those that it has removed. */
+  readonly #ring: TaskEnded[] = []
+  readonly #byId = new Map<string, TaskEnded>()
+  #next = 0
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  /** A task that ends twice, because its scheduler restarted, is listed once. */
+  add(task: TaskEnded): void {
+    const oldest = this.#ring[this.#next]
+    if (oldest !== undefined && this.#isCurrent(oldest)) this.#byId.delete(oldest.task)
+    this.#ring[this.#next] = task
+    this.#next = (this.#next + 1) % this.#capacity
+    this.#byId.set(task.task, task)
+  }
+
+  get(id: string): TaskEnded | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** The last one first. */
+  list(): readonly TaskEnded[] {
+    const inOrder = [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)]
+    return inOrder.filter((task) => this.#isCurrent(task)).reverse()
+  }
+
+  #isCurrent(task: TaskEnded): boolean {
+    return this.#byId.get(task.task) === task
+  }
+}
+
+/** A run of a task, or several that are too short to be drawn one by one. */
+export interface TimelineBar {
+  /** Index in the `workers` of the answer. */
+  readonly row: number
+  readonly from: number
+  readonly to: number
+  /** Index in the `functions` of the answer. */
+  readonly function: number
+  /** How many tasks it stands for, and how many of these failed. */
+  readonly count: number
+  readonly failed: number
+  /** The task, if it is one. */
+  readonly task: string | null
+}
+
+/** Part of a timeline. */
+export interface TimelineBars {
+  readonly bars: readonly TimelineBar[]
+  readonly functions: readonly string[]
+  /** How much time the shortest bar stands for, in milliseconds. */
+  readonly stepMs: number
+}
+
+/** At most this many bars are sent at once; shorter tasks are drawn together until they fit. */
+const MAX_BARS = 4_000
+/** Functions with colours of their own; further ones share the last. */
+const MAX_FUNCTIONS = 1_000
+const OTHERS = '(others)'
+
+/** When the last tasks ran, and where: columns of numbers, because there are many. */
+export class Timeline {
+  readonly #capacity: number
+  readonly #starts: Float64Array
+  readonly #ends: Float64Array
+  readonly #workers: Int32Array
+  readonly #functions: Int32Array
+  readonly #failed: Uint8Array
+  readonly #ids: string[] = []
+  readonly #functionNames = new Names(MAX_FUNCTIONS)
+  readonly #workerNames = new Names(100_000)
+  #next = 0
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+    this.#starts = new Float64Array(capacity)
+    this.#ends = new Float64Array(capacity)
+    this.#workers = new Int32Array(capacity)
+    this.#functions = new Int32Array(capacity)
+    this.#failed = new Uint8Array(capacity)
+  }
+
+  /** Tasks that never ran are not drawn. */
+  add({ time, durationMs, worker, status, task, ...names }: TaskEnded): void {
+    if (durationMs === undefined || worker === undefined) return
+    const at = this.#next
+    this.#next = (at + 1) % this.#capacity
+    this.#ends[at] = time.getTime()
+    this.#starts[at] = time.getTime() - durationMs
+    this.#workers[at] = this.#workerNames.indexOf(worker)
+    this.#functions[at] = this.#functionNames.indexOf(names.function || names.name)
+    this.#failed[at] = status === 'success' || status === 'canceled' ? 0 : 1
+    this.#ids[at] = task
+  }
+
+  /** The workers of the tasks that are known, in the order in which they were seen first. */
+  workersIn({ from, to }: TimeWindow): readonly string[] {
+    const found = new Set<number>()
+    for (let at = 0; at < this.#ids.length; at += 1) {
+      if (this.#overlaps(at, from, to)) found.add(this.#workers[at] ?? 0)
+    }
+    return [...found].sort((a, b) => a - b).map((index) => this.#workerNames.nameOf(index))
+  }
+
+  /** What some workers ran in a window: `width` is that of the drawing, in pixels. */
+  read({ from, to, width }: TimeWindow, workers: readonly string[]): TimelineBars {
+    const rows = new Map(workers.map((worker, row) => [this.#workerNames.known(worker), row]))
+    const chosen: number[] = []
+    for (let at = 0; at < this.#ids.length; at += 1) {
+      if (rows.has(this.#workers[at] ?? -1) && this.#overlaps(at, from, to)) chosen.push(at)
+    }
+    chosen.sort((a, b) => (this.#starts[a] ?? 0) - (this.#starts[b] ?? 0))
+    let stepMs = (to - from) / Math.max(1, width)
+    let bars = this.#merged(chosen, rows, stepMs)
+    while (bars.length > MAX_BARS) {
+      stepMs *= 2
+      bars = this.#merged(chosen, rows, stepMs)
+    }
+    return { bars, functions: [...this.#functionNames.all], stepMs }
+  }
+
+  #overlaps(at: number, from: number, to: number): boolean {
+    return (this.#ends[at] ?? 0) >= from && (this.#starts[at] ?? 0) <= to
+  }
+
+  /** Joins neighbours of a row that both are shorter than two steps and less than one apart. */
+  #merged(
+    chosen: readonly number[],
+    rows: ReadonlyMap<number, number>,
+    stepMs: number,
+  ): readonly TimelineBar[] {
+    const bars: TimelineBar[] = []
+    /** Where the last bar of a row is. */
+    const lasts = new Map<number, number>()
+    for (const at of chosen) {
+      const bar: TimelineBar = {
+        row: rows.get(this.#workers[at] ?? -1) ?? 0,
+        from: this.#starts[at] ?? 0,
+        to: this.#ends[at] ?? 0,
+        function: this.#functions[at] ?? 0,
+        count: 1,
+        failed: this.#failed[at] ?? 0,
+        task: this.#ids[at] ?? null,
+      }
+      const lastAt = lasts.get(bar.row)
+      const last = lastAt === undefined ? undefined : bars[lastAt]
+      if (lastAt !== undefined && last !== undefined && canJoin(last, bar, stepMs)) {
+        bars[lastAt] = joined(last, bar)
+      } else lasts.set(bar.row, bars.push(bar) - 1)
+    }
+    return bars
+  }
+}
+
+function canJoin(last: TimelineBar, next: TimelineBar, stepMs: number): boolean {
+  const isShort = last.to - last.from < 2 * stepMs && next.to - next.from < 2 * stepMs
+  return isShort && next.from - last.to < stepMs
+}
+
+/** Keeps the function of the first. */
+function joined(last: TimelineBar, next: TimelineBar): TimelineBar {
+  const failed = last.failed + next.failed
+  return {
+    ...last,
+    to: Math.max(last.to, next.to),
+    count: last.count + next.count,
+    failed,
+    task: null,
+  }
+}
+
+/** Numbers for names. Beyond `max` of them, all have the last number. */
+class Names {
+  /** By number. */
+  readonly all: string[] = []
+  readonly #max: number
+  readonly #numbers = new Map<string, number>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  indexOf(name: string): number {
+    const known = this.#numbers.get(name)
+    if (known !== undefined) return known
+    if (this.all.length >= this.#max) return this.#max - 1
+    const number = this.all.length
+    const kept = number === this.#max - 1 ? OTHERS : name
+    this.all.push(kept)
+    this.#numbers.set(kept, number)
+    return number
+  }
+
+  known(name: string): number {
+    return this.#numbers.get(name) ?? -1
+  }
+
+  nameOf(number: number): string {
+    return this.all[number] ?? OTHERS
+  }
+}

@@ -1,0 +1,202 @@
+// The tables of the page, by name: their rows, their ids, and the columns by which the API sorts
+// and filters them. Those of workers and clients are the columns of the listing commands.
+
+import type { ClusterInfo, FunctionInfo, TaskEnded } from '../../client/monitor/cluster-info.js'
+import { CLIENT_COLUMNS, WORKER_COLUMNS, workerRows } from '../command/cluster-columns.js'
+import { type Column, readFilter, readOrder } from '../table.js'
+import type { Board } from './board.js'
+import type { FailureGroup } from './failure-groups.js'
+import { asParameter, type RowsQuery } from './query.js'
+
+/** A task that runs or has ended. What is not known is undefined. */
+export interface TaskEntry {
+  readonly id: string
+  readonly name: string
+  readonly function: string
+  /** `running`, or how it ended. */
+  readonly state: 'running' | TaskEnded['status']
+  readonly worker: string | undefined
+  readonly client: string | undefined
+  readonly attempts: number | undefined
+  /** How long it waited before its last attempt. */
+  readonly queuedMs: number | undefined
+  /** How long its function took, or has run. */
+  readonly durationMs: number | undefined
+  /** When it ended. */
+  readonly ended: Date | undefined
+  readonly errorName: string
+}
+
+/** Some rows of a table. `total`: how many satisfy the filters. */
+export interface RowsAnswer {
+  readonly total: number
+  readonly offset: number
+  readonly limit: number
+  readonly rows: readonly object[]
+}
+
+/** A table. */
+interface Listing<Row> {
+  readonly columns: readonly Column<Row>[]
+  readonly rows: (board: Board, info: ClusterInfo) => readonly Row[]
+  /** Identifies a row among the others. */
+  readonly id: (row: Row) => string
+}
+
+const TASK_COLUMNS: readonly Column<TaskEntry>[] = [
+  text('task', ({ id }) => id),
+  text('name', ({ name, function: of }) => name || of),
+  text('function', (task) => task.function),
+  text('state', ({ state }) => state),
+  text('worker', ({ worker }) => worker),
+  text('client', ({ client }) => client),
+  text('error', ({ errorName }) => errorName),
+  number('attempts', ({ attempts }) => attempts),
+  number('queued', ({ queuedMs }) => seconds(queuedMs)),
+  number('duration', ({ durationMs }) => seconds(durationMs)),
+  number('ended', ({ ended }) => ended?.getTime()),
+  // What a search looks through.
+  text('any', (task) => {
+    return `${task.id} ${task.name} ${task.function} ${task.client ?? ''} ${task.errorName}`
+  }),
+]
+
+const FUNCTION_COLUMNS: readonly Column<FunctionInfo>[] = [
+  text('function', ({ name }) => name),
+  number('ended', ({ count }) => count),
+  number('failed', ({ failed }) => failed),
+  number('mean', ({ meanMs }) => seconds(meanMs)),
+  number('p50', ({ p50Ms }) => seconds(p50Ms)),
+  number('p90', ({ p90Ms }) => seconds(p90Ms)),
+  number('p99', ({ p99Ms }) => seconds(p99Ms)),
+  number('max', ({ maxMs }) => seconds(maxMs)),
+  number('memory', ({ peakBytes }) => peakBytes),
+]
+
+const FAILURE_COLUMNS: readonly Column<FailureGroup>[] = [
+  text('function', (group) => group.function),
+  text('error', ({ errorName }) => errorName),
+  text('message', ({ message }) => message),
+  number('count', ({ count }) => count),
+  number('last', ({ last }) => last.getTime()),
+  text('worker', ({ workers }) => workers.map(({ id }) => id).join(' ')),
+  text('task', ({ tasks }) => tasks.join(' ')),
+]
+
+const LISTINGS = new Map([
+  [
+    'workers',
+    listing({
+      columns: WORKER_COLUMNS,
+      rows: (_, info) => workerRows(info),
+      id: ({ id }) => id,
+    }),
+  ],
+  ['tasks', listing({ columns: TASK_COLUMNS, rows: taskEntries, id: ({ id }) => id })],
+  [
+    'functions',
+    listing({
+      columns: FUNCTION_COLUMNS,
+      rows: (_, { functions }) => functions,
+      id: ({ name }) => name,
+    }),
+  ],
+  [
+    'clients',
+    listing({
+      columns: CLIENT_COLUMNS,
+      rows: (_, { clients }) => clients,
+      id: ({ id }) => id,
+    }),
+  ],
+  [
+    'failures',
+    listing({
+      columns: FAILURE_COLUMNS,
+      rows: ({ failures }) => failures.list(),
+      id: ({ id }) => id,
+    }),
+  ],
+])
+
+/** The names of the tables. */
+export const TABLES: readonly string[] = [...LISTINGS.keys()]
+
+/** Reads a table. */
+export type RowsReader = (board: Board) => RowsAnswer & { readonly ids: readonly string[] }
+
+/**
+ * Prepares to read the rows of a table that a query asks for, again and again. Undefined if there
+ * is no such table. Throws `RequestError` for a bad query.
+ */
+export function rowsReader(table: string, query: RowsQuery): RowsReader | undefined {
+  return LISTINGS.get(table)?.(query)
+}
+
+function listing<Row extends object>(table: Listing<Row>): (query: RowsQuery) => RowsReader {
+  const { columns, id } = table
+  return ({ offset, limit, sort, filter }) => {
+    const order = asParameter(() => readOrder(columns, sort))
+    const filters = filter.map((each) => asParameter(() => readFilter(columns, each)))
+    return (board) => {
+      const all = board.info === undefined ? [] : table.rows(board, board.info)
+      const chosen = order(all.filter((row) => filters.every((isChosen) => isChosen(row))))
+      const rows = chosen.slice(offset, offset + limit)
+      return { total: chosen.length, offset, limit, rows, ids: rows.map(id) }
+    }
+  }
+}
+
+/** What runs, as of the last heartbeats, the longest first; then what has ended, the last first. */
+function taskEntries(board: Board, info: ClusterInfo): readonly TaskEntry[] {
+  const running = workerRows(info).flatMap(({ running: runs, id: worker }) => {
+    return runs
+      .filter(({ task }) => board.tasks.get(task) === undefined)
+      .map(({ task, name, sinceMs }): TaskEntry => {
+        const unknown = { client: undefined, attempts: undefined, queuedMs: undefined }
+        return {
+          id: task,
+          name,
+          function: '',
+          state: 'running',
+          worker,
+          ...unknown,
+          durationMs: sinceMs,
+          ended: undefined,
+          errorName: '',
+        }
+      })
+  })
+  running.sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
+  return [...running, ...board.tasks.list().map(endedEntry)]
+}
+
+/** The row of a task that has ended. */
+export function endedEntry(task: TaskEnded): TaskEntry {
+  const { name, worker, client, attempts, queuedMs, durationMs, errorName } = task
+  return {
+    id: task.task,
+    name,
+    function: task.function,
+    state: task.status,
+    worker,
+    client,
+    attempts,
+    queuedMs,
+    durationMs,
+    ended: task.time,
+    errorName,
+  }
+}
+
+function text<Row>(name: string, read: (row: Row) => string | undefined): Column<Row> {
+  return { name, cell: (row) => read(row) ?? '', isText: true }
+}
+
+function number<Row>(name: string, read: (row: Row) => number | undefined): Column<Row> {
+  return { name, cell: (row) => String(read(row) ?? ''), value: read }
+}
+
+function seconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1_000
+}
