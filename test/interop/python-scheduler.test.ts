@@ -89,6 +89,7 @@ pythonTest('our commands show what a Python scheduler tells, by either address',
     assert.match(status, /^well: 2 workers on 1 host; 0 running, 0 waiting\n/)
     assert.match(status, /scaler –, up –/)
   }
+  await startCommand(t, 'scaler-top', [monitorAddress]).logged(/"messages":\{"sent":\{"\w+":\d/)
   const failures = await outputOf(startCommand(t, 'scaler', ['failures', monitorAddress]))
   assert.equal(failures, '1 in all, but this scheduler does not tell which\n')
 })

@@ -1,5 +1,6 @@
 // The two ways in which `scaler_top` shows its reports: a screen, or a stream of JSON.
 
+import { ConnectError } from '../../base/errors.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import type { MonitorSetup } from '../../client/monitor/links.js'
 import { requestOf } from '../../client/monitor/look.js'
@@ -132,6 +133,8 @@ class Screen implements Display {
       const { outcome, note, lines } = reply
       return outcome === 'done' ? { lines } : { problem: `${outcome} ${note}`.trim() }
     } catch (error) {
+      // It takes no requests: another one would not either.
+      if (error instanceof ConnectError) this.#request = { worker, atMs: Infinity }
       return { problem: error instanceof Error ? error.message : String(error) }
     }
   }
