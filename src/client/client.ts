@@ -251,9 +251,10 @@ export class Client implements AsyncDisposable {
 
   /**
    * What the cluster is like now: its scheduler, workers, clients, functions, why tasks wait and
-   * what has failed. Takes up to a second, until the scheduler's next report. Rejects with
-   * `TimeoutError` if there is none within the client's `timeoutMs`, with the reason of `signal`,
-   * with `ClientClosedError`, and with `ConfigError` for a bad option.
+   * what has failed. With a scheduler of Python Scaler it takes up to a second, until that
+   * publishes its state two ports above its address. Rejects with `TimeoutError` if there is no
+   * report within the client's `timeoutMs`, with the reason of `signal`, with `ClientClosedError`,
+   * and with `ConfigError` for a bad option.
    */
   info(options: LookOptions = {}): Promise<ClusterInfo> {
     return asCalled(captureSite(1), async () => {
@@ -270,8 +271,8 @@ export class Client implements AsyncDisposable {
    * clients that join and leave, and a sample of everything about once a second. Events that are
    * read too slowly are left out, and counted in an event of the type `lost`. Goes on after a lost
    * connection and with the next scheduler; ends when this client is closed, by leaving the loop,
-   * and by `signal`, whose reason it throws. Throws `ClientClosedError`, `ConfigError` for a bad
-   * option, and `ConnectError` if the scheduler serves no such monitors (one of Python Scaler).
+   * and by `signal`, whose reason it throws. Throws `ClientClosedError`, and `ConfigError` for a
+   * bad option.
    */
   async *events(options: LookOptions = {}): AsyncGenerator<ClusterEvent, void, undefined> {
     const { connection } = this.#session
