@@ -15,6 +15,7 @@ import {
 import { errorLine } from '../command.js'
 import { type Flag, flagsOf, nameFrom, placeOf, settableFlags, variableOf } from './flag.js'
 import { SCHEDULER } from '../command/scheduler.js'
+import { UI } from '../command/ui.js'
 
 /** The settings of a scheduler with these words and this environment. */
 function settingsOf(
@@ -100,6 +101,11 @@ test('variables that Kubernetes sets for services are ignored', async () => {
   const variables = names.flatMap((name) => [`SCALER_${name}`, `SCALER_SCHEDULER_${name}`])
   const environment = Object.fromEntries(variables.map((name) => [name, 'tcp://10.0.0.1:2345']))
   assert.deepEqual(givenOf(await settingsOf([], environment)), [])
+  // One of them is also a variable of a command.
+  const call = readCall(UI, [], 'scaler_ui')
+  const ours = { ...environment, SCALER_PORT: '8081' }
+  assert.deepEqual(givenOf(await gatherSettings(call, { environment })), [])
+  assert.equal(settingOf(await gatherSettings(call, { environment: ours }), 'port')[0], 8_081)
 })
 
 test('an unknown variable causes one warning, and changes nothing', async () => {

@@ -41,6 +41,9 @@ const INTERNAL = new Set(['SCALER_LIFELINE', 'SCALER_EMBEDDED_DEPTH'])
 const OF_SERVICES =
   /^SCALER_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/
 
+/** What such a variable has if it is not meant for us: `SCALER_PORT=tcp://10.0.0.1:2345`. */
+const SERVICE_URL = /^(tcp|udp|sctp):\/\//
+
 /**
  * The values of `flags` in `environment`, by their names in code. Empty variables are ignored.
  * Throws `ConfigError` for a wrong value.
@@ -63,7 +66,8 @@ function readEnvironment(
 /** The value of a variable, or undefined if it is empty or not set. */
 function textOf(environment: NodeJS.ProcessEnv, variable: string): string | undefined {
   const text = environment[variable]
-  return text === undefined || text === '' ? undefined : text
+  if (text === undefined || text === '') return undefined
+  return OF_SERVICES.test(variable) && SERVICE_URL.test(text) ? undefined : text
 }
 
 /** The `SCALER_` variables of `environment` that do not belong to any of `flags`. */
