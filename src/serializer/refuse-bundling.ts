@@ -3,10 +3,9 @@
 // starts are some of these files. Without this check the program would fail later, with another
 // error.
 
-import { existsSync } from 'node:fs'
+import { existsSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compileFunction } from 'node:vm'
 import { ConfigError } from '../base/errors.js'
 
 /** A file that only the folder of the compiled files has. */
@@ -27,12 +26,18 @@ export function refuseBundling(place: string | undefined): void {
   )
 }
 
-/** Node prints the line of an uncaught error: here that could be all of a minified bundle. */
-function fail(text: string): void {
-  const filename = 'scaler-ts'
-  const names = ['ConfigError', 'text']
-  const raise = compileFunction('throw new ConfigError(text)', names, { filename })
-  Reflect.apply(raise, undefined, [ConfigError, text])
+/**
+ * Node prints the line of an uncaught error: here that could be all of a minified bundle. If nobody
+ * catches this one, it is printed without.
+ */
+function fail(text: string): never {
+  const error = new ConfigError(text)
+  process.on('uncaughtExceptionMonitor', (thrown: unknown) => {
+    if (thrown !== error || process.listenerCount('uncaughtException') > 0) return
+    writeSync(process.stderr.fd, `${error.stack ?? text}\n\nNode.js ${process.version}\n`)
+    process.exit(1)
+  })
+  throw error
 }
 
 function isOwn(place: string): boolean {
