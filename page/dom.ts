@@ -6,6 +6,9 @@ export type Child = Node | string | undefined
 /** Attributes; false and undefined leave one out, true is an empty one. */
 export type Attributes = Readonly<Record<string, string | boolean | undefined>>
 
+/** Marks that change the direction of what follows, and control characters but the line end. */
+const UNSAFE = /(?![\n\t])\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
 /** A new element. */
 export function make<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -17,13 +20,20 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
     if (value !== undefined && value !== false)
       element.setAttribute(name, value === true ? '' : value)
   }
-  for (const child of children) if (child !== undefined) element.append(child)
+  for (const child of children) {
+    if (child !== undefined) element.append(typeof child === 'string' ? plain(child) : child)
+  }
   return element
 }
 
 /** Changes the text of an element, if it is another one. */
 export function setText(element: HTMLElement, text: string): void {
-  if (element.textContent !== text) element.textContent = text
+  const shown = plain(text)
+  if (element.textContent !== shown) element.textContent = shown
+}
+
+function plain(text: string): string {
+  return text.replaceAll(UNSAFE, '?')
 }
 
 /** A link to a view of this page: `viewLink('price', 'tasks', 'aa00')`. */

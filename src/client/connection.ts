@@ -96,6 +96,7 @@ export class ClientConnection {
   #retainCount = 0
   #alive: NodeJS.Timeout | undefined
   #hasClosed = false
+  readonly #isVisitor: boolean
   #hasOpened = false
   #isSocketClosing = false
   #shutdown: ShutdownCall | undefined
@@ -114,6 +115,7 @@ export class ClientConnection {
     this.objectIds = new ObjectIds(this.identity)
     this.#logger = settings.logger
     this.#isNested = worker !== NO_WORKER
+    this.#isVisitor = setup.isVisitor === true
     this.#results = new ResultReader(this.serializer.codec)
     this.#storedResults = new StoredResults((taskId) =>
       this.request({ type: 'resultDropped', taskId }),
@@ -129,7 +131,7 @@ export class ClientConnection {
       address,
       identity: this.identity,
       worker,
-      isVisitor: setup.isVisitor === true,
+      isVisitor: this.#isVisitor,
       // Inside a task: the output of the task's worker.
       name: this.#isNested ? '' : settings.name,
       logger: settings.logger,
@@ -372,7 +374,9 @@ export class ClientConnection {
       case 'reportProgress':
         return action.owner.progress(action.done, action.total)
       case 'warnWaiting':
-        return warnOfWaiting(action.warning, this.address)
+        // A command says it itself, once it gives up.
+        if (!this.#isVisitor) warnOfWaiting(action.warning, this.address)
+        return
       case 'announceOpen':
         this.#hasOpened = true
         for (const watcher of this.#watchers) watcher.onOpen()

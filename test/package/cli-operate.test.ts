@@ -206,7 +206,8 @@ test('stack: a stuck loop by its task and its worker, and a task that waits', as
     /^\d+\|a\|\w+: running JavaScript\n {2}task {5}\w+ \(loop\(\)\), running for .+ s\n {2}stack {4}/,
   )
   assert.match(String(text), / loop \(\/.+cli-operate\.test\.[jt]s:\d+:\d+\)\n$/)
-  const [, json] = await stack('a', '--json')
+  const [jsonCode, json, problem] = await stack('a', '--json')
+  assert.deepEqual([jsonCode, problem], [0, ''])
   const found = JSON.parse(String(json)) as {
     readonly tasks: { readonly task: string }[]
     readonly stack: { readonly function: string }[]
@@ -271,7 +272,7 @@ test('every command on two agents, before and after one is killed and the schedu
   }
   const checkAll = async (): Promise<void> => {
     await shows(/^loop\(\) +running +1 /m, 'tasks')
-    assert.match(await list('tasks'), /^price\(\) +no-capability +1 /m)
+    await shows(/^price\(\) +no-capability +1 /m, 'tasks')
     assert.match(
       await list('status'),
       /^attention: 1 task of price\(\) waits: no worker offers gpu=1/,

@@ -22,9 +22,10 @@ export function explanationText(task: ExplainedTask, address: string): string {
   }
   for (const each of dependsOn) lines.push(`  needs    ${title({ ...each, function: null })}`)
   if (task.client !== null) lines.push(`  client   ${plainText(task.client)}`)
-  if (attemptCount > attempts.length) {
-    lines.push(`  ${attemptCount - attempts.length} earlier attempts`)
-  }
+  // The attempt that ended a task is listed only if it failed.
+  const unlisted = UNFINISHED.has(state) || state === 'failed' ? 0 : 1
+  const earlier = attemptCount - attempts.length - unlisted
+  if (earlier > 0) lines.push(`  ${counted(earlier, 'earlier attempt')}`)
   for (const { worker, outcome, durationMs, startedAt } of attempts) {
     const start = startedAt === undefined ? '' : `, from ${startedAt.toISOString()}`
     lines.push(`  attempt  ${outcome}, ${span(durationMs / 1_000)} on ${plainText(worker)}${start}`)

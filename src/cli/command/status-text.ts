@@ -100,11 +100,13 @@ function problemOfWaiting(waiting: WaitingInfo, address: string): StatusProblem 
   const tasks = `${grouped(count)} ${count === 1 ? 'task' : 'tasks'}${ofFunction(waiting.function)}`
   const subject = `${tasks} ${count === 1 ? 'waits' : 'wait'}`
   switch (reason) {
-    case 'no-capability':
+    case 'no-capability': {
+      const offer = plainText(requirement).replaceAll(', ', ',')
       return {
         what: `${subject}: no worker offers ${plainText(requirement)}`,
-        advice: `start one that does: scaler_cluster --capabilities … ${address}`,
+        advice: `start one that does: scaler_cluster --capabilities ${offer} ${address}`,
       }
+    }
     case 'no-runtime':
       return {
         what: `${subject}: no worker runs their language`,

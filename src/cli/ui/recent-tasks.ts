@@ -145,8 +145,8 @@ export class Timeline {
     stepMs: number,
   ): readonly TimelineBar[] {
     const bars: TimelineBar[] = []
-    /** Where the last bar of a row is. */
-    const lasts = new Map<number, number>()
+    /** Where the last bar of a row is, and its longest task, which gives it its function. */
+    const lasts = new Map<number, { readonly at: number; longestMs: number }>()
     for (const at of chosen) {
       const bar: TimelineBar = {
         row: rows.get(this.#workers[at] ?? -1) ?? 0,
@@ -157,11 +157,17 @@ export class Timeline {
         failed: this.#failed[at] ?? 0,
         task: this.#ids[at] ?? null,
       }
-      const lastAt = lasts.get(bar.row)
-      const last = lastAt === undefined ? undefined : bars[lastAt]
-      if (lastAt !== undefined && last !== undefined && canJoin(last, bar, stepMs)) {
-        bars[lastAt] = joined(last, bar)
-      } else lasts.set(bar.row, bars.push(bar) - 1)
+      const longestMs = bar.to - bar.from
+      const lastBar = lasts.get(bar.row)
+      const last = lastBar && bars[lastBar.at]
+      if (lastBar !== undefined && last !== undefined && canJoin(last, bar, stepMs)) {
+        const isLonger = longestMs > lastBar.longestMs
+        bars[lastBar.at] = {
+          ...joined(last, bar),
+          function: isLonger ? bar.function : last.function,
+        }
+        if (isLonger) lastBar.longestMs = longestMs
+      } else lasts.set(bar.row, { at: bars.push(bar) - 1, longestMs })
     }
     return bars
   }
@@ -172,7 +178,6 @@ function canJoin(last: TimelineBar, next: TimelineBar, stepMs: number): boolean 
   return isShort && next.from - last.to < stepMs
 }
 
-/** Keeps the function of the first. */
 function joined(last: TimelineBar, next: TimelineBar): TimelineBar {
   const failed = last.failed + next.failed
   return {

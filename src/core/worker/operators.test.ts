@@ -66,7 +66,7 @@ test('requests share a look; soon after it, they are refused', () => {
     '2 done ',
     '3 done the worker has not started it',
   ])
-  worker.now += 199
+  worker.now += 49
   assert.deepEqual(shown(answersIn(ask(worker, 'stack', 4))), ['4 busy it was just asked'])
   worker.now += 1
   assert.deepEqual(ask(worker, 'stack', 5), [{ type: 'askStack' }])

@@ -12,7 +12,7 @@ import type { WorkerTask } from './task/task.js'
 const MAX_TASKS = 32
 
 /** Minimum time between two looks: each stops user code for a moment. */
-const LOOK_INTERVAL_MS = 200
+const LOOK_INTERVAL_MS = 50
 
 /** Maximum number of requests that share a look. */
 const MAX_WAITING = 100
