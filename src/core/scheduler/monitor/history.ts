@@ -1,12 +1,11 @@
 // What monitors have not read yet is kept as the last items of a sequence.
 
 /**
- * The last items of a sequence. Each has a number, counted from the very first one. Some may have
- * been left out.
+ * The last items of a sequence. Each has a number, counted from the very first one.
  */
 export class History<T> {
   readonly #capacity: number
-  #items: (T | undefined)[] = []
+  #items: T[] = []
   #start = 0
   #end = 0
 
@@ -24,26 +23,21 @@ export class History<T> {
     return this.#end
   }
 
-  /** Adds an item, or a gap. */
-  push(item: T | undefined): void {
+  push(item: T): void {
     if (this.#items.length === 0) this.#items.length = this.#capacity
     this.#items[this.#end % this.#capacity] = item
     this.#end += 1
     this.#start = Math.max(this.#start, this.#end - this.#capacity)
   }
 
-  /**
-   * At most `most` items, starting with number `from`, which must not have been dropped; and the
-   * number after them.
-   */
-  slice(from: number, most: number): { readonly items: readonly T[]; readonly to: number } {
+  /** At most `most` items, starting with number `from`, which must not have been dropped. */
+  slice(from: number, most: number): readonly T[] {
+    const to = Math.min(this.#end, from + most)
     const items: T[] = []
-    let to = from
-    for (; to < this.#end && items.length < most; to += 1) {
-      const item = this.#items[to % this.#capacity]
-      if (item !== undefined) items.push(item)
+    for (let number = from; number < to; number += 1) {
+      items.push(this.#items[number % this.#capacity] as T)
     }
-    return { items, to }
+    return items
   }
 
   /** Drops all items; numbering continues. */

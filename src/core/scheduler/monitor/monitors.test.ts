@@ -193,10 +193,13 @@ test('a message takes one credit; without credit, events wait, then are dropped 
     [500, 500],
   )
   assert.deepEqual(told(sample(scheduler).moveTo(2_000)), [])
-  run(scheduler, 11_000, 1_200)
-  assert.deepEqual(told(scheduler.moveTo(3_000)), [])
+  // No more than the rate limit allows.
+  run(scheduler, 4_000, 1_200)
+  run(scheduler.moveTo(3_000), 4_000, 5_200)
+  run(scheduler.moveTo(4_000), 3_000, 9_200)
+  assert.deepEqual(told(scheduler.moveTo(5_000)), [])
   scheduler.receive('M', { ...ALL, credit: 1 })
-  const [next] = told(scheduler.moveTo(4_000))
+  const [next] = told(scheduler.moveTo(6_000))
   // 12,200 have ended, 1,000 were sent, 10,000 are kept.
   assert.equal(next?.lostEvents, 1_200)
   assert.equal(next?.events[0]?.taskId, 't2200')

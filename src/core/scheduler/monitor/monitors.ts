@@ -103,6 +103,8 @@ interface Monitor {
   credit: number
   /** Undefined if it did not request events. */
   events: number | undefined
+  /** Of the events above the rate limit, those that it has been told of. */
+  skippedEvents: number
   wantsFailures: boolean
   /** Undefined if it never requested failures. */
   failures: number | undefined
@@ -119,6 +121,8 @@ export class Monitors {
   readonly #events = new History<Ended>(MAX_EVENTS)
   readonly #failures = new History<Ended>(MAX_FAILURES)
   readonly #eventRate = new Budget(EVENT_RATE.perMs, EVENT_RATE.burst)
+  /** Events above the rate limit, since the start. */
+  #skippedEvents = 0
   readonly #failureText = new Budget(FAILURE_TEXT.perMs, FAILURE_TEXT.burst)
   readonly #refusals = new Recurrence(REFUSAL_INTERVAL_MS)
   readonly #state: SchedulerState
@@ -151,6 +155,7 @@ export class Monitors {
     if (monitor === undefined) return
     const { credit, wantsEvents, wantsFailures, failuresAfter } = message
     monitor.credit = Math.min(MAX_CREDIT, monitor.credit + credit)
+    if (monitor.events === undefined) monitor.skippedEvents = this.#skippedEvents
     monitor.events = wantsEvents ? (monitor.events ?? this.#events.end) : undefined
     monitor.wantsFailures = wantsFailures
     if (wantsFailures) monitor.failures ??= Math.min(failuresAfter, this.#failures.end)
@@ -174,10 +179,14 @@ export class Monitors {
   onEnded(task: TaskEntry, ending: TaskEnding): void {
     const isEvent = this.wantsEvents && this.#eventRate.has(1, this.#state.turn.now)
     const isFailure = hasFailed(ending.result.status)
-    const ended = isEvent || isFailure ? endedOf(this.#state, task, ending) : undefined
+    if (this.wantsEvents && !isEvent) this.#skippedEvents += 1
+    if (!isEvent && !isFailure) return
+    const ended = endedOf(this.#state, task, ending)
     if (isFailure) this.#failures.push(ended)
-    if (isEvent) this.#eventRate.spend(1)
-    if (this.wantsEvents) this.#events.push(isEvent ? ended : undefined)
+    if (isEvent) {
+      this.#eventRate.spend(1)
+      this.#events.push(ended)
+    }
     if (this.#byClient.size === 0) return
     if (this.#events.end % MOST.events === 0) this.#isDue = true
     else this.#alarm.setBy(this.#state.turn.now + DELAY_MS)
@@ -187,7 +196,7 @@ export class Monitors {
   endedWhere(isMeant: (id: TaskId) => boolean, most: number): readonly Ended[] {
     const found = new Map<TaskId, Ended>()
     for (const history of [this.#failures, this.#events]) {
-      for (const ended of history.slice(history.start, MAX_EVENTS).items) {
+      for (const ended of history.slice(history.start, MAX_EVENTS)) {
         if (isMeant(ended.taskId)) found.set(ended.taskId, ended)
         if (found.size >= most) return [...found.values()]
       }
@@ -244,7 +253,7 @@ export class Monitors {
       if (count > 0) turn.log('warn', 'refused a monitor: there are too many', fields)
       return undefined
     }
-    const none = { events: undefined, wantsFailures: false, failures: undefined }
+    const none = { events: undefined, skippedEvents: 0, wantsFailures: false, failures: undefined }
     const rows = { firstWorker: 0, firstClient: 0, isNew: true }
     const monitor: Monitor = { client: id, credit: 0, ...none, ...rows }
     this.#byClient.set(client, monitor)
@@ -299,13 +308,15 @@ export class Monitors {
       kind: 'monitorReport',
       states,
       events: events.items.map((ended) => eventOf(ended, now)),
-      lostEvents: events.lost,
+      lostEvents:
+        events.lost + (events === NO_NEWS ? 0 : this.#skippedEvents - monitor.skippedEvents),
       failures: failures.items.map((ended, index) => {
         return failureOf(ended, failures.from + index + 1, now)
       }),
       lostFailures: failures.lost,
     }
     if (monitor.events !== undefined) monitor.events = events.to
+    monitor.skippedEvents = this.#skippedEvents
     if (failures !== NO_NEWS) monitor.failures = failures.to
     monitor.credit -= 1
     output.send(monitor.client, message)
@@ -326,8 +337,8 @@ const NO_NEWS: News<never> = { items: [], from: 0, to: 0, lost: 0 }
 function nextOf<T>(history: History<T>, next: number | undefined, most: number): News<T> {
   if (next === undefined) return NO_NEWS
   const from = Math.max(next, history.start)
-  const { items, to } = history.slice(from, most)
-  return { items, from, to, lost: to - next - items.length }
+  const items = history.slice(from, most)
+  return { items, from, to: from + items.length, lost: from - next }
 }
 
 function lengthOf(failure: Ended | undefined): number {
