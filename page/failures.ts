@@ -19,7 +19,7 @@ interface GroupElements {
 export class FailuresView implements View {
   readonly title = 'Failures'
   readonly element: HTMLElement
-  readonly #none: HTMLElement = make('p', {}, 'No failures.')
+  readonly #none: HTMLElement = make('p', { hidden: true }, 'No failures.')
   readonly #list: HTMLElement = make('div')
   /** They stay open while their numbers change. */
   readonly #groups = new Map<string, GroupElements>()

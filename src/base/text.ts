@@ -47,3 +47,8 @@ export function clippedError({ name, message, stack }: ErrorText): ErrorText {
 export function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
+
+/** JSON in which `null` stands for what is not known: `JSON.stringify` would leave it out. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, field: unknown) => field ?? null)
+}

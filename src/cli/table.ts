@@ -257,8 +257,3 @@ function numberOf(text: string): number | undefined {
   const factor = UNITS.get(unit.toLowerCase())
   return digits === '' || factor === undefined ? undefined : Number(digits) * factor
 }
-
-/** Unlike `JSON.stringify`, does not leave out what is not known. */
-export function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_, field: unknown) => field ?? null)
-}

@@ -5,7 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Recurrence } from '../base/recurrence.js'
 import { packageVersion } from '../runtime/process-statistics.js'
 import { DescriptorUsage, ProcessUsage } from '../runtime/process-usage.js'
-import { codeOf } from '../transport/address.js'
+import { bindError } from '../transport/address.js'
 import type { DescriptorRoom } from '../transport/descriptor-room.js'
 import { type MetricsSnapshot, metricsText, type MetricsFormat } from './metrics-text.js'
 import { parseMetricsAddress } from './scheduler-options.js'
@@ -89,7 +89,7 @@ export class MetricsServer {
         resolve()
       })
     }).catch((error: unknown) => {
-      throw listenError(error)
+      throw listenError(address, error)
     })
     // For example, no file descriptor is left for another connection.
     server.on('error', (error) => metrics.#onError(error))
@@ -192,9 +192,9 @@ function formatFor(accept: string): MetricsFormat {
   return open > 0 && open >= plain ? 'openmetrics' : 'plain'
 }
 
-function listenError(error: unknown): unknown {
+function listenError(address: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error
-  const told = new Error(`option metricsAddress: ${error.message}`, { cause: error })
-  const code = codeOf(error)
-  return code === undefined ? told : Object.assign(told, { code })
+  const told = bindError(address, error)
+  told.message = `option metricsAddress: ${told.message}`
+  return told
 }

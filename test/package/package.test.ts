@@ -43,24 +43,20 @@ test('the code of the package is exactly what its entry points load', async () =
   const required = ['dist/commonjs.cjs']
   const entries = [...Object.values(bin), ...targetsOf(exports), ...required]
   const programs = ['worker/processor-main', 'worker/guardian', 'cluster/embedded-main']
-  const loaded = new Set<string>()
-  const visit = async (path: string): Promise<void> => {
-    if (loaded.has(path)) return
-    loaded.add(path)
-    const text = await readFile(join(ROOT, path), 'utf8')
-    for (const [, target = ''] of text.matchAll(/\b(?:from|import)"(\.[^"]+)"/g)) {
-      await visit(posix.join(posix.dirname(path), target))
-    }
-    for (const [, target = ''] of text.matchAll(/\bimport\("(\.[^"]+)"\)/g)) {
-      await visit(posix.join(posix.dirname(path), target))
-    }
-  }
-  for (const entry of [...entries, ...programs.map((name) => `dist/${name}.js`)]) {
-    if (/\.c?js$/.test(entry)) await visit(entry.replace(/^\.\//, ''))
-  }
+  const files = [...entries, ...programs.map((name) => `dist/${name}.js`)]
+  const scripts = files.filter((file) => /\.c?js$/.test(file))
+  const loaded = await loadedBy(scripts, /\b(?:from|import)"(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/g)
   const code = (await packedPaths()).filter((path) => /^dist\/.*\.c?js$/.test(path))
   assert.ok(code.length > 20)
   assert.deepEqual(code.sort(), [...loaded].sort())
+})
+
+test('a scheduler and an agent load nothing of the client', async () => {
+  const names = ['cluster/embedded-main', 'transport', 'scheduler', 'agent']
+  const files = names.map((name) => `dist/${name}.js`)
+  const loaded = await loadedBy(files, /\b(?:from|import)"(\.[^"]+)"/g)
+  assert.ok(loaded.has('dist/wire.js'))
+  assert.deepEqual([loaded.has('dist/client.js'), loaded.has('dist/index.js')], [false, false])
 })
 
 test('every link of a packed page leads to a packed file', async () => {
@@ -149,3 +145,18 @@ test('every command has help with examples, and starts by its own name', async (
     assert.equal(stderr, '')
   }
 })
+
+/** These files and all that they import, as far as the pattern finds it. */
+async function loadedBy(files: readonly string[], imports: RegExp): Promise<ReadonlySet<string>> {
+  const loaded = new Set<string>()
+  const visit = async (path: string): Promise<void> => {
+    if (loaded.has(path)) return
+    loaded.add(path)
+    const text = await readFile(join(ROOT, path), 'utf8')
+    for (const [, first, second] of text.matchAll(imports)) {
+      await visit(posix.join(posix.dirname(path), first ?? second ?? ''))
+    }
+  }
+  for (const file of files) await visit(file.replace(/^\.\//, ''))
+  return loaded
+}

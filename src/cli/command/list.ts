@@ -2,6 +2,7 @@
 // filtered by its columns, of what `scaler status` summarizes.
 
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import { jsonText } from '../../base/text.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import {
   CLUSTER_ADDRESS,
@@ -145,7 +146,7 @@ async function prepared<Row>(
   { values, positionals, color }: CommandInput,
   { columns, rows: rowsOf, none, untold }: Listing<Row>,
 ): Promise<() => Promise<CommandEnd>> {
-  const { jsonText, printWidth, readFilter, readOrder, tableLines } = await import('../table.js')
+  const { printWidth, readFilter, readOrder, tableLines } = await import('../table.js')
   const options = optionsIn<OptionsOf<typeof LIST_OPTIONS>>(LIST_OPTIONS, values)
   const { sort = [], filter = [], limit, json, timeoutMs, monitorAddress } = options
   const order = readOrder(columns, sort)

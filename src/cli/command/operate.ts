@@ -128,14 +128,13 @@ const DONE: CommandEnd = { reason: '', isFailure: false }
 
 async function explain(input: CommandInput): Promise<CommandEnd> {
   const [task = ''] = input.positionals
-  const { ask, text, options } = await prepare(input)
+  const { address, ask, text, options } = await prepare(input)
   const answer = await ask({ action: 'explain', task })
   const [story] = answer.tasks
   if (answer.outcome !== 'done' || story === undefined) {
     return failed(text.problemText(`task ${task}`, answer))
   }
-  const { json, address = '' } = options
-  print(json, story, () => text.explanationText(story, address))
+  print(options.json, story, () => text.explanationText(story, address))
   return DONE
 }
 
@@ -233,6 +232,8 @@ function print(isJson: boolean, value: object, text: () => string): void {
 }
 
 interface Prepared {
+  /** Of the scheduler. */
+  readonly address: string
   readonly options: OptionsOf<typeof OPERATE_OPTIONS>
   readonly text: typeof operateText
   readonly ask: (question: OperatorQuestion) => Promise<OperatorReply>
@@ -253,6 +254,7 @@ async function prepare({ values }: CommandInput): Promise<Prepared> {
   const { address: found } = place
   if (found === undefined) throw requestRefusal(address)
   return {
+    address: found,
     options,
     text,
     ask: (question) => requestOf({ ...place, address: found }, question, timeoutMs),

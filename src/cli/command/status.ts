@@ -2,6 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import { jsonText } from '../../base/text.js'
 import {
   CLUSTER_ADDRESS,
   MONITOR_ADDRESS_OPTION,
@@ -64,7 +65,7 @@ const CLEAR_LINE_END = '\u001b[K'
 async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEnd> {
   const { openLook } = await import('../../client/connect/locate.js')
   const { statusText } = await import('./status-text.js')
-  const { jsonText, printWidth } = await import('../table.js')
+  const { printWidth } = await import('../table.js')
   const { timeoutMs, watch, json, monitorAddress } = optionsIn<OptionsOf<typeof STATUS_OPTIONS>>(
     STATUS_OPTIONS,
     input.values,

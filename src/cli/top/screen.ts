@@ -77,7 +77,7 @@ class Drawing {
   #title(): string {
     const { scheduler, time } = this.#info
     const { silentMs, isPaused } = this.#view
-    if (silentMs >= SILENCE_MS) {
+    if (this.#isSilent) {
       const age = span(Math.floor(silentMs / 1_000))
       return this.#filled(`no news for ${age}; reconnecting to ${this.#address}`, 'inverse')
     }
@@ -85,10 +85,14 @@ class Drawing {
       `scaler ${scheduler.version ?? UNKNOWN}`,
       this.#address,
       `up ${scheduler.uptimeS === undefined ? UNKNOWN : span(scheduler.uptimeS)}`,
-      time.toTimeString().slice(0, 8),
+      timeOf(time),
     ]
     if (!isPaused) return this.#paint(plainText(parts.join('  ')), 'bold')
     return this.#filled(`paused, p goes on  ${plainText(parts.join('  '))}`, 'inverse')
+  }
+
+  get #isSilent(): boolean {
+    return this.#view.silentMs >= SILENCE_MS
   }
 
   get #address(): string {
@@ -97,6 +101,10 @@ class Drawing {
   }
 
   #health(): string {
+    if (this.#isSilent) {
+      const advice = 'is the scheduler running (not stopped, not overloaded)?'
+      return this.#paint(`what follows is from ${timeOf(this.#info.time)}; ${advice}`, 'red')
+    }
     const problems = problemsOf(this.#info)
     const [first] = problems
     if (first === undefined) {
@@ -292,6 +300,10 @@ class Drawing {
     const code = STYLES[style]
     return code >= 30 && !this.#size.hasColors ? line : `\u001b[${code}m${line}\u001b[0m`
   }
+}
+
+function timeOf(time: Date): string {
+  return time.toTimeString().slice(0, 8)
 }
 
 function styleOf({ state, silentS }: WorkerRow): Style | undefined {

@@ -1,14 +1,10 @@
 // Events and states for the tests of this folder.
 
-import type {
-  ClusterInfo,
-  FailureInfo,
-  TaskEnded,
-  WorkerInfo,
-} from '../../client/monitor/cluster-info.js'
+import type { ClusterInfo, FailureInfo, TaskEnded } from '../../client/monitor/cluster-info.js'
+import { info as plainInfo, TIME, worker } from '../command/cluster-info.kit.js'
 
-/** The time of all samples: 2026-01-02 03:04:05 UTC. */
-export const NOW: number = Date.UTC(2026, 0, 2, 3, 4, 5)
+/** The time of all samples. */
+export const NOW: number = TIME.getTime()
 
 /** A task that has succeeded. */
 export function ended(task: string, more: Partial<TaskEnded> = {}): TaskEnded {
@@ -25,32 +21,6 @@ export function ended(task: string, more: Partial<TaskEnded> = {}): TaskEnded {
     durationMs: 10,
     errorName: '',
     attempts: 1,
-    ...more,
-  }
-}
-
-/** A worker. */
-export function worker(id: string, more: Partial<WorkerInfo> = {}): WorkerInfo {
-  return {
-    id,
-    name: '',
-    state: 'idle',
-    capabilities: {},
-    running: [],
-    queued: 0,
-    cpu: 3.5,
-    rssBytes: 66_000_000,
-    lagMs: 0.4,
-    agentCpu: 1,
-    agentRssBytes: 70_000_000,
-    freeBytes: 4e9,
-    free: 1_000,
-    sent: 0,
-    suspended: 0,
-    itl: '100',
-    silentS: 0,
-    version: '0.1.0',
-    endsAt: undefined,
     ...more,
   }
 }
@@ -74,42 +44,13 @@ export function failure(task: string, more: Partial<FailureInfo> = {}): FailureI
 
 /** A cluster with two workers. */
 export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
-  return {
-    time: new Date(NOW),
-    scheduler: {
-      address: 'tcp://10.0.0.1:2345',
-      monitorAddress: 'tcp://10.0.0.1:2347',
-      version: '0.1.0',
-      uptimeS: 7_300,
-      cpu: 12.5,
-      rssBytes: 57_000_000,
-      turnP99Ms: 4.5,
-      freeBytes: 4e9,
-      messages: undefined,
-    },
+  const running = [{ task: 'aa00', name: 'price', sinceMs: 500 }]
+  const workers = [worker('w1', { state: 'busy', running, cpu: 90 }), worker('w2')]
+  return plainInfo({
     tasks: { waiting: 4, running: 1, success: 12_345, failed: 2, canceled: 0, notFound: 0 },
-    rates: { submitted: 1_200, ended: 1_100, failed: 0 },
     waiting: [{ reason: 'all-busy', requirement: '', function: 'price', count: 4, seconds: 1 }],
-    hosts: [
-      {
-        host: 'one',
-        address: undefined,
-        cpu: 20,
-        freeBytes: 4e9,
-        workers: [
-          worker('w1', {
-            state: 'busy',
-            running: [{ task: 'aa00', name: 'price', sinceMs: 500 }],
-            cpu: 90,
-          }),
-          worker('w2'),
-        ],
-      },
-    ],
+    hosts: [{ host: 'one', address: undefined, cpu: 20, freeBytes: 4e9, workers }],
     clients: [{ id: 'c', name: 'shop', host: 'two', unfinished: 5, bytes: 9, worker: undefined }],
-    functions: [],
-    failures: [],
-    objects: { count: 3, bytes: 1_500 },
     ...more,
-  }
+  })
 }

@@ -1,7 +1,7 @@
 // What has changed since the last message to a page: the parts of the overview, and the visible
 // rows by their ids.
 
-import { jsonText } from '../table.js'
+import { jsonText } from '../../base/text.js'
 
 /** Something that a page shows, at one moment. */
 export interface Visible {

@@ -238,5 +238,8 @@ test('a reader that does not take its answer is dropped', async (t) => {
 test('the option is named if the port is in use', async (t) => {
   const server = await start(t)
   const port = Number(new URL(server.url).port)
-  await assert.rejects(start(t, { port }), /^Error: option port: .*EADDRINUSE/)
+  await assert.rejects(
+    start(t, { port }),
+    /^Error: option port: another program is listening on port \d+; use another one/,
+  )
 })

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import type { OperatorQuestion } from '../../client/monitor/look.js'
-import { jsonText } from '../table.js'
+import { jsonText } from '../../base/text.js'
 import { answerOf, decoded, knownTask, overviewOf } from './answers.js'
 import type { Board } from './board.js'
 import { allowedNames, type Asker, refusalOf } from './guard.js'
@@ -117,8 +117,7 @@ export class UiServer {
       )
     }).catch((error: unknown) => {
       clearInterval(ui.#ticker)
-      const text = error instanceof Error ? error.message : String(error)
-      throw new Error(`option port: ${text}`, { cause: error })
+      throw listenError(error, setup)
     })
     server.on('error', (error) => ui.#onError(error))
     return ui
@@ -258,6 +257,18 @@ export class UiServer {
     if (count > 0)
       this.#setup.logger.error('the web server has failed', { error: String(error), count })
   }
+}
+
+function listenError(error: unknown, { host, port }: ServerSetup): Error {
+  const { code, message } = error as NodeJS.ErrnoException
+  const option = code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' ? 'host' : 'port'
+  const what: Readonly<Record<string, string>> = {
+    EADDRNOTAVAIL: `this machine has no address ${host}`,
+    ENOTFOUND: `the name ${host} does not resolve`,
+    EADDRINUSE: `another program is listening on port ${port}; use another one, or 0 for any`,
+    EACCES: `no permission to listen on port ${port}`,
+  }
+  return new Error(`option ${option}: ${what[code ?? ''] ?? message}`, { cause: error })
 }
 
 function askerOf({ method, headers, socket }: IncomingMessage, isPage: boolean): Asker {

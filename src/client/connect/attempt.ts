@@ -3,7 +3,7 @@
 import { ConnectError } from '../../base/errors.js'
 import { parseConnectAddress } from '../../transport/address.js'
 import type { ClientConnection } from '../connection.js'
-import { describe, isFinal } from './no-scheduler.js'
+import { describe, isFinal, type NoScheduler } from './no-scheduler.js'
 
 /**
  * Resolves when the scheduler has answered. Rejects with `ConnectError` within `timeoutMs`, and
@@ -15,11 +15,8 @@ export async function firstAnswer(connection: ClientConnection, timeoutMs: numbe
   let failures = 0
   let timer: NodeJS.Timeout | undefined
   let stopWatching = (): void => {}
-  const failure = (prefix: string, suffix = ''): ConnectError => {
-    const { what, advice } = describe(connection.end, parseConnectAddress(address), timeoutMs)
-    const why = advice === '' ? what : `${what}; ${advice}`
-    const message = `no scheduler at ${address}${prefix}: ${why}${suffix}`
-    return new ConnectError(message, { reason: 'no-scheduler' })
+  const failure = (within: string, suffix = ''): ConnectError => {
+    return noScheduler({ finding: connection.end, address, timeoutMs }, within, suffix)
   }
   const giveUp = (): ConnectError => {
     const attempts = failures === 1 ? 'one attempt' : `${failures} attempts`
@@ -41,4 +38,23 @@ export async function firstAnswer(connection: ClientConnection, timeoutMs: numbe
     stopWatching()
     clearTimeout(timer)
   }
+}
+
+/** What was found instead of a scheduler. */
+interface Absence {
+  readonly finding: NoScheduler
+  readonly address: string
+  readonly timeoutMs: number
+}
+
+/** The error that says so. `within`, `suffix`: for how long, and how often it was tried. */
+export function noScheduler(
+  { finding, address, timeoutMs }: Absence,
+  within: string = ` within ${timeoutMs} ms`,
+  suffix = '',
+): ConnectError {
+  const { what, advice } = describe(finding, parseConnectAddress(address), timeoutMs)
+  const why = advice === '' ? what : `${what}; ${advice}`
+  const message = `no scheduler at ${address}${within}: ${why}${suffix}`
+  return new ConnectError(message, { reason: 'no-scheduler' })
 }

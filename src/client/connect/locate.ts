@@ -7,6 +7,7 @@ import { Client } from '../client.js'
 import type { ClusterInfo } from '../monitor/cluster-info.js'
 import type { MonitorSetup } from '../monitor/links.js'
 import { lookAtCluster } from '../monitor/look.js'
+import { noScheduler } from './attempt.js'
 import { type NoScheduler, publishingScheduler } from './no-scheduler.js'
 import { probeScheduler } from './probe.js'
 
@@ -50,6 +51,8 @@ export async function locate(
     const found = scheduler && formatAddress(scheduler)
     return { ...VISITOR, address: found, monitorAddress: monitorAddress ?? given }
   }
+  // It has had its time.
+  if (finding.kind === 'silent') throw noScheduler({ finding, address: given, timeoutMs })
   if (finding.kind !== 'scheduler') {
     // Waits for it, and says what is wrong if it does not come.
     const client = await Client.visit(given, { timeoutMs })

@@ -27,15 +27,8 @@ const MAX_EVENTS = 10_000
 /** The most functions that are counted, and reported. */
 const MAX_FUNCTIONS = { counted: 1_000, reported: 200 } as const
 
-/** How a task ends. Other statuses are steps on the way. */
-const FINAL: ReadonlySet<TaskStatus> = new Set([
-  'success',
-  'failed',
-  'canceled',
-  'notFound',
-  'workerDied',
-  'noWorker',
-] as const)
+/** Statuses of a task that has not ended. */
+const STEPS: ReadonlySet<TaskStatus> = new Set(['inactive', 'running', 'canceling'] as const)
 
 /** A task that was published and has not ended. */
 interface OpenTask {
@@ -72,7 +65,7 @@ export class PublishedState {
 
   #onTask(message: StateTask, now: InstantMs): void {
     const { taskId, status, worker } = message
-    if (FINAL.has(status)) return this.#onEnd(message, now)
+    if (!STEPS.has(status)) return this.#onEnd(message, now)
     if (status === 'canceling') return
     const task = this.#tasks.get(taskId) ?? this.#add(message, now)
     task.worker = worker
