@@ -64,6 +64,13 @@ struct Task {
   traceContext @16 :Text $extension;
   # The trace to which it belongs (docs/protocol.md#traces).
 
+  count @17 :UInt32 $extension;
+  # How many tasks this is: a run of tasks that differ only in their arguments
+  # (docs/protocol.md#runs); 0 = one.
+
+  packed @18 :Data $extension;
+  # The arguments of all tasks of the run, instead of `functionArgs`.
+
   enum OutputPlace {
     # Where the output of a task goes.
 
@@ -99,6 +106,9 @@ struct TaskCancel {
 
   flags @1 :TaskCancelFlags;
   # How.
+
+  count @2 :UInt32 $extension;
+  # How many consecutive tasks, of which `taskId` is the first (docs/protocol.md#runs); 0 = one.
 
   struct TaskCancelFlags {
     # How a task is cancelled.
@@ -143,6 +153,13 @@ struct TaskResult {
 
   error @9 :List(TaskError) $extension;
   # failed: the error as text, for monitors; at most one (docs/protocol.md#failures).
+
+  count @10 :UInt32 $extension;
+  # How many consecutive tasks ended in this way, of which `taskId` is the first
+  # (docs/protocol.md#runs); 0 = one.
+
+  packed @11 :Data $extension;
+  # success: the results of all of them, instead of `results` and `inlineResults`.
 }
 
 struct TaskError $extension {

@@ -1,6 +1,7 @@
 // Messages to bytes and back: the only entry point of this folder. The meaning of the messages and
 // their encoding is in docs/protocol.md; the code for each struct is generated from the schemas.
 
+import { NO_BYTES } from '../base/bytes.js'
 import { identity, taskId } from '../base/ids.js'
 import {
   measureMessage,
@@ -163,6 +164,8 @@ export const PLAIN_TASK: Pick<
   | 'output'
   | 'outputClient'
   | 'traceContext'
+  | 'count'
+  | 'packed'
 > = {
   capabilities: [],
   parentTaskId: taskId(''),
@@ -176,12 +179,21 @@ export const PLAIN_TASK: Pick<
   output: 'log',
   outputClient: identity(''),
   traceContext: '',
+  count: 0,
+  packed: NO_BYTES,
 }
 
 /** A result that reports nothing beyond 1.9.9. */
 export const PLAIN_RESULT: Pick<
   TaskResult,
-  'inlineResults' | 'worker' | 'failedTaskId' | 'attempt' | 'attempts' | 'error'
+  | 'inlineResults'
+  | 'worker'
+  | 'failedTaskId'
+  | 'attempt'
+  | 'attempts'
+  | 'error'
+  | 'count'
+  | 'packed'
 > = {
   inlineResults: [],
   worker: identity(''),
@@ -189,6 +201,8 @@ export const PLAIN_RESULT: Pick<
   attempt: 0,
   attempts: [],
   error: [],
+  count: 0,
+  packed: NO_BYTES,
 }
 
 /** A heartbeat of a worker that holds nothing from before and is not leaving. */

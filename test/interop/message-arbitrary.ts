@@ -122,6 +122,8 @@ const task: fc.Arbitrary<Task> = fc.record({
   output: fc.constantFrom('log' as const, 'forward' as const, 'off' as const),
   outputClient: fc.oneof(fc.constant(identity('')), identities),
   traceContext: fc.oneof(fc.constant(''), text),
+  count: fc.oneof(fc.constant(0), uint32),
+  packed: fc.oneof(fc.constant(new Uint8Array()), bytes),
 })
 
 const worker: fc.Arbitrary<WorkerStatus> = fc.record({
@@ -300,6 +302,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   fc.record({
     kind: fc.constant('taskCancel' as const),
     taskId: taskIds,
+    count: fc.oneof(fc.constant(0), uint32),
     flags: fc.record({ force: bool, retrieveTaskObject: bool }),
   }),
   fc.record({
@@ -314,6 +317,8 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     attempt: fc.oneof(fc.constant(0), uint32),
     attempts: list(attempt, 2),
     error: fc.array(taskError, { maxLength: 1 }),
+    count: fc.oneof(fc.constant(0), uint32),
+    packed: fc.oneof(fc.constant(new Uint8Array()), bytes),
   }),
   fc.record({
     kind: fc.constant('graphTask' as const),

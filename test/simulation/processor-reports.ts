@@ -65,6 +65,8 @@ export class ProcessorReports {
       attempt: task.attempt,
       attempts: [],
       error: [],
+      count: 0,
+      packed: NO_BYTES,
     }
     this.#setup.voice.add(() => this.#setup.onResult(result))
   }

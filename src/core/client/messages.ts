@@ -1,7 +1,7 @@
 // Builds the messages that a client sends.
 
 import { assert } from '../../base/assert.js'
-import { latin1ToBytes } from '../../base/bytes.js'
+import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import {
   identity,
   taskId as brandTaskId,
@@ -72,6 +72,8 @@ export function taskMessage<Owner>(
     output: isPlain ? 'log' : options.output,
     outputClient: isPlain ? NO_CLIENT : options.outputClient,
     traceContext: isPlain ? '' : options.traceContext,
+    count: 0,
+    packed: NO_BYTES,
   }
 }
 
@@ -97,7 +99,7 @@ function taskArgument<Owner>(
 
 /** Requests that the scheduler drop a task; with `force`, even if it is running. */
 export function taskCancelMessage(taskId: TaskId, force: boolean): TaskCancel {
-  return { kind: 'taskCancel', taskId, flags: { force, retrieveTaskObject: false } }
+  return { kind: 'taskCancel', taskId, count: 0, flags: { force, retrieveTaskObject: false } }
 }
 
 /** Stores objects in the scheduler. */

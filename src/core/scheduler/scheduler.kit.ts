@@ -89,7 +89,12 @@ export function child(id: string, source: string, parent: string, priority = 1):
 
 /** A client cancels a task. */
 export function cancel(id: string, force = false): TaskCancel {
-  return { kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } }
+  return {
+    kind: 'taskCancel',
+    taskId: taskId(id),
+    count: 0,
+    flags: { force, retrieveTaskObject: false },
+  }
 }
 
 /** An update from a running task. */

@@ -100,7 +100,7 @@ class Model {
     this.cancels.set(id, { count, hasForce: force || cancels?.hasForce === true })
     if (force && this.processor?.tasks.has(id) === true) this.dropped.add(id)
     const flags = { force, retrieveTaskObject: false }
-    this.receive({ kind: 'taskCancel', taskId: taskId(id), flags })
+    this.receive({ kind: 'taskCancel', taskId: taskId(id), count: 0, flags })
   }
 
   perform(action: WorkerAction): void {

@@ -30,7 +30,12 @@ const PEER = {
 }
 
 function cancelOf(id: string, force: boolean): Message {
-  return { kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } }
+  return {
+    kind: 'taskCancel',
+    taskId: taskId(id),
+    count: 0,
+    flags: { force, retrieveTaskObject: false },
+  }
 }
 
 function messagesOf(actions: readonly WorkerAction[]): Message[] {

@@ -311,6 +311,10 @@ export interface Task {
   readonly outputClient: Identity
   /** The trace to which it belongs (docs/protocol.md#traces). Not in 1.9.9. */
   readonly traceContext: string
+  /** How many tasks this is: a run of tasks that differ only in their arguments (docs/protocol.md#runs); 0 = one. Not in 1.9.9. */
+  readonly count: number
+  /** The arguments of all tasks of the run, instead of `functionArgs`. Not in 1.9.9. */
+  readonly packed: Uint8Array
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -340,6 +344,8 @@ export function readTask(reader: Reader, bytes: Uint8Array | undefined): Task {
     output: nameOf(OUTPUT_PLACE, reader.uint16(structAt + 18, pointersAt), 'Task.output'),
     outputClient: reader.id(pointersAt + 64, structEnd) as Identity,
     traceContext: reader.text(pointersAt + 72, structEnd),
+    count: reader.uint32(structAt + 20, pointersAt),
+    packed: reader.data(pointersAt + 80, structEnd),
     bytes,
   }
 }
@@ -375,7 +381,9 @@ function isExtendedTask(value: Task): boolean {
     value.mayHaveRun ||
     value.output !== 'log' ||
     value.outputClient.length > 0 ||
-    value.traceContext.length > 0
+    value.traceContext.length > 0 ||
+    value.count !== 0 ||
+    value.packed.length > 0
   )
 }
 
@@ -393,20 +401,21 @@ export function measureTask(value: Task, referenceFrom: number, isExtended: bool
         idWords(value.parentTaskId) +
         textWords(value.name) +
         idWords(value.outputClient) +
-        textWords(value.traceContext)
+        textWords(value.traceContext) +
+        dataWords(value.packed, referenceFrom)
     : words
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeTask(value: Task, referenceFrom: number): number {
   const isExtended = isExtendedTask(value)
-  return (isExtended ? 13 : 5) + measureTask(value, referenceFrom, isExtended)
+  return (isExtended ? 14 : 5) + measureTask(value, referenceFrom, isExtended)
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
 export function measureTaskList(values: readonly Task[], referenceFrom: number): number {
   const isExtended = values.some(isExtendedTask)
-  let words = structListWords(values.length, isExtended ? 13 : 5)
+  let words = structListWords(values.length, isExtended ? 14 : 5)
   for (const value of values) words += measureTask(value, referenceFrom, isExtended)
   return words
 }
@@ -416,7 +425,7 @@ export function addTask(writer: Writer, pointerAt: number, value: Task): void {
   const isExtended = isExtendedTask(value)
   writeTask(
     writer,
-    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 10 : 5),
+    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 11 : 5),
     value,
     isExtended,
   )
@@ -443,16 +452,18 @@ function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean)
   writer.uint16(at + 18, codeOf(OUTPUT_PLACE, value.output, 'Task.output'))
   writer.id(pointersAt + 64, value.outputClient)
   writer.text(pointersAt + 72, value.traceContext)
+  writer.uint32(at + 20, value.count)
+  writer.data(pointersAt + 80, value.packed)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
 export function addTaskList(writer: Writer, pointerAt: number, values: readonly Task[]): void {
   const isExtended = values.some(isExtendedTask)
-  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 10 : 5)
+  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 11 : 5)
   for (const value of values) {
     writer.zero(at, isExtended ? 3 : 0)
     writeTask(writer, at, value, isExtended)
-    at += isExtended ? 104 : 40
+    at += isExtended ? 112 : 40
   }
 }
 
@@ -533,6 +544,8 @@ export interface TaskCancel {
   readonly taskId: TaskId
   /** How. */
   readonly flags: TaskCancelFlags
+  /** How many consecutive tasks, of which `taskId` is the first (docs/protocol.md#runs); 0 = one. Not in 1.9.9. */
+  readonly count: number
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -542,35 +555,50 @@ export interface TaskCancel {
 
 /** Reads the struct that was entered last. */
 export function readTaskCancel(reader: Reader, bytes: Uint8Array | undefined): TaskCancel {
-  const { pointersAt, structEnd } = reader
+  const { structAt, pointersAt, structEnd } = reader
   return {
     kind: 'taskCancel',
     taskId: reader.id(pointersAt, structEnd) as TaskId,
     flags: readTaskCancelFlags(reader.enterStruct(pointersAt + 8, structEnd)),
+    count: reader.uint32(structAt, pointersAt),
     bytes,
   }
 }
 
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedTaskCancel(value: TaskCancel): boolean {
+  return value.count !== 0
+}
+
 /** Words of everything that the struct points to. */
-export function measureTaskCancel(value: TaskCancel, referenceFrom: number): number {
-  return idWords(value.taskId) + sizeTaskCancelFlags(value.flags, referenceFrom)
+export function measureTaskCancel(
+  value: TaskCancel,
+  referenceFrom: number,
+  isExtended: boolean,
+): number {
+  const words = idWords(value.taskId) + sizeTaskCancelFlags(value.flags, referenceFrom)
+  return isExtended ? words + 0 : words
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeTaskCancel(value: TaskCancel, referenceFrom: number): number {
-  return 2 + measureTaskCancel(value, referenceFrom)
+  const isExtended = isExtendedTaskCancel(value)
+  return (isExtended ? 3 : 2) + measureTaskCancel(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct and sets the pointer to it. */
 export function addTaskCancel(writer: Writer, pointerAt: number, value: TaskCancel): void {
-  writeTaskCancel(writer, writer.struct(pointerAt, 0, 2), value)
+  const isExtended = isExtendedTaskCancel(value)
+  writeTaskCancel(writer, writer.struct(pointerAt, isExtended ? 1 : 0, 2), value, isExtended)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
-function writeTaskCancel(writer: Writer, at: number, value: TaskCancel): void {
-  const pointersAt = at
+function writeTaskCancel(writer: Writer, at: number, value: TaskCancel, isExtended: boolean): void {
+  const pointersAt = at + (isExtended ? 8 : 0)
   writer.id(pointersAt, value.taskId)
   addTaskCancelFlags(writer, pointersAt + 8, value.flags)
+  if (!isExtended) return
+  writer.uint32(at, value.count)
 }
 
 /** How a task is cancelled. */
@@ -638,6 +666,10 @@ export interface TaskResult {
   readonly attempts: readonly TaskAttempt[]
   /** failed: the error as text, for monitors; at most one (docs/protocol.md#failures). Not in 1.9.9. */
   readonly error: readonly TaskError[]
+  /** How many consecutive tasks ended in this way, of which `taskId` is the first (docs/protocol.md#runs); 0 = one. Not in 1.9.9. */
+  readonly count: number
+  /** success: the results of all of them, instead of `results` and `inlineResults`. Not in 1.9.9. */
+  readonly packed: Uint8Array
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -660,6 +692,8 @@ export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): T
     attempt: reader.uint32(structAt + 4, pointersAt),
     attempts: readTaskAttemptList(reader, pointersAt + 48, structEnd),
     error: readTaskErrorList(reader, pointersAt + 56, structEnd),
+    count: reader.uint32(structAt + 8, pointersAt),
+    packed: reader.data(pointersAt + 64, structEnd),
     bytes,
   }
 }
@@ -672,7 +706,9 @@ function isExtendedTaskResult(value: TaskResult): boolean {
     value.failedTaskId.length > 0 ||
     value.attempt !== 0 ||
     value.attempts.length > 0 ||
-    value.error.length > 0
+    value.error.length > 0 ||
+    value.count !== 0 ||
+    value.packed.length > 0
   )
 }
 
@@ -690,25 +726,31 @@ export function measureTaskResult(
         idWords(value.worker) +
         idWords(value.failedTaskId) +
         measureTaskAttemptList(value.attempts, referenceFrom) +
-        measureTaskErrorList(value.error, referenceFrom)
+        measureTaskErrorList(value.error, referenceFrom) +
+        dataWords(value.packed, referenceFrom)
     : words
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeTaskResult(value: TaskResult, referenceFrom: number): number {
   const isExtended = isExtendedTaskResult(value)
-  return (isExtended ? 9 : 4) + measureTaskResult(value, referenceFrom, isExtended)
+  return (isExtended ? 11 : 4) + measureTaskResult(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct and sets the pointer to it. */
 export function addTaskResult(writer: Writer, pointerAt: number, value: TaskResult): void {
   const isExtended = isExtendedTaskResult(value)
-  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 8 : 3), value, isExtended)
+  writeTaskResult(
+    writer,
+    writer.struct(pointerAt, isExtended ? 2 : 1, isExtended ? 9 : 3),
+    value,
+    isExtended,
+  )
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtended: boolean): void {
-  const pointersAt = at + 8
+  const pointersAt = at + (isExtended ? 16 : 8)
   writer.id(pointersAt, value.taskId)
   writer.uint16(at, codeOf(TASK_STATUS, value.status, 'TaskResult.status'))
   writer.data(pointersAt + 8, value.metadata)
@@ -720,6 +762,8 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   writer.uint32(at + 4, value.attempt)
   addTaskAttemptList(writer, pointersAt + 48, value.attempts)
   addTaskErrorList(writer, pointersAt + 56, value.error)
+  writer.uint32(at + 8, value.count)
+  writer.data(pointersAt + 64, value.packed)
 }
 
 /** The texts of an error, for display. */

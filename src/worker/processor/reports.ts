@@ -204,6 +204,8 @@ export class RunReports {
       attempt: task.attempt,
       attempts: PLAIN_RESULT.attempts,
       error: part.error,
+      count: 0,
+      packed: NO_BYTES,
     }
     this.#outbox.add(encodeFrame(result))
   }

@@ -2,7 +2,7 @@
 // numbers, so that a node that becomes ready late still runs first if it arrived early.
 
 import { assert } from '../../../base/assert.js'
-import { bytesToLatin1, totalBytes } from '../../../base/bytes.js'
+import { bytesToLatin1, totalBytes, NO_BYTES } from '../../../base/bytes.js'
 import { objectId } from '../../../base/ids.js'
 import { encode, type Task, type TaskArgument } from '../../../wire/message.js'
 import type { ObjectEntry, TaskEntry } from '../entries.js'
@@ -99,6 +99,8 @@ function taskOf(graph: GraphTables, node: number): Task {
     output: options.output,
     outputClient: options.outputClient,
     traceContext: options.traceContext,
+    count: 0,
+    packed: NO_BYTES,
   }
 }
 

@@ -129,7 +129,7 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
     if (force) extra.isForced = true
     extra.unanswered += 1
     const flags = { force, retrieveTaskObject: false }
-    state.output.send(worker.identity, { kind: 'taskCancel', taskId: task.id, flags })
+    state.output.send(worker.identity, { kind: 'taskCancel', taskId: task.id, count: 0, flags })
   }
   cancelChildren(state, task)
 }
@@ -207,7 +207,7 @@ export function giveTo(state: SchedulerState, task: TaskEntry, worker: WorkerEnt
 /** Stops a task on a worker to which it is not, or no longer, assigned. */
 export function stopAt(state: SchedulerState, worker: WorkerEntry, id: TaskId): void {
   const flags = { force: true, retrieveTaskObject: false }
-  state.output.send(worker.identity, { kind: 'taskCancel', taskId: id, flags })
+  state.output.send(worker.identity, { kind: 'taskCancel', taskId: id, count: 0, flags })
 }
 
 /** If a worker holds a lease for this waiting task, it gets the task after the event. */
@@ -393,6 +393,8 @@ export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
     attempt,
     attempts,
     error,
+    count: 0,
+    packed: NO_BYTES,
   }
 }
 

@@ -235,6 +235,6 @@ function recall(state: SchedulerState, worker: WorkerEntry, tasks: readonly Task
     extra.recall = 'asked'
     extra.unanswered += 1
     worker.recalledCount += 1
-    output.send(workerId, { kind: 'taskCancel', taskId: task.id, flags })
+    output.send(workerId, { kind: 'taskCancel', taskId: task.id, count: 0, flags })
   }
 }

@@ -15,6 +15,7 @@ function cancelOf(id: string): Message {
   return {
     kind: 'taskCancel',
     taskId: taskId(id),
+    count: 0,
     flags: { force: true, retrieveTaskObject: false },
   }
 }
