@@ -56,6 +56,11 @@ export class Fifo<T> {
     return node
   }
 
+  /** Adds after an item that is in this queue. */
+  insertAfter(item: T, previous: FifoNode<T>): FifoNode<T> {
+    return previous.next === undefined ? this.push(item) : this.insertBefore(item, previous.next)
+  }
+
   /** Removes and returns the item that has waited longest. */
   shift(): T | undefined {
     const node = this.#first
