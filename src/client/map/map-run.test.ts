@@ -19,7 +19,8 @@ test('the inputs of a map travel in runs', async () => {
   const client = testClient()
   assert.deepEqual(await client.submitter.map(identityOf, range(3_000), {}, false), range(3_000))
   const counts = tasksOf(client).map((task) => countOf(task))
-  assert.ok(counts.length <= 6, `${counts.length} messages`)
+  // At least 64 are read before the clock is looked at.
+  assert.ok(counts.length <= 50, `${counts.length} messages`)
   assert.equal(
     counts.reduce((sum, count) => sum + count, 0),
     3_000,
@@ -92,7 +93,7 @@ test('a cancelled map drops the inputs that were not sent, and cancels its runs 
   assert.equal(client.connection.unfinishedTasks, 0)
   await until(() => client.scheduler.unfinished.size === 0)
   const cancels = client.scheduler.received.filter(({ kind }) => kind === 'taskCancel')
-  assert.equal(cancels.length, 1)
+  assert.equal(cancels.length, tasksOf(client).length)
 })
 
 test('a scheduler without runs gets single tasks', async () => {
