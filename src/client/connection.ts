@@ -54,6 +54,15 @@ export interface ConnectionSetup {
   readonly programOutput?: ProgramOutput
 }
 
+/** Tasks that will be submitted at the end of this turn, together. */
+export interface HeldTasks {
+  readonly count: number
+  /** Submits them now. */
+  send(): void
+  /** Their owners: they will not be submitted. */
+  take(): readonly TaskOwner[]
+}
+
 /** Events on the way to a scheduler. */
 export interface ConnectionWatcher {
   /** The scheduler has answered. */
@@ -83,6 +92,7 @@ export class ClientConnection {
   readonly explanations: Explanations = new Explanations((taskId) =>
     this.request({ type: 'explanationRequested', taskId }),
   )
+  held: HeldTasks | undefined
   readonly #logger: Logger
   readonly #isNested: boolean
   readonly #results: ResultReader
@@ -162,7 +172,7 @@ export class ClientConnection {
 
   /** Unfinished tasks. */
   get unfinishedTasks(): number {
-    return this.#machine.unfinishedTasks
+    return this.#machine.unfinishedTasks + (this.held?.count ?? 0)
   }
 
   /**
@@ -171,7 +181,7 @@ export class ClientConnection {
    */
   hasRoom(isBounded: boolean, more = 0): boolean {
     const machine = this.#machine
-    if (machine.unfinishedTasks + more >= this.settings.maxUnfinishedTasks) return false
+    if (this.unfinishedTasks + more >= this.settings.maxUnfinishedTasks) return false
     if (machine.waitingBytes >= MAX_WAITING_BYTES) return false
     return isBounded || machine.heldBytes < MAX_HELD_BYTES
   }
@@ -208,6 +218,7 @@ export class ClientConnection {
 
   /** Whether the result of a task can be an argument without having been fetched. */
   has(id: TaskId): boolean {
+    this.held?.send()
     return this.#machine.has(id)
   }
 
@@ -218,6 +229,12 @@ export class ClientConnection {
 
   /** Submits a task. Its owner is notified of its end, possibly before this returns. */
   submit(task: TaskSubmission<AnyOwner>): void {
+    this.held?.send()
+    this.submitHeld(task)
+  }
+
+  /** Submits tasks that were held. */
+  submitHeld(task: TaskSubmission<AnyOwner>): void {
     this.#traffic.post({ type: 'taskSubmitted', task })
   }
 
@@ -232,6 +249,7 @@ export class ClientConnection {
    * number of all tasks.
    */
   cancelAll(isMeant: (owner: AnyOwner) => boolean): void {
+    this.held?.send()
     for (const { owner, taskId, count } of this.#machine.unfinished()) {
       if (isMeant(owner)) this.request({ type: 'cancelRequested', taskId, count })
     }
@@ -260,6 +278,7 @@ export class ClientConnection {
 
   /** Any other request to the core. */
   request(event: TrafficEvent): void {
+    this.held?.send()
     this.#traffic.post(event)
     this.#onHandled()
   }
@@ -313,6 +332,7 @@ export class ClientConnection {
    * before it leaves, so that these are printed.
    */
   close(lastWords?: () => Promise<void>): Promise<void> {
+    this.held?.send()
     this.retain()
     void this.#closed.then(() => this.release())
     const leave = (): void => this.#traffic.post({ type: 'closeRequested' })
@@ -439,6 +459,7 @@ export class ClientConnection {
     this.#logger.error('the client failed and is closed', { error: String(error) })
     const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined, isLocal: true }
     this.#hasClosed = true
+    for (const owner of this.held?.take() ?? []) owner.fail(error, report)
     for (const { owner, taskId, count } of this.#machine.unfinished()) {
       for (let index = 0; index < count; index += 1) {
         ownerOfTask(owner, nthTaskId(taskId, index)).fail(error, report)

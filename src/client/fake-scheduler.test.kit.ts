@@ -44,6 +44,8 @@ export interface FakeSchedulerOptions {
   readonly takesRuns?: boolean
   /** Whether it accepts graphs. By default they arrive as tasks. */
   readonly takesGraphs?: boolean
+  /** The codec of the client, if it is not the default one. */
+  readonly clientCodec?: TaskCodec
   /** The codec of its functions. Default: that of the default serializer. */
   readonly codec?: TaskCodec
 }
@@ -54,6 +56,8 @@ type AnyFunction = (...args: unknown[]) => unknown
 export class FakeScheduler {
   /** All messages but heartbeats. */
   readonly received: Message[] = []
+  /** All tasks, those of runs one by one. */
+  readonly tasks: Task[] = []
   /** Violations of the protocol by clients. */
   readonly faults: string[] = []
   readonly objects: Map<ObjectId, Uint8Array> = new Map()
@@ -81,10 +85,11 @@ export class FakeScheduler {
   readonly #clients = new Set<Identity>()
   #resultCount = 0
   readonly #takesRuns: boolean
+  readonly #isForeign: boolean
   /** Tasks that came packed. */
   readonly #packed = new Set<TaskId>()
   /** Values of such tasks that are sent together, in order of completion. */
-  #values: { readonly task: Task; readonly value: unknown }[] = []
+  #values: { readonly task: Task; readonly payload: Uint8Array }[] = []
 
   constructor(send: (to: Identity, message: Message) => void, options: FakeSchedulerOptions = {}) {
     this.#send = send
@@ -92,6 +97,7 @@ export class FakeScheduler {
     this.#inlineLimitBytes = options.inlineLimitBytes ?? 8_192
     this.#codec = options.codec ?? defaultCodec
     this.#takesRuns = options.takesRuns ?? true
+    this.#isForeign = options.clientCodec !== undefined
     if (options.takesGraphs !== true) return
     this.graphs = new FakeGraphs({
       run: (task) => this.#onTask(task.source, task),
@@ -185,7 +191,7 @@ export class FakeScheduler {
     if (!this.unfinished.delete(task.taskId)) return
     if (this.isOurs && payload.byteLength <= this.#inlineLimitBytes) {
       if (status === 'success' && this.#packed.delete(task.taskId)) {
-        return this.#sendLater(task, this.#codec.deserialize(payload))
+        return this.#sendLater(task, payload)
       }
       this.#reply(task, { status, results: [], inlineResults: [payload] })
       return
@@ -194,22 +200,20 @@ export class FakeScheduler {
     this.#reply(task, { status, results: [id], inlineResults: [] })
   }
 
-  #sendLater(task: Task, value: unknown): void {
-    if (this.#values.push({ task, value }) === 1) setImmediate(() => this.#sendValues())
+  #sendLater(task: Task, payload: Uint8Array): void {
+    if (this.#values.push({ task, payload }) === 1) setImmediate(() => this.#sendValues())
   }
 
   /** Values of consecutive tasks are sent in one message. */
   #sendValues(): void {
-    const values = this.#values.sort((a, b) =>
-      a.task.taskId.slice(2) < b.task.taskId.slice(2) ? -1 : 1,
-    )
+    const values = this.#values
     this.#values = []
     let first = values[0]
     let writer = new PackedWriter(this.#codec)
-    for (const [index, { task, value }] of values.entries()) {
+    for (const [index, { task, payload }] of values.entries()) {
       first ??= values[index]
       writer.beginEntry()
-      writer.value(value, Infinity)
+      this.#write(writer, payload)
       writer.endEntry()
       const next = values[index + 1]?.task.taskId
       if (first === undefined) continue
@@ -219,6 +223,16 @@ export class FakeScheduler {
       this.#sendRun(task.source, id, count, writer.finish())
       first = undefined
       writer = new PackedWriter(this.#codec)
+    }
+  }
+
+  /** Tests finish tasks with any bytes. */
+  #write(writer: PackedWriter, payload: Uint8Array): void {
+    if (this.#isForeign) return writer.serialized(payload)
+    try {
+      writer.value(this.#codec.deserialize(payload), Infinity)
+    } catch {
+      writer.serialized(payload)
     }
   }
 
@@ -256,6 +270,7 @@ export class FakeScheduler {
   #onTask(from: Identity, task: Task): void {
     if (task.source !== from) this.faults.push('a task with a foreign source')
     if (task.packed.byteLength > 0) return this.#onRun(from, task)
+    this.tasks.push(task)
     if (this.unfinished.has(task.taskId)) {
       if (!this.isOurs) this.faults.push('the same task twice')
       return

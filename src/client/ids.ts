@@ -62,6 +62,11 @@ export class TaskIds {
     this.#renewMiddle()
   }
 
+  /** How many ids were taken. */
+  get count(): number {
+    return this.#upper * 2 ** 16 + this.#lower
+  }
+
   /** An id that no other task has. */
   next(): TaskId {
     const lower = this.#lower

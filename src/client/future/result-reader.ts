@@ -79,6 +79,7 @@ export class ResultReader {
   #finishRun({ owner, taskId, count, packed, metadata, worker }: FinishedRun): void {
     const reader = new PackedReader(packed, layoutOf(packed, count), this.#serializer)
     const first = placeInBlock(taskId)
+    if ('ownerOf' in owner) owner.beginValues(first, count, { metadata, worker })
     for (let index = 0; index < count; index += 1) {
       let value: unknown
       try {
@@ -99,7 +100,7 @@ export class ResultReader {
       if ('ownerOf' in owner) owner.succeedAt(first + index, value)
       else owner.succeed(value, { metadata, worker, failedTaskId: undefined })
     }
-    if ('ownerOf' in owner) owner.onRun(first, count, { metadata, worker })
+    if ('ownerOf' in owner) owner.endValues()
   }
 
   /** The packed values of one task, each serialized by itself. */

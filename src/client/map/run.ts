@@ -93,6 +93,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
 
   /** Pulls the first inputs immediately: they travel as they are now. */
   start(): void {
+    this.#connection.held?.send()
     this.#connection.feeders.attach(this)
     this.#setup.context.begin(this)
     this.#setup.watcher?.begin(this)

@@ -36,11 +36,13 @@ export class MapPart implements RunOwner {
     return new MapTask(this.#run, this.#firstIndex + placeInBlock(id) - this.#firstPlace, id)
   }
 
+  beginValues(): void {}
+
   succeedAt(place: number, value: unknown): void {
     this.#run.onRunValue(this.#firstIndex + place - this.#firstPlace, value)
   }
 
-  onRun(): void {
+  endValues(): void {
     this.#run.onRunDone()
   }
 }
