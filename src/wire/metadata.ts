@@ -5,6 +5,8 @@ import { asBuffer } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 
 const PROFILE_BYTES = 16
+/** A profile of a task in a run may have only the duration (docs/protocol.md#runs). */
+const DURATION_BYTES = 4
 const TWO_32 = 2 ** 32
 
 /** The cost of running a task (docs/protocol.md#profile-result). */
@@ -29,15 +31,19 @@ export function encodeProfileResult(profile: ProfileResult): Uint8Array {
 }
 
 /**
- * The profile in a `TaskResult.metadata`, undefined if empty. Invalid amounts (negative, infinite,
+ * The profile of one task in a `TaskResult.metadata`, undefined if empty. Invalid amounts (negative, infinite,
  * NaN) become 0. Throws `ProtocolError` for any other length.
  */
 export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undefined {
   if (metadata.byteLength === 0) return undefined
-  if (metadata.byteLength !== PROFILE_BYTES) {
-    throw new ProtocolError(`TaskResult.metadata of ${metadata.byteLength} bytes: expected 16 or 0`)
+  const { byteLength } = metadata
+  if (byteLength !== PROFILE_BYTES && byteLength !== DURATION_BYTES) {
+    throw new ProtocolError(`TaskResult.metadata of ${byteLength} bytes: expected 16, 4 or 0`)
   }
   const bytes = asBuffer(metadata)
+  if (byteLength === DURATION_BYTES) {
+    return { durationSeconds: amount(bytes.readFloatBE(0)), peakMemoryBytes: 0, cpuSeconds: 0 }
+  }
   const memory = bytes.readUInt32BE(4) * TWO_32 + bytes.readUInt32BE(8)
   return {
     durationSeconds: amount(bytes.readFloatBE(0)),
@@ -48,7 +54,7 @@ export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undef
 
 /** How long the function took, in milliseconds; undefined without a profile. */
 export function durationMsOf(metadata: Uint8Array): number | undefined {
-  return metadata.byteLength === PROFILE_BYTES
+  return metadata.byteLength === PROFILE_BYTES || metadata.byteLength === DURATION_BYTES
     ? amount(asBuffer(metadata).readFloatBE(0)) * 1000
     : undefined
 }

@@ -67,6 +67,11 @@ export function countOf(message: { readonly count: number }): number {
   return message.count === 0 ? 1 : message.count
 }
 
+/** The `count` of a message about this many tasks. */
+export function countField(tasks: number): number {
+  return tasks === 1 ? 0 : tasks
+}
+
 /** Where the entries of packed bytes are. */
 export interface PackedLayout {
   /** Where the head begins and ends. */

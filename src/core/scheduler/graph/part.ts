@@ -9,7 +9,8 @@ import { FAILED, IS_TARGET, IS_UNWANTED, type NodeOptions, READY, SUCCEEDED } fr
 import { failUnstarted, tell } from './settle.js'
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST } from './work.js'
-import { priorityOf, sendStatus, statusResult } from '../task/task.js'
+import { priorityOf } from '../task/arrival.js'
+import { sendStatus, statusResult } from '../task/task.js'
 import { tellAgain as tellBegun } from '../task/update.js'
 
 /**

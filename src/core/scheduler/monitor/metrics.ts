@@ -52,9 +52,9 @@ export interface SchedulerMetrics {
 export function metricsOf(state: SchedulerState): SchedulerMetrics {
   const workers = { idle: 0, busy: 0, leaving: 0 }
   let running = 0
-  for (const { assigned, isLeaving } of state.workers.values()) {
-    running += assigned.size
-    workers[isLeaving ? 'leaving' : assigned.size > 0 ? 'busy' : 'idle'] += 1
+  for (const { taskCount, isLeaving } of state.workers.values()) {
+    running += taskCount
+    workers[isLeaving ? 'leaving' : taskCount > 0 ? 'busy' : 'idle'] += 1
   }
   // All reasons, so that a series does not disappear while it is zero.
   const waiting = new Map<WaitingReason, number>(SCHEDULER_REASONS.map((reason) => [reason, 0]))

@@ -10,6 +10,7 @@ import type { OperatorAnswer, OperatorRequest, TaskStory } from '../../../wire/m
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
+import { idsOf } from '../task/run.js'
 import { OPERATOR_ERROR, operatorCancelTask, statusResult } from '../task/task.js'
 import { beginningTest, endedStories, nodeStory, taskStory } from './story.js'
 
@@ -289,7 +290,7 @@ class TaskSearch implements Worklist {
   readonly #isMeant: (id: TaskId) => boolean
   readonly #onDone: (found: readonly TaskEntry[]) => void
   readonly #rest: Iterator<TaskEntry>
-  readonly #found = new Set<TaskEntry>()
+  readonly #found = new Set<TaskId>()
 
   constructor(
     state: SchedulerState,
@@ -308,10 +309,15 @@ class TaskSearch implements Worklist {
       if (graphWork.left <= 0) return false
       graphWork.left -= STEP_COST
       const next = this.#rest.next()
-      if (next.done !== true && this.#isMeant(next.value.id)) this.#found.add(next.value)
+      if (next.done !== true) this.#look(next.value)
       if (next.done !== true && this.#found.size <= MAX_CANDIDATES) continue
-      this.#onDone([...this.#found].filter((task) => tasks.get(task.id) === task))
+      this.#onDone([...this.#found].flatMap((id) => tasks.get(id) ?? []))
       return true
     }
+  }
+
+  #look(task: TaskEntry): void {
+    this.#state.graphWork.left -= STEP_COST * (task.count - 1)
+    for (const id of idsOf(task)) if (this.#isMeant(id)) this.#found.add(id)
   }
 }

@@ -119,7 +119,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   const { first: oldest } = worker.assigned
   state.turn.log(isLost ? 'warn' : 'info', `worker ${end}`, {
     worker: worker.identity,
-    tasksTakenBack: worker.assigned.size,
+    tasksTakenBack: worker.taskCount,
     ...(oldest === undefined ? {} : taskFields(oldest)),
   })
   state.workers.delete(worker.identity)
@@ -171,6 +171,7 @@ function addWorker(
     info: undefined,
     isLeaving: false,
     assigned: new Fifo(),
+    taskCount: 0,
     filledAt: now,
     movedAt: now,
     recalledCount: 0,
