@@ -22,6 +22,7 @@ import {
   type TaskUpdate,
   type WorkerHeartbeat,
 } from '../../wire/message.js'
+import { countOf, nthTaskId } from '../../wire/run.js'
 import type { SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { SchedulerMachine } from './scheduler-machine.js'
 
@@ -172,6 +173,11 @@ export class TestScheduler {
     return this.handle({ type: 'messageReceived', from: identity(from), message: decoded })
   }
 
+  /** The attempt of a task that a worker has. */
+  attemptOf(worker: string, id: string): number {
+    return this.#attempts.get(`${worker} ${id}`) ?? 0
+  }
+
   handle(event: Parameters<SchedulerMachine['handle']>[0]): this {
     this.machine.handle(event, this.now, (action) => this.#onAction(action))
     this.machine.checkInvariants()
@@ -224,7 +230,10 @@ export class TestScheduler {
     if (action.type !== 'forward' || action.bytes.byteLength === 0) return
     const message = decode(action.bytes)
     if (message.kind !== 'task') return
-    this.#attempts.set(`${action.to} ${message.taskId}`, message.attempt)
+    for (let at = 0; at < countOf(message); at += 1) {
+      const id = nthTaskId(message.taskId, at)
+      this.#attempts.set(`${action.to} ${id}`, message.attempt)
+    }
   }
 }
 
