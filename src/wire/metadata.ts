@@ -59,11 +59,30 @@ export function durationMsOf(metadata: Uint8Array): number | undefined {
     : undefined
 }
 
+/**
+ * The durations in the profiles of `count` tasks (docs/protocol.md#runs), in milliseconds; undefined
+ * without profiles.
+ */
+export function durationsOf(metadata: Uint8Array, count: number): Float64Array | undefined {
+  const stride = metadata.byteLength / count
+  if (stride !== PROFILE_BYTES && stride !== DURATION_BYTES) return undefined
+  const view = new DataView(metadata.buffer, metadata.byteOffset, metadata.byteLength)
+  const durations = new Float64Array(count)
+  for (let at = 0; at < count; at += 1) durations[at] = amount(view.getFloat32(at * stride)) * 1000
+  return durations
+}
+
 /** The peak memory in bytes; 0 without a profile, or if it was not measured. */
 export function peakBytesOf(metadata: Uint8Array): number {
   if (metadata.byteLength !== PROFILE_BYTES) return 0
   const bytes = asBuffer(metadata)
   return Math.min(bytes.readUInt32BE(4) * TWO_32 + bytes.readUInt32BE(8), Number.MAX_SAFE_INTEGER)
+}
+
+/** The same for task `at` of the `count` tasks of a run. */
+export function peakBytesAt(metadata: Uint8Array, count: number, at: number): number {
+  if (metadata.byteLength !== PROFILE_BYTES * count) return 0
+  return peakBytesOf(metadata.subarray(PROFILE_BYTES * at, PROFILE_BYTES * (at + 1)))
 }
 
 function amount(value: number): number {

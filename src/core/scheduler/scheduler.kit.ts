@@ -22,7 +22,7 @@ import {
   type TaskUpdate,
   type WorkerHeartbeat,
 } from '../../wire/message.js'
-import { countOf, nthTaskId } from '../../wire/run.js'
+import { countOf, nthTaskId, pack } from '../../wire/run.js'
 import type { SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { SchedulerMachine } from './scheduler-machine.js'
 
@@ -81,6 +81,20 @@ export function task(id: string, source: string, priority = 0): Task {
     functionArgs: [],
     ...PLAIN_TASK,
   }
+}
+
+/** A run of tasks; entry `at` of its packed arguments is the text of `at`. */
+export function run(first: string, source: string, count: number, priority = 0): Task {
+  const entries = Array.from({ length: count }, (_, at) => Buffer.from(String(at)))
+  return { ...task(first, source, priority), count, packed: pack(entries) }
+}
+
+/** Consecutive tasks succeeded, each after so many seconds. */
+export function results(first: string, count: number, seconds = 0.000_01): TaskResult {
+  const { metadata, ...plain } = result(first, 'success', seconds)
+  const entries = Array.from({ length: count }, (_, at) => Buffer.from(`r${at}`))
+  const durations = Buffer.concat(entries.map(() => metadata.subarray(0, 4)))
+  return { ...plain, results: [], metadata: durations, count, packed: pack(entries) }
 }
 
 /** A task that was submitted by another task. */
@@ -261,12 +275,16 @@ function describe(action: SchedulerAction): string {
   }
 }
 
+function times({ count }: { readonly count: number }): string {
+  return count > 1 ? `*${count}` : ''
+}
+
 function describeMessage(message: Message): string {
   switch (message.kind) {
     case 'task':
-      return `task ${message.taskId}`
+      return `task ${message.taskId}${times(message)}`
     case 'taskResult':
-      return `result ${message.taskId} ${message.status}`
+      return `result ${message.taskId}${times(message)} ${message.status}`
     case 'taskOutput':
       return `output ${message.taskId}`
     case 'taskUpdate':
@@ -274,7 +292,7 @@ function describeMessage(message: Message): string {
     case 'taskRoom':
       return `room ${message.tasks}`
     case 'taskCancel':
-      return `cancel ${message.taskId}${message.flags.force ? ' by force' : ''}`
+      return `cancel ${message.taskId}${times(message)}${message.flags.force ? ' by force' : ''}`
     case 'objectInstruction':
       return `${message.instructionType} ${message.objectContent.objectIds.join(' ')}`
     case 'objectResponse':

@@ -5,7 +5,7 @@ import { NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
 import { idToHex, type Identity } from '../../../base/ids.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
-import { durationMsOf } from '../../../wire/metadata.js'
+import { durationsOf } from '../../../wire/metadata.js'
 import { countOf, MAX_RUN_TASKS, placeInBlock } from '../../../wire/run.js'
 import { keepRecalled } from '../worker/balance.js'
 import type { TaskEntry, WorkerEntry } from '../entries.js'
@@ -195,14 +195,9 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
 
 /** Records the durations in a result's metadata. docs/protocol.md#profile-result */
 function measure(pool: WorkerPool, task: TaskEntry, metadata: Uint8Array): void {
-  const { count } = task
-  const bytes = metadata.byteLength / count
-  let [sumMs, measured] = [0, 0]
-  for (let at = 0; at < count; at += 1) {
-    const durationMs = durationMsOf(metadata.subarray(at * bytes, (at + 1) * bytes))
-    if (durationMs === undefined) continue
-    sumMs += durationMs
-    measured += 1
-  }
-  if (measured > 0) pool.measure(task, sumMs / measured / 1000)
+  const durations = durationsOf(metadata, task.count)
+  if (durations === undefined) return
+  let sumMs = 0
+  for (const durationMs of durations) sumMs += durationMs
+  pool.measure(task, sumMs / task.count / 1000)
 }

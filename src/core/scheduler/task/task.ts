@@ -9,7 +9,7 @@ import {
   hasFeature,
 } from '../../../base/features.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
-import { durationMsOf, peakBytesOf } from '../../../wire/metadata.js'
+import { durationMsOf, durationsOf, peakBytesAt, peakBytesOf } from '../../../wire/metadata.js'
 import { countField, countOf, nthTaskId } from '../../../wire/run.js'
 import {
   PLAIN_RESULT,
@@ -179,9 +179,7 @@ function assignLeased(state: SchedulerState): boolean {
 
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
-  for (let left = task.count; left > 0; left -= 1) {
-    state.queueTimes.add(state.turn.now - task.changedAt)
-  }
+  state.queueTimes.add(state.turn.now - task.changedAt, task.count)
   task.state = 'running'
   task.changedAt = state.turn.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
@@ -278,15 +276,15 @@ function countEnds(
   result: TaskResult,
   worker: WorkerEntry | undefined,
 ): void {
-  const isSeen = state.monitors.wants(result.status)
-  const metadata = worker === undefined ? NO_BYTES : result.metadata
-  const stride = metadata.byteLength / task.count
-  for (let at = 0; at < task.count; at += 1) {
-    const profile = metadata.subarray(at * stride, (at + 1) * stride)
-    const durationMs = durationMsOf(profile)
-    const cost =
-      durationMs === undefined ? undefined : { durationMs, peakBytes: peakBytesOf(profile) }
-    state.functions.count(task.function, result.status, cost)
+  const { status, metadata } = result
+  const { count: tasks } = task
+  const durations = worker === undefined ? undefined : durationsOf(metadata, tasks)
+  const isSeen = state.monitors.wants(status)
+  for (let at = 0; at < tasks; at += 1) {
+    const durationMs = durations?.[at]
+    const peakBytes = peakBytesAt(metadata, tasks, at)
+    const cost = durationMs === undefined ? undefined : { durationMs, peakBytes }
+    state.functions.count(task.function, status, cost)
     if (!isSeen) continue
     const one = { ...task, id: nthTaskId(task.id, at), count: 1 }
     state.monitors.onEnded(one, { result, worker, durationMs })

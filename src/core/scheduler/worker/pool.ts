@@ -29,6 +29,9 @@ import {
 /** The measured work of one part of a run that a worker gets at a time, in seconds. */
 const SLICE_SECONDS = 0.001
 
+/** The least work that is worth a message of its own, in seconds. */
+const MIN_SLICE_SECONDS = 0.000_25
+
 /** Maximum for one task, in seconds: sums stay exact, whatever workers report. */
 const MAX_TASK_SECONDS = 1e6
 
@@ -189,9 +192,10 @@ export class WorkerPool {
     const each = expectedSeconds(task)
     if (task.count === 1 || task.requirement?.isCounted === true) return 1
     const room = Math.min(WINDOW_SECONDS - worker.load, SLICE_SECONDS)
-    // The last tasks are shared out.
+    // The last tasks are shared out, unless they are too short to be worth a message.
     const share = Math.ceil((this.queue.size + task.count) / this.#workers.size)
-    return Math.max(1, Math.min(task.count, Math.floor(room / each), share))
+    const least = Math.floor(MIN_SLICE_SECONDS / each)
+    return Math.max(1, Math.min(task.count, Math.floor(room / each), Math.max(share, least)))
   }
 
   /** Whether an idle worker could take a task from the worker that has it. */
