@@ -818,6 +818,47 @@ struct MonitorState $extension {
 
   binder @20 :Status.BinderStatus;
   # How many messages it has received and sent, by the names of their structs.
+
+  lost @21 :UInt32;
+  # How many workers were lost in the last ten minutes and have not returned.
+
+  lostWorkers @22 :List(LostWorker);
+  # The last workers that were lost in the last ten minutes, oldest first; at most 100.
+}
+
+struct LostWorker $extension {
+  # A worker that was lost: it did not say that it would leave.
+
+  worker @0 :Data $id(identity);
+  # The worker.
+
+  name @1 :Text;
+  # Its name for people; empty if it has none.
+
+  host @2 :Text;
+  # Its host name; empty if it did not report it.
+
+  cause @3 :LossCause;
+  # How the scheduler noticed.
+
+  agoMS @4 :Float64;
+  # When: milliseconds before the message.
+
+  hasReturned @5 :Bool;
+  # Whether it is connected again.
+
+  tasks @6 :List(NamedTask);
+  # The tasks that it had, in the order in which it received them; at most 8.
+
+  taskCount @7 :UInt32;
+  # How many tasks it had.
+
+  enum LossCause {
+    # How the loss of a worker was noticed.
+
+    connection @0;  # Its connection was closed.
+    silence @1;     # It sent nothing for too long.
+  }
 }
 
 struct EndedCount $extension {

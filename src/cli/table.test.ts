@@ -59,6 +59,25 @@ test('the first column is cut before others are; extra columns never cut it', ()
   assert.match(lines(long, 100)[1] ?? '', /x +1 kg {2}a kennel$/)
 })
 
+test('cells that differ only at their end are shortened, then cut in the middle', () => {
+  const shorten = (cells: readonly string[]): readonly string[] => {
+    return cells.map((text) => text.replace('a common part, ', '…, '))
+  }
+  const columns = [
+    { name: 'dog', cell: ({ name }: Dog) => name },
+    { name: 'needs', cell: ({ home }: Dog) => home ?? '', isText: true, shorten },
+  ]
+  const rows = ['first', 'second'].map((which) => {
+    return { name: 'Rex', kilos: 1, home: `a common part, and the ${which} one` }
+  })
+  const shown = (width: number): readonly string[] => {
+    return tableLines({ columns, rows }, { width, color: false }).slice(1)
+  }
+  assert.match(shown(60)[0] ?? '', /^Rex {2}a common part, and the first one$/)
+  assert.deepEqual(shown(27), ['Rex  …, and the first one', 'Rex  …, and the second one'])
+  assert.deepEqual(shown(20), ['Rex  …, and …rst one', 'Rex  …, and …ond one'])
+})
+
 test('the title is bold with colours, hidden rows are counted, and control characters shown', () => {
   const hidden = { count: 1_234, hint: 'see --limit' }
   const rows = [{ name: 'a\u001b[2J', kilos: 1 }]

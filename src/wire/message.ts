@@ -56,6 +56,8 @@ export type {
   GraphTaskCancel,
   LineSource,
   LoggedLine,
+  LossCause,
+  LostWorker,
   Message,
   MonitorReport,
   MonitorRequest,

@@ -294,6 +294,10 @@ test('every command on two agents, before and after one is killed and the schedu
   process.kill(held.pid, 'SIGKILL')
   await shows(new RegExp(`\\|${otherName}\\|.* busy `), 'workers')
   await checkAll()
+  const status = await list('status')
+  assert.match(status, new RegExp(`^attention: 1 worker was lost .*: ${holder} on `, 'm'))
+  const had = `loop\\(\\) ${stuck.id.slice(0, 8)} `
+  assert.match(status, new RegExp(`^lost workers.*\n\\d+\\|${holder}\\|.* ${had}`, 'm'))
   assert.match(await show('explain', stuck.id), /attempt {2}.*died|attempt {2}.*lost/)
 
   // The next scheduler knows what its peers tell it, and no failures from before.

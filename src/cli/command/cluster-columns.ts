@@ -5,9 +5,11 @@ import type {
   ClusterInfo,
   ConnectedClient,
   FailureInfo,
+  LostWorker,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
 import { type Column, grouped, UNKNOWN } from '../table.js'
+import { comparedNeeds, LOSS_TEXTS } from './problem-text.js'
 
 /** A worker with its host. */
 export type WorkerRow = WorkerInfo & { readonly host: string }
@@ -92,6 +94,23 @@ export function taskRows(info: ClusterInfo): readonly TaskRow[] {
   return [...running, ...waiting]
 }
 
+/** What tasks require; where there is too little room for all of it, in what that differs. */
+export const NEEDS_COLUMN: Column<{ readonly requirement: string }> = {
+  name: 'needs',
+  cell: ({ requirement }) => requirement,
+  isText: true,
+  shorten: (cells) => {
+    const different = new Set(cells.filter((text) => text !== ''))
+    if (different.size < 2) return cells
+    const { common } = comparedNeeds([...different])
+    if (common.length === 0) return cells
+    return cells.map((text) => {
+      const rest = text.split(', ').filter((need) => !common.includes(need))
+      return text === '' || rest.length === 0 ? text : ['…', ...rest].join(', ')
+    })
+  },
+}
+
 /** Columns of tasks. */
 export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   { name: 'name', cell: ({ name }) => functionName(name), value: ({ name }) => name },
@@ -104,7 +123,7 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     value: ({ task }) => task,
     isText: true,
   },
-  { name: 'needs', isExtra: true, cell: ({ requirement }) => requirement, isText: true },
+  NEEDS_COLUMN,
   {
     name: 'worker',
     isExtra: true,
@@ -145,6 +164,36 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
   { name: 'name', cell: ({ name }) => name, isHidden: true },
   { name: 'id', isExtra: true, cell: ({ id }) => id, isText: true },
 ]
+
+/** A worker that was lost, and how long ago that was, in seconds. */
+export type LostRow = LostWorker & { readonly secondsAgo: number }
+
+/** The last lost worker first. */
+export function lostRows({ lost, time }: ClusterInfo): readonly LostRow[] {
+  return (lost?.workers ?? []).toReversed().map((worker) => {
+    return { ...worker, secondsAgo: Math.max(0, (time.getTime() - worker.time.getTime()) / 1_000) }
+  })
+}
+
+/** Columns of lost workers. */
+export const LOST_COLUMNS: readonly Column<LostRow>[] = [
+  { name: 'lost', cell: ({ id }) => id },
+  { name: 'ago', cell: (row) => span(row.secondsAgo), value: (row) => row.secondsAgo },
+  { name: 'had', cell: lostTasksText, isText: true },
+  {
+    name: 'cause',
+    cell: ({ cause, hasReturned }) => (hasReturned ? 'has returned' : LOSS_TEXTS[cause]),
+    isText: true,
+  },
+  { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
+  { name: 'name', isExtra: true, cell: ({ name }) => name, isText: true },
+]
+
+function lostTasksText({ tasks: [first], taskCount }: LostWorker): string {
+  if (first === undefined) return 'no task'
+  const more = taskCount > 1 ? ` +${grouped(taskCount - 1)}` : ''
+  return `${functionName(first.name)} ${first.task.slice(0, SHORT_ID)}${more}`
+}
 
 /** A failure, and how long ago it was, in seconds. */
 export type FailureRow = FailureInfo & { readonly secondsAgo: number }
