@@ -1000,7 +1000,7 @@ struct OperatorRequest $extension {
   # stack without a task, logs, drain: which worker.
 
   lines @5 :UInt32;
-  # logs: the most lines to send.
+  # logs: the most lines to send. waiting: the most tasks, up to 1,000.
 
   limitMS @6 :UInt32;
   # drain: how long running tasks may take to finish, in milliseconds.
@@ -1013,6 +1013,7 @@ struct OperatorRequest $extension {
     stack @2;    # The JavaScript stack of a task or a worker.
     logs @3;     # The last lines of a worker.
     drain @4;    # Have a worker leave once it has finished what it runs.
+    waiting @5;  # The tasks that have waited longest.
   }
 }
 
@@ -1030,6 +1031,7 @@ struct OperatorAnswer $extension {
 
   tasks @3 :List(TaskStory);
   # explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates.
+  # waiting: the oldest first, without nodes of graphs that are not tasks yet.
 
   stack @4 :List(StackFrame);
   # stack: at most 100 frames, the innermost first; none: no JavaScript was running.
@@ -1075,7 +1077,8 @@ struct TaskStory $extension {
   # inactive: why it waits.
 
   needs @6 :Text;
-  # Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability.
+  # Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability; in the
+  # answer to waiting, all that it requires.
 
   forMS @7 :Float64;
   # How long it has been in this state, in milliseconds; 0: unknown.

@@ -94,6 +94,7 @@ test('rows are sorted by columns; what is unknown comes last', () => {
   assert.equal(sorted('-weight'), 'Zoe Rex Ada bob')
   assert.equal(sorted('-initial', 'weight'), 'bob Zoe Rex Ada')
   assert.equal(sorted(), 'Rex Ada bob Zoe')
+  assert.throws(() => sorted('-'), { message: 'option sort: expected a column after -' })
   assert.throws(() => sorted('age'), {
     message: 'option sort: unknown column "age"; there are dog, weight, home, initial',
   })
@@ -105,6 +106,7 @@ test('filters compare values, parts of text and numbers with units', () => {
   assert.equal(filtered('dog~O'), 'bob Zoe')
   assert.equal(filtered('weight=30'), 'Rex')
   assert.equal(filtered('weight=30 kg'), 'Rex')
+  assert.equal(filtered('weight=– kg'), 'bob')
   assert.equal(filtered('weight>5'), 'Rex Zoe')
   assert.equal(filtered('weight>=5'), 'Rex Ada Zoe')
   assert.equal(filtered('weight<30'), 'Ada')
@@ -116,6 +118,8 @@ test('filters compare values, parts of text and numbers with units', () => {
 for (const [text, message] of [
   ['dog', /^option filter: expected COLUMN=VALUE, .+, got "dog"$/],
   ['age=1', /^option filter: unknown column "age"; there are dog, /],
+  ['weight=heavy', /^option filter: expected a number after weight=, got "heavy"$/],
+  ['weight!=heavy', /^option filter: expected a number after weight!=, got "heavy"$/],
   ['weight>heavy', /^option filter: expected a number after weight>, got "heavy"$/],
   ['weight>1 stone', /^option filter: expected a number after/],
 ] as const) {

@@ -173,6 +173,7 @@ export function readOrder<Row>(
 ): Order<Row> {
   const keys = names.map((given) => {
     const isDown = given.startsWith('-')
+    if (given === '-') throw new ConfigError('option sort: expected a column after -')
     const column = columnNamed(columns, isDown ? given.slice(1) : given, 'sort')
     return { value: valueOf(column), sign: isDown ? -1 : 1 }
   })
@@ -213,6 +214,8 @@ export function readFilter<Row>(
   const column = columnNamed(columns, name, 'filter')
   const value = valueOf(column)
   const number = numberOf(operand)
+  const isWord = number === undefined && !/^\s*[\d–]|^\s*$/.test(operand)
+  if (isWord && isNumeric(columns, column) && sign !== '~') throw noNumber(name + sign, operand)
   const lower = operand.toLowerCase()
   const isEqual = (row: Row): boolean => {
     const own = value(row)
@@ -224,17 +227,23 @@ export function readFilter<Row>(
   if (sign === '~') {
     return (row) => `${value(row) ?? ''}\n${column.cell(row)}`.toLowerCase().includes(lower)
   }
-  if (number === undefined) {
-    throw new ConfigError(
-      `option filter: expected a number after ${name}${sign}, got ${JSON.stringify(operand)}`,
-    )
-  }
+  if (number === undefined) throw noNumber(name + sign, operand)
   return (row) => {
     const own = value(row)
     if (typeof own !== 'number') return false
     if (own === number) return sign.endsWith('=')
     return sign.startsWith('>') ? own > number : own < number
   }
+}
+
+function noNumber(before: string, operand: string): ConfigError {
+  const got = JSON.stringify(operand)
+  return new ConfigError(`option filter: expected a number after ${before}, got ${got}`)
+}
+
+/** Whether the values of a column are numbers; the first column always has text. */
+function isNumeric<Row>(columns: readonly Column<Row>[], column: Column<Row>): boolean {
+  return column.value !== undefined && column.isText !== true && column !== columns[0]
 }
 
 function valueOf<Row>(column: Column<Row>): (row: Row) => Value {

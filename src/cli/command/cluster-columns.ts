@@ -8,6 +8,7 @@ import type {
   LostWorker,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
+import type { ExplainedTask } from '../../client/monitor/operator-reply.js'
 import { type Column, grouped, UNKNOWN } from '../table.js'
 import { comparedNeeds, LOSS_TEXTS } from './problem-text.js'
 
@@ -70,13 +71,39 @@ export interface TaskRow {
   readonly seconds: number
   readonly worker: string | undefined
   readonly host: string | undefined
+  /** Undefined if it is not known: it is known of tasks that wait. */
+  readonly client: string | undefined
 }
 
-/** What runs, as of the last heartbeats, and what waits. */
+/** What runs, as of the last heartbeats, and how many tasks of each function wait and why. */
 export function taskRows(info: ClusterInfo): readonly TaskRow[] {
-  const running = workerRows(info).flatMap(({ running: runs, id, host }) => {
+  const nowhere = { task: undefined, worker: undefined, host: undefined, client: undefined }
+  const waiting = info.waiting.map(({ function: name, reason, ...rest }): TaskRow => {
+    return { name, state: reason, ...rest, ...nowhere }
+  })
+  return [...runningRows(info), ...waiting]
+}
+
+/** Tasks that wait, each by itself. */
+export function waitingRows(tasks: readonly ExplainedTask[]): readonly TaskRow[] {
+  return tasks.map(({ task, name, function: fn, reason, requirement, seconds, client }) => ({
+    task,
+    name: name ?? fn ?? '',
+    state: reason ?? 'waiting',
+    requirement: requirement ?? '',
+    count: 1,
+    seconds: seconds ?? 0,
+    worker: undefined,
+    host: undefined,
+    client: client ?? undefined,
+  }))
+}
+
+/** What runs, as of the last heartbeats. */
+export function runningRows(info: ClusterInfo): readonly TaskRow[] {
+  return workerRows(info).flatMap(({ running: runs, id, host }) => {
     return runs.map(({ task, name, sinceMs }): TaskRow => {
-      const where = { worker: id, host }
+      const where = { worker: id, host, client: undefined }
       return {
         task,
         name,
@@ -88,10 +115,6 @@ export function taskRows(info: ClusterInfo): readonly TaskRow[] {
       }
     })
   })
-  const waiting = info.waiting.map(({ function: name, reason, ...rest }): TaskRow => {
-    return { task: undefined, name, state: reason, ...rest, worker: undefined, host: undefined }
-  })
-  return [...running, ...waiting]
 }
 
 /** What tasks require; where there is too little room for all of it, in what that differs. */
@@ -136,6 +159,13 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     isExtra: true,
     cell: ({ host }) => host ?? '',
     value: ({ host }) => host,
+    isText: true,
+  },
+  {
+    name: 'client',
+    isExtra: true,
+    cell: ({ client }) => client ?? '',
+    value: ({ client }) => client,
     isText: true,
   },
 ]

@@ -237,8 +237,9 @@ export const LOSS_CAUSE: readonly LossCause[] = ['connection', 'silence']
  * - `stack`: The JavaScript stack of a task or a worker.
  * - `logs`: The last lines of a worker.
  * - `drain`: Have a worker leave once it has finished what it runs.
+ * - `waiting`: The tasks that have waited longest.
  */
-export type OperatorAction = 'explain' | 'cancel' | 'stack' | 'logs' | 'drain'
+export type OperatorAction = 'explain' | 'cancel' | 'stack' | 'logs' | 'drain' | 'waiting'
 
 /** The names of `OperatorAction` by their numbers. */
 export const OPERATOR_ACTION: readonly OperatorAction[] = [
@@ -247,6 +248,7 @@ export const OPERATOR_ACTION: readonly OperatorAction[] = [
   'stack',
   'logs',
   'drain',
+  'waiting',
 ]
 
 /**
@@ -3736,7 +3738,7 @@ export interface OperatorRequest {
   readonly taskId: TaskId
   /** stack without a task, logs, drain: which worker. */
   readonly worker: Identity
-  /** logs: the most lines to send. */
+  /** logs: the most lines to send. waiting: the most tasks, up to 1,000. */
   readonly lines: number
   /** drain: how long running tasks may take to finish, in milliseconds. */
   readonly limitMS: number
@@ -3810,7 +3812,7 @@ export interface OperatorAnswer {
   readonly outcome: OperatorOutcome
   /** Details for people, in one line; empty: none. */
   readonly note: string
-  /** explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates. */
+  /** explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates. waiting: the oldest first, without nodes of graphs that are not tasks yet. */
   readonly tasks: readonly TaskStory[]
   /** stack: at most 100 frames, the innermost first; none: no JavaScript was running. */
   readonly stack: readonly StackFrame[]
@@ -3892,7 +3894,7 @@ export interface TaskStory {
   readonly status: TaskStatus
   /** inactive: why it waits. */
   readonly reason: WaitReason
-  /** Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability. */
+  /** Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability; in the answer to waiting, all that it requires. */
   readonly needs: string
   /** How long it has been in this state, in milliseconds; 0: unknown. */
   readonly forMS: number
