@@ -222,7 +222,8 @@ export interface FunctionInfo {
   readonly failed: number
   /**
    * How long the function took, in milliseconds: on average, half, 90 and 99 percent of the times
-   * at most (within five percent), and the longest. Undefined if it was never measured.
+   * at most (exact of up to 20 times, else within five percent), and the longest. Undefined if it
+   * was never measured.
    */
   readonly meanMs: number | undefined
   readonly p50Ms: number | undefined
