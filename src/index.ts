@@ -30,6 +30,8 @@ export type {
   FailureInfo,
   FunctionInfo,
   HostInfo,
+  LostWorker,
+  LostWorkers,
   ObjectTotals,
   MessageTotals,
   RunningInfo,

@@ -12,6 +12,7 @@ import type { ClientEntry, GraphFact, Runtime, TaskEntry, WorkerEntry } from './
 import { EarlyResults } from './graph/outcome.js'
 import { EventBudget } from './publication.js'
 import { Monitors } from './monitor/monitors.js'
+import { Losses } from './monitor/losses.js'
 import { Operators } from './monitor/operators.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
 import { taskDurations } from '../function-tally.js'
@@ -57,6 +58,7 @@ export class SchedulerState {
   readonly waiting: Waiting
   readonly monitors: Monitors
   readonly operators: Operators
+  readonly losses: Losses = new Losses(this)
   /** Limits the task events that are sent to subscribers. */
   readonly eventBudget: EventBudget = new EventBudget(this.turn)
   readonly requirements: Requirements = new Requirements()

@@ -307,5 +307,6 @@ export function stateFor(
     failedPerS: state.rates.perSecond.failed,
     turnP99MS: turnP99Ms,
     binder: binderStatus(state),
+    ...state.losses.report(),
   }
 }
