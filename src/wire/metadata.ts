@@ -31,8 +31,8 @@ export function encodeProfileResult(profile: ProfileResult): Uint8Array {
 }
 
 /**
- * The profile of one task in a `TaskResult.metadata`, undefined if empty. Invalid amounts (negative, infinite,
- * NaN) become 0. Throws `ProtocolError` for any other length.
+ * The profile of one task in a `TaskResult.metadata`, undefined if empty. Invalid amounts
+ * (negative, infinite, NaN) become 0. Throws `ProtocolError` for any other length.
  */
 export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undefined {
   if (metadata.byteLength === 0) return undefined
@@ -60,8 +60,8 @@ export function durationMsOf(metadata: Uint8Array): number | undefined {
 }
 
 /**
- * The durations in the profiles of `count` tasks (docs/protocol.md#runs), in milliseconds; undefined
- * without profiles.
+ * The durations in the profiles of `count` tasks (docs/protocol.md#runs), in milliseconds;
+ * undefined without profiles.
  */
 export function durationsOf(metadata: Uint8Array, count: number): Float64Array | undefined {
   const stride = metadata.byteLength / count

@@ -311,7 +311,7 @@ export class Graph implements Worklist {
   #refuseTargets(message: GraphTask, status: TaskStatus): void {
     for (const id of message.targets) {
       const isNode = this.#tables.nodes.find(id) !== NONE
-      if (!isNode) sendStatus(this.#state, this.#client, id, status)
+      if (!isNode) sendStatus(this.#state, this.#client, statusResult(id, status))
     }
   }
 
@@ -421,7 +421,7 @@ export function onGraphTaskCancel(
   message: GraphTaskCancel,
 ): void {
   const graph = client.graphs.get(message.taskId)
-  if (graph === undefined) sendStatus(state, client, message.taskId, 'notFound')
+  if (graph === undefined) sendStatus(state, client, statusResult(message.taskId, 'notFound'))
   else graph.cancelByClient()
 }
 

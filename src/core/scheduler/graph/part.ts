@@ -98,7 +98,7 @@ function markTargets(graph: GraphTables, targets: readonly TaskId[], first: numb
   const { nodes, state, client } = graph
   for (const id of targets) {
     const node = nodes.find(id)
-    if (node === NONE) sendStatus(state, client, id, 'notFound')
+    if (node === NONE) sendStatus(state, client, statusResult(id, 'notFound'))
     else if (node < first && nodes.hasEnded(node)) tellAgain(graph, node)
     else if (!nodes.has(node, IS_UNWANTED)) {
       const task = node < first ? state.tasks.get(id) : undefined

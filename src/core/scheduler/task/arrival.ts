@@ -1,4 +1,4 @@
-// How tasks arrive: new ones are queued, repeats are ignored, and what cannot be accepted is refused.
+// How tasks arrive: new ones are queued, repeats are ignored, what cannot be accepted is refused.
 // docs/protocol.md#task
 
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
@@ -14,7 +14,7 @@ import { roomFor, spendRoom } from '../worker/load.js'
 import { readExtra } from './extra.js'
 import { adopt } from './family.js'
 import { isValidRun, runPartOf } from './run.js'
-import { cancelTask, forget, redeemLease, sendStatus } from './task.js'
+import { cancelTask, forget, redeemLease, sendStatus, statusResult } from './task.js'
 import { tellAgain } from './update.js'
 
 const NO_TASKS: readonly TaskId[] = []
@@ -27,7 +27,7 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   if (!isValidRun(message)) {
     const fields = { ...refusedFields(state, client, message), tasks: count }
     state.turn.log('warn', 'refused a malformed run of tasks', fields)
-    sendStatus(state, client, taskId, 'canceled', count)
+    sendStatus(state, client, statusResult(taskId, 'canceled', count))
     return
   }
   if (!state.tasks.hasAny(taskId, count)) return addTasks(state, client, message)
@@ -51,14 +51,18 @@ function addTasks(state: SchedulerState, client: ClientEntry, message: Task): vo
   const isNew = parent === undefined && leased.length === 0
   const room = isNew ? roomFor(state, client, count) : count
   if (room < count) {
-    sendStatus(state, client, nthTaskId(message.taskId, room), 'noWorker', count - room)
+    sendStatus(
+      state,
+      client,
+      statusResult(nthTaskId(message.taskId, room), 'noWorker', count - room),
+    )
     if (room === 0) return
   }
   const task = newTask(state, client, partOf(message, 0, room))
   if (task === undefined) {
     const fields = refusedFields(state, client, message)
     state.turn.log('warn', 'refused a task with malformed flags', fields)
-    sendStatus(state, client, message.taskId, 'canceled', room)
+    sendStatus(state, client, statusResult(message.taskId, 'canceled', room))
     return
   }
   state.tasks.add(task)
@@ -166,5 +170,5 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
 function refuseForeignId(state: SchedulerState, client: ClientEntry, message: Task): void {
   const fields = refusedFields(state, client, message)
   state.turn.log('warn', 'refused a task whose id another client uses', fields)
-  sendStatus(state, client, message.taskId, 'notFound')
+  sendStatus(state, client, statusResult(message.taskId, 'notFound'))
 }

@@ -1,5 +1,6 @@
 // The life of tasks: they are assigned, finish, are taken back or cancelled. How they arrive is in
-// arrival.ts, and answers from workers are handled in result.ts. docs/protocol.md#task, docs/protocol.md#cancel
+// arrival.ts, and answers from workers are handled in result.ts.
+// docs/protocol.md#task, docs/protocol.md#cancel
 
 import { NO_BYTES } from '../../../base/bytes.js'
 import {
@@ -191,16 +192,10 @@ function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): vo
   publishTask(state, task, 'running')
 }
 
-/** Sends a client a result, of one or more consecutive tasks, that consists only of a status. */
-export function sendStatus(
-  state: SchedulerState,
-  client: ClientEntry,
-  id: TaskId,
-  status: TaskStatus,
-  tasks: number = 1,
-): void {
-  count(state, status, tasks)
-  state.output.send(client.identity, statusResult(id, status, tasks))
+/** Sends a client a result that consists only of a status. */
+export function sendStatus(state: SchedulerState, client: ClientEntry, result: TaskResult): void {
+  count(state, result.status, countOf(result))
+  state.output.send(client.identity, result)
 }
 
 /** Requeues an unfinished task before the other tasks of its client. */

@@ -129,3 +129,18 @@ export function avoidedBy({ extra, node }: TaskEntry): WorkerEntry | undefined {
 export function expectedSeconds(task: TaskEntry): number {
   return Math.max(task.function?.averageSeconds ?? WINDOW_SECONDS, MIN_TASK_SECONDS)
 }
+
+/** The measured work of one part of a run that a worker gets at a time, in seconds. */
+const SLICE_SECONDS = 0.001
+
+/** The least work that is worth a message of its own, in seconds. */
+const MIN_SLICE_SECONDS = 0.000_25
+
+/** How many tasks of an entry a worker gets; `share`: how many there are for each worker. */
+export function sliceSize(task: TaskEntry, worker: WorkerEntry, share: number): number {
+  if (task.count === 1 || task.requirement?.isCounted === true) return 1
+  const each = expectedSeconds(task)
+  const most = Math.min(WINDOW_SECONDS - worker.load, SLICE_SECONDS) / each
+  const least = Math.max(share, MIN_SLICE_SECONDS / each)
+  return Math.max(1, Math.min(task.count, Math.floor(most), Math.ceil(least)))
+}

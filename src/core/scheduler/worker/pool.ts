@@ -23,14 +23,9 @@ import {
   expectedSeconds,
   forgetStay,
   leave,
+  sliceSize,
   WINDOW_SECONDS,
 } from './load.js'
-
-/** The measured work of one part of a run that a worker gets at a time, in seconds. */
-const SLICE_SECONDS = 0.001
-
-/** The least work that is worth a message of its own, in seconds. */
-const MIN_SLICE_SECONDS = 0.000_25
 
 /** Maximum for one task, in seconds: sums stay exact, whatever workers report. */
 const MAX_TASK_SECONDS = 1e6
@@ -189,13 +184,8 @@ export class WorkerPool {
 
   /** How many tasks of an entry a worker gets, once both were chosen. At least one. */
   sliceFor(task: TaskEntry, worker: WorkerEntry): number {
-    const each = expectedSeconds(task)
-    if (task.count === 1 || task.requirement?.isCounted === true) return 1
-    const room = Math.min(WINDOW_SECONDS - worker.load, SLICE_SECONDS)
-    // The last tasks are shared out, unless they are too short to be worth a message.
-    const share = Math.ceil((this.queue.size + task.count) / this.#workers.size)
-    const least = Math.floor(MIN_SLICE_SECONDS / each)
-    return Math.max(1, Math.min(task.count, Math.floor(room / each), Math.max(share, least)))
+    // The last tasks are shared out.
+    return sliceSize(task, worker, (this.queue.size + task.count) / this.#workers.size)
   }
 
   /** Whether an idle worker could take a task from the worker that has it. */
@@ -265,7 +255,7 @@ export class WorkerPool {
     entry.averageSeconds = Math.max(entry.averageSeconds, seconds)
   }
 
-  /** Updates the average duration of a function by that of its tasks, unless the task has waited for others. */
+  /** Updates the average duration of a function, unless the task has waited for others. */
   measure(task: TaskEntry, seconds: number): void {
     const entry = task.function
     if (entry === undefined || task.extra?.hasWaited === true) return
