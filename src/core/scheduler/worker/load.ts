@@ -141,6 +141,6 @@ export function sliceSize(task: TaskEntry, worker: WorkerEntry, share: number): 
   if (task.count === 1 || task.requirement?.isCounted === true) return 1
   const each = expectedSeconds(task)
   const most = Math.min(WINDOW_SECONDS - worker.load, SLICE_SECONDS) / each
-  const least = Math.max(share, MIN_SLICE_SECONDS / each)
-  return Math.max(1, Math.min(task.count, Math.floor(most), Math.ceil(least)))
+  const least = Math.max(Math.ceil(share), Math.floor(MIN_SLICE_SECONDS / each))
+  return Math.max(1, Math.min(task.count, Math.floor(most), least))
 }
