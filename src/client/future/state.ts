@@ -66,7 +66,8 @@ export class FutureState implements TaskOwner, Cancellable {
   #promise: Promise<unknown> | undefined
   /** Of the promise, until it is settled. */
   #settlers: Settlers | undefined
-  #listeners: Set<EndListener> | undefined
+  /** Usually there is at most one. */
+  #listeners: EndListener | Set<EndListener> | undefined
   #profile: TaskProfile | undefined
   /** When its profile arrived. */
   #endedAtMs: number | undefined
@@ -176,15 +177,24 @@ export class FutureState implements TaskOwner, Cancellable {
     return true
   }
 
-  /** Calls `listener` when this settles; never immediately. */
-  listen(listener: EndListener): void {
-    this.#listeners ??= new Set()
-    this.#listeners.add(listener)
+  /** Calls `listener` when this settles; never immediately. Returns whether it is a new one. */
+  listen(listener: EndListener): boolean {
+    if (this.#listeners === undefined) {
+      this.#listeners = listener
+      return true
+    }
+    if (!(this.#listeners instanceof Set)) {
+      if (this.#listeners === listener) return false
+      this.#listeners = new Set([this.#listeners])
+    }
+    const { size } = this.#listeners
+    return this.#listeners.add(listener).size > size
   }
 
   /** Removes `listener`. */
   ignore(listener: EndListener): void {
-    this.#listeners?.delete(listener)
+    if (this.#listeners instanceof Set) this.#listeners.delete(listener)
+    else if (this.#listeners === listener) this.#listeners = undefined
   }
 
   /** Calls `listener` with the progress of the task, until the returned function is called. */
@@ -250,7 +260,10 @@ export class FutureState implements TaskOwner, Cancellable {
 
   /** The task was never submitted: it needs the value of another one that has none. */
   inherit(other: FutureState): void {
-    if (!other.hasEnded) return other.listen({ onEnd: () => this.inherit(other) })
+    if (!other.hasEnded) {
+      other.listen({ onEnd: () => this.inherit(other) })
+      return
+    }
     const { outcome } = other
     const error = outcome?.isSuccess === false ? outcome.error : undefined
     if (other.state !== 'cancelled') return this.refuse(error)
@@ -315,7 +328,8 @@ export class FutureState implements TaskOwner, Cancellable {
     context?.end(this)
     const listeners = this.#listeners
     this.#listeners = undefined
-    for (const listener of listeners ?? []) listener.onEnd(this)
+    if (listeners instanceof Set) for (const listener of listeners) listener.onEnd(this)
+    else listeners?.onEnd(this)
   }
 
   #fetch(): void {
