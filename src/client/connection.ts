@@ -12,6 +12,7 @@ import type { TaskSubmission } from '../core/client/events.js'
 import { systemClock, type Clock } from '../runtime/driver.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import { serializerName } from '../wire/object-content.js'
+import { nthTaskId } from '../wire/run.js'
 import { CancelReasons } from './submit/signal.js'
 import type { ClientSettings } from './options.js'
 import {
@@ -29,7 +30,7 @@ import { OutputPrinter, ProgramOutput } from './output.js'
 import { ResultReader, StoredResults } from './future/result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { describeWaiting, Explanations, type WaitingState, warnOfWaiting } from './explanation.js'
-import type { TaskOwner } from './future/home.js'
+import { type AnyOwner, ownerOfTask, type TaskOwner } from './future/home.js'
 
 /** A `map` pulls no input while tasks of this size in total wait to be sent. */
 const MAX_WAITING_BYTES = 1024 ** 2
@@ -88,7 +89,7 @@ export class ClientConnection {
   readonly #storedResults: StoredResults
   readonly #programOutput: ProgramOutput
   readonly #printer: OutputPrinter
-  readonly #machine: ClientMachine<TaskOwner>
+  readonly #machine: ClientMachine<AnyOwner>
   readonly #clock: Clock
   readonly #traffic: ClientTraffic
   readonly #watchers = new Set<ConnectionWatcher>()
@@ -213,7 +214,7 @@ export class ClientConnection {
   }
 
   /** Submits a task. Its owner is notified of its end, possibly before this returns. */
-  submit(task: TaskSubmission<TaskOwner>): void {
+  submit(task: TaskSubmission<AnyOwner>): void {
     this.#traffic.post({ type: 'taskSubmitted', task })
   }
 
@@ -227,9 +228,9 @@ export class ClientConnection {
    * Cancels all unfinished tasks with an owner for which `isMeant` holds. The time depends on the
    * number of all tasks.
    */
-  cancelAll(isMeant: (owner: TaskOwner) => boolean): void {
-    for (const { owner, taskId } of this.#machine.unfinished()) {
-      if (isMeant(owner)) this.request({ type: 'cancelRequested', taskId })
+  cancelAll(isMeant: (owner: AnyOwner) => boolean): void {
+    for (const { owner, taskId, count } of this.#machine.unfinished()) {
+      if (isMeant(owner)) this.request({ type: 'cancelRequested', taskId, count })
     }
     this.#results.endAll('cancelled', isMeant)
   }
@@ -335,7 +336,7 @@ export class ClientConnection {
     await this.close()
   }
 
-  #newMachine(): ClientMachine<TaskOwner> {
+  #newMachine(): ClientMachine<AnyOwner> {
     const { settings, objectIds, serializer } = this
     return new ClientMachine({
       identity: this.identity,
@@ -350,21 +351,28 @@ export class ClientConnection {
       inlineLimitBytes: settings.inlineLimitBytes,
       reconnect: settings.reconnect,
       objectIdOf: (content) => objectIds.of(content),
+      serializedValues: (packed) => this.#results.serializedValues(packed),
     })
   }
 
   #perform(action: OtherAction): void {
     switch (action.type) {
       case 'finishTask':
-        return this.#results.finish(action)
+        return this.#results.finish({ ...action, owner: ownerOf(action) })
+      case 'finishRun':
+        return this.#results.finishRun(action)
       case 'endTask':
-        return action.owner.end(action.reason, action.detail, action.failedTaskId)
+        for (let index = 0; index < action.count; index += 1) {
+          const owner = ownerOfTask(action.owner, nthTaskId(action.taskId, index))
+          owner.end(action.reason, action.detail, action.failedTaskId)
+        }
+        return
       case 'offerResult':
-        return action.owner.offer(action.metadata, action.worker)
+        return ownerOf(action).offer(action.metadata, action.worker)
       case 'requestAttempts':
-        return this.explanations.expect(action.owner, action.taskId)
+        return this.explanations.expect(ownerOf(action), action.taskId)
       case 'reportAttempts':
-        return this.explanations.remember(action.owner, action.attempts)
+        return this.explanations.remember(ownerOf(action), action.attempts)
       case 'explainTask':
         return this.explanations.answer(action.taskId, action.explanation)
       case 'printOutput':
@@ -372,7 +380,7 @@ export class ClientConnection {
       case 'endOutput':
         return this.#printer.endAll()
       case 'reportProgress':
-        return action.owner.progress(action.done, action.total)
+        return ownerOf(action).progress(action.done, action.total)
       case 'warnWaiting':
         // A command says it itself, once it gives up.
         if (!this.#isVisitor) warnOfWaiting(action.warning, this.address)
@@ -428,7 +436,11 @@ export class ClientConnection {
     this.#logger.error('the client failed and is closed', { error: String(error) })
     const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined, isLocal: true }
     this.#hasClosed = true
-    for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
+    for (const { owner, taskId, count } of this.#machine.unfinished()) {
+      for (let index = 0; index < count; index += 1) {
+        ownerOfTask(owner, nthTaskId(taskId, index)).fail(error, report)
+      }
+    }
     this.#results.endAll('closed', () => true)
     this.explanations.endAll()
     // Feeders that wait for room, or for their input, have no task that could notify them.
@@ -437,4 +449,9 @@ export class ClientConnection {
     this.#tellQuiet()
     this.#closeSocket()
   }
+}
+
+/** The owner of the task that an action is about. */
+function ownerOf(action: { readonly owner: AnyOwner; readonly taskId: TaskId }): TaskOwner {
+  return ownerOfTask(action.owner, action.taskId)
 }

@@ -129,6 +129,33 @@ export interface TaskReport {
   readonly isLocal?: boolean
 }
 
+/** The owner of the tasks of a run, which have consecutive ids. */
+export interface RunOwner {
+  /** The task that submitted them; undefined outside tasks. */
+  readonly scope: TaskScope | undefined
+  /** The owner of one of them, to notify it of anything but a value in a run. */
+  ownerOf(id: TaskId): TaskOwner
+  /** One of them returned, as part of a run: the one at this place in the block of its ids. */
+  succeedAt(place: number, value: unknown): void
+  /** Values of `count` tasks have been passed to `succeedAt`, or their errors to the owners. */
+  onRun(first: number, count: number, report: RunReport): void
+}
+
+/** Further facts about finished tasks of a run. Byte strings may be read during the call only. */
+export interface RunReport {
+  /** The profiles of all tasks, or nothing. */
+  readonly metadata: Uint8Array
+  readonly worker: Identity
+}
+
+/** The owner of one task, or of a run. */
+export type AnyOwner = TaskOwner | RunOwner
+
+/** The owner of one task. */
+export function ownerOfTask(owner: AnyOwner, id: TaskId): TaskOwner {
+  return 'ownerOf' in owner ? owner.ownerOf(id) : owner
+}
+
 /** Notified exactly once per task of its outcome, by one of the first three methods. */
 export interface TaskOwner {
   readonly taskId: TaskId
