@@ -65,7 +65,7 @@ export class Processor implements FrameReceiver {
         this.#units[frame.number] = frame.units
         return
       case 'stop':
-        return this.#runner.stop(frame.id, frame.reason)
+        return this.#runner.stop(frame.id, frame.reason, frame.count)
       case 'collect':
       case 'end':
         return this.#perform(frame)

@@ -14,6 +14,7 @@ import type { LogLevel } from '../../base/logger.js'
 import type { StopReason } from '../../core/worker/events.js'
 import type { TaskHost, TaskScopes } from '../../runtime/task-scope.js'
 import type { TaskError } from '../../wire/message.js'
+import { nthTaskId } from '../../wire/run.js'
 import type { PendingImport } from '../../serializer/module/policy.js'
 import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
 import type { ClaimTable, TaskBoard } from './shared-memory.js'
@@ -124,8 +125,12 @@ export class TaskRunner implements RunHandler, Stage {
     this.#arrivals += 1
   }
 
-  /** Skips a task that has not started; aborts or abandons one that has. */
-  stop(id: TaskId, reason: StopReason): void {
+  /** Skips consecutive tasks that have not started; aborts or abandons those that have. */
+  stop(first: TaskId, reason: StopReason, count: number = 1): void {
+    for (let n = 0; n < count; n += 1) this.#stopOne(nthTaskId(first, n), reason)
+  }
+
+  #stopOne(id: TaskId, reason: StopReason): void {
     const skipped = this.#queue.skip(id)
     if (skipped !== undefined) {
       if (this.#claims.claim(skipped.dispatchNumber)) this.#reports.canceled(skipped)
