@@ -165,10 +165,13 @@ export class ClientConnection {
     return this.#machine.unfinishedTasks
   }
 
-  /** Whether a `map` may submit more. `isBounded`: its user has set a limit. */
-  hasRoom(isBounded: boolean): boolean {
+  /**
+   * Whether a `map` that is about to submit `more` tasks may submit another one. `isBounded`: its
+   * user has set a limit.
+   */
+  hasRoom(isBounded: boolean, more = 0): boolean {
     const machine = this.#machine
-    if (machine.unfinishedTasks >= this.settings.maxUnfinishedTasks) return false
+    if (machine.unfinishedTasks + more >= this.settings.maxUnfinishedTasks) return false
     if (machine.waitingBytes >= MAX_WAITING_BYTES) return false
     return isBounded || machine.heldBytes < MAX_HELD_BYTES
   }

@@ -204,6 +204,7 @@ export class Submitter {
         context,
         span,
         input: openInput(inputs),
+        isSpread,
         argsOf: (input, index) => this.#inputSources(input, index, { isSpread, site }),
         ...checked,
         watcher: watchMap(checked.progress, { label: site.taskName || 'map', inputs }),
