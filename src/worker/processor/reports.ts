@@ -373,6 +373,8 @@ export class RunReports {
       count: count === 1 ? PLAIN_RESULT.count : count,
       packed: NO_BYTES,
     }
+    // Results are reported in order.
+    this.#packed.close()
     this.#outbox.add(encodeFrame(result))
   }
 
