@@ -176,6 +176,14 @@ export class TaskBoard {
     return slot
   }
 
+  /** The task in this slot has finished, and the next one starts there. */
+  next(slot: BoardSlot, dispatchNumber: number, startedMs: number): void {
+    const at = cellOf(slot)
+    // The guardian may see the change a little later, but at the latest with the next claim.
+    this.#cells[at + 1] = dispatchNumber
+    this.#cells[at + 2] = startedMs
+  }
+
   /** The time of the task runs from here on. */
   begin(slot: BoardSlot, startedMs: number): void {
     Atomics.store(this.#cells, cellOf(slot) + 2, startedMs)
