@@ -17,6 +17,7 @@ import { recovery } from './recovery.js'
 import { responsiveness } from './responsiveness.js'
 import { longMap, sharedObject } from './shared-object.js'
 import { startUp } from './start-up.js'
+import { busyTasks, clearing, runKinds, secondClient } from './runs.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -36,6 +37,10 @@ const BENCHMARKS: readonly Benchmark[] = [
   queuedTasks,
   recovery,
   responsiveness,
+  runKinds,
+  secondClient,
+  busyTasks,
+  clearing,
 ]
 
 interface CommandLine extends BenchOptions {

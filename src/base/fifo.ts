@@ -58,7 +58,8 @@ export class Fifo<T> {
 
   /** Adds after an item that is in this queue. */
   insertAfter(item: T, previous: FifoNode<T>): FifoNode<T> {
-    return previous.next === undefined ? this.push(item) : this.insertBefore(item, previous.next)
+    const { next } = previous
+    return next === undefined ? this.push(item) : this.insertBefore(item, next)
   }
 
   /** Removes and returns the item that has waited longest. */

@@ -134,7 +134,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
       return this.statuses.some((one) => one.dispatchNumber === dispatchNumber && one.isStarted)
     }
     for (const end = performance.now() + DEADLINE_MS; !isBegun() && performance.now() < end;) {
-      this.host.askStatus(dispatchNumber)
+      this.host.askStatus(dispatchNumber, 1)
       const count = this.statuses.length
       await this.until('the status of a task', () => this.statuses.length > count)
       await pause(1)

@@ -7,11 +7,14 @@ import {
   FAILURE_COLUMNS,
   type FailureRow,
   functionName,
+  LOST_COLUMNS,
+  type LostRow,
   size,
   span,
   TASK_COLUMNS,
 } from '../command/cluster-columns.js'
-import { problemsOf, WAITING_COLUMNS, wrapped } from '../command/status-text.js'
+import { LOSS_TEXTS, problemsOf } from '../command/problem-text.js'
+import { WAITING_COLUMNS, wrapped } from '../command/status-text.js'
 import { type Column, plainText, tableLines, UNKNOWN } from '../table.js'
 import type { TopView } from './top.js'
 import { DROP_ORDER, duration } from './worker-table.js'
@@ -56,6 +59,8 @@ export function paneText(view: TopView, width: number): PaneText | undefined {
       const none = view.info.tasks.running === 0 ? 'no task runs or waits' : NOT_TOLD
       return tablePane('tasks', { columns: TASK_COLUMNS, rows: view.tasks, none }, width)
     }
+    case 'lost':
+      return lostPane(view, width)
     case 'help':
       return helpPane(width)
   }
@@ -132,6 +137,28 @@ function failureLines(failure: FailureRow | undefined, width: number): readonly 
   return ['-'.repeat(width), ...lines.flatMap((line) => wrapped(line, width))]
 }
 
+function lostPane({ info, lost }: TopView, width: number): PaneText {
+  const none = info.lost === undefined ? NOT_TOLD : 'no worker was lost in the last 10 minutes'
+  const pane = tablePane('lost workers', { columns: LOST_COLUMNS, rows: lost, none }, width)
+  return lost.length === 0 ? pane : { ...pane, detail: (cursor) => lostLines(lost[cursor], width) }
+}
+
+function lostLines(row: LostRow | undefined, width: number): readonly string[] {
+  if (row === undefined) return []
+  const { id, name, host, cause, hasReturned, tasks, taskCount, secondsAgo } = row
+  const after = hasReturned ? '; it has returned' : ''
+  const listed = tasks.map(({ task, name: title }) => `had ${functionName(title)}, task ${task}`)
+  const rest = taskCount - tasks.length
+  const lines = [
+    `worker ${id}${name === '' ? '' : ` (${name})`}, host ${host || UNKNOWN}`,
+    `lost ${span(secondsAgo)} ago: ${LOSS_TEXTS[cause]}${after}`,
+    ...listed,
+    ...(rest > 0 ? [`had ${counted(rest, 'more task')}`] : []),
+    ...(taskCount === 0 ? ['had no task'] : []),
+  ]
+  return ['-'.repeat(width), ...lines.map(plainText).flatMap((line) => wrapped(line, width))]
+}
+
 interface RowsOf<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -161,6 +188,7 @@ const HELP: readonly string[] = [
   'e   why tasks wait, and what to do',
   'F   failures, with their errors and stacks',
   't   tasks that run or wait, the longest first',
+  'L   workers that were lost in the last 10 minutes, and what they had',
   '/   show only workers, clients, functions, tasks and failures with a text; Esc shows all',
   'p   pause, and go on',
   'Esc   back',

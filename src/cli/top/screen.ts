@@ -12,7 +12,8 @@ import {
   TASK_COLUMNS,
   type WorkerRow,
 } from '../command/cluster-columns.js'
-import { FUNCTION_COLUMNS, problemsOf } from '../command/status-text.js'
+import { problemsOf } from '../command/problem-text.js'
+import { FUNCTION_COLUMNS } from '../command/status-text.js'
 import { grouped, plainText, tableLines, UNKNOWN } from '../table.js'
 import { type PaneText, paneText } from './pane.js'
 import type { TopView } from './top.js'
@@ -115,8 +116,8 @@ class Drawing {
       const workers = `${counted(this.#view.total, 'worker')} on ${counted(hosts.length, 'host')}`
       return this.#paint(`well: ${workers}; ${rate}/s tasks ended${failed}`, 'green')
     }
-    const more = problems.length === 1 ? '' : `, and ${problems.length - 1} more: e`
-    return this.#paint(`attention: ${first.what}${more}; ${first.advice}`, 'red')
+    const which = problems.length === 1 ? '' : ` (1 of ${problems.length}: e)`
+    return this.#paint(`attention${which}: ${first.what}; ${first.advice}`, 'red')
   }
 
   #failureRate(perSecond: number): string {
@@ -159,7 +160,9 @@ class Drawing {
     const of = rows.length === total ? '' : `${grouped(rows.length)} of `
     const match = filter === '' ? '' : ` match ${JSON.stringify(plainText(filter))}`
     const count = total === 0 ? 'No workers' : `${of}${counted(total, 'worker')}${match}`
-    return this.#fitted(`-- ${count} ${'-'.repeat(this.#size.columns)}`)
+    const { count: gone = 0 } = this.#info.lost ?? {}
+    const lost = gone === 0 ? '' : `, ${grouped(gone)} lost in 10 min: L`
+    return this.#fitted(`-- ${count}${lost} ${'-'.repeat(this.#size.columns)}`)
   }
 
   /** Scheduler, task manager and messages side by side; in few rows, a summary. */

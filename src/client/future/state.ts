@@ -67,7 +67,7 @@ export class FutureState implements TaskOwner, Cancellable {
   #promise: Promise<unknown> | undefined
   /** Of the promise, until it is settled. */
   #settlers: Settlers | undefined
-  /** Most have one at most. */
+  /** Usually there is at most one. */
   #listeners: EndListener | Set<EndListener> | undefined
   #profile: TaskProfile | RunProfiles | undefined
   /** When its profile arrived; for a task of a run, its place among the profiles. */
@@ -184,19 +184,24 @@ export class FutureState implements TaskOwner, Cancellable {
     return true
   }
 
-  /** Calls `listener` when this settles; never immediately. */
-  listen(listener: EndListener): void {
-    const known = this.#listeners
-    if (known === undefined) this.#listeners = listener
-    else if (known instanceof Set) known.add(listener)
-    else if (known !== listener) this.#listeners = new Set([known, listener])
+  /** Calls `listener` when this settles; never immediately. Returns whether it is a new one. */
+  listen(listener: EndListener): boolean {
+    if (this.#listeners === undefined) {
+      this.#listeners = listener
+      return true
+    }
+    if (!(this.#listeners instanceof Set)) {
+      if (this.#listeners === listener) return false
+      this.#listeners = new Set([this.#listeners])
+    }
+    const { size } = this.#listeners
+    return this.#listeners.add(listener).size > size
   }
 
   /** Removes `listener`. */
   ignore(listener: EndListener): void {
-    const known = this.#listeners
-    if (known === listener) this.#listeners = undefined
-    else if (known instanceof Set) known.delete(listener)
+    if (this.#listeners instanceof Set) this.#listeners.delete(listener)
+    else if (this.#listeners === listener) this.#listeners = undefined
   }
 
   /** Calls `listener` with the progress of the task, until the returned function is called. */
@@ -273,7 +278,10 @@ export class FutureState implements TaskOwner, Cancellable {
 
   /** The task was never submitted: it needs the value of another one that has none. */
   inherit(other: FutureState): void {
-    if (!other.hasEnded) return other.listen({ onEnd: () => this.inherit(other) })
+    if (!other.hasEnded) {
+      other.listen({ onEnd: () => this.inherit(other) })
+      return
+    }
     const { outcome } = other
     const error = outcome?.isSuccess === false ? outcome.error : undefined
     if (other.state !== 'cancelled') return this.refuse(error)

@@ -54,7 +54,7 @@ export async function wait<F extends Future<unknown>>(
 }
 
 /** The futures in their order. Throws `TypeError` for anything else. */
-function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): readonly F[] {
+export function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): readonly F[] {
   // JavaScript callers may pass anything, and an array would accept some of it as empty.
   if (typeof futures !== 'object' || (futures as unknown) === null) throw notFutures()
   const all = [...futures]
@@ -193,52 +193,5 @@ class CompletionIterator<T> implements AsyncIterator<CompletedFuture<T>>, EndLis
   /** There are no more records for the open requests. */
   #finish(): void {
     for (const ask of this.#asked.splice(0)) ask({ done: true, value: undefined })
-  }
-}
-
-/**
- * All results, in the order of the futures, as `Promise.all` gives them, but without a promise for
- * each: for many futures, several times as fast. Rejects with the first error; the other tasks
- * continue, and no warning reports their failures. Rejects with `TypeError` if an argument is not a
- * future.
- */
-export async function gather<T>(futures: Iterable<Future<T>>): Promise<T[]> {
-  const states = checkFutures(futures).map((future) => Future.stateOf(future))
-  await new Gathering(new Set(states)).promise
-  return states.map(({ outcome }) => (outcome?.isSuccess === true ? outcome.value : undefined) as T)
-}
-
-/** Waits until all futures have their values, or one has failed. */
-class Gathering implements EndListener {
-  readonly promise: Promise<void>
-  #resolve: () => void = () => {}
-  #reject: (error: unknown) => void = () => {}
-  #open = 1
-
-  constructor(states: ReadonlySet<FutureState>) {
-    this.promise = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
-    for (const state of states) {
-      state.markObserved()
-      this.#open += 1
-      // An ended one may still have to fetch its value.
-      if (state.hasEnded) this.onEnd(state)
-      else state.listen(this)
-    }
-    this.#onValue()
-  }
-
-  onEnd(state: FutureState): void {
-    const { outcome } = state
-    if (outcome === undefined) state.promise.then(this.#onValue, this.#reject)
-    else if (outcome.isSuccess) this.#onValue()
-    else this.#reject(outcome.error)
-  }
-
-  readonly #onValue = (): void => {
-    this.#open -= 1
-    if (this.#open === 0) this.#resolve()
   }
 }

@@ -5,7 +5,8 @@ import { defaultSerializer, type Serializer } from '../../serializer/serializer.
 import { codecOf } from '../../serializer/task-codec.js'
 import type { Task } from '../../wire/message.js'
 import { countOf } from '../../wire/run.js'
-import { asCompleted, gather } from '../future/wait.js'
+import { gather } from '../future/gather.js'
+import { asCompleted } from '../future/wait.js'
 import { testClient, type TestClient, turn, until } from '../memory-link.test.kit.js'
 
 const double = (x: number): number => 2 * x
@@ -147,22 +148,6 @@ test('closing the client ends futures that were not sent', async () => {
   for (const future of futures) {
     await assert.rejects(Promise.resolve(future), { name: 'TaskCancelledError' })
   }
-})
-
-test('gather() gives all results in order, and the first error', async () => {
-  const client = testClient()
-  assert.deepEqual(await gather([]), [])
-  const [a, b] = [client.submitter.submit(double, [1]), client.submitter.submit(double, [2])]
-  assert.deepEqual(await gather([b, a, b]), [4, 2, 4])
-  assert.deepEqual(await gather([a]), [2])
-  const large = client.submitter.submit((x: string) => x + x, ['x'.repeat(9_000)])
-  assert.deepEqual(await gather([large, a]), ['x'.repeat(18_000), 2])
-  const bad = client.submitter.submit((): never => {
-    throw new RangeError('no')
-  }, [])
-  await assert.rejects(gather([a, bad]), { name: 'RangeError' })
-  await assert.rejects(gather([a, bad]), { name: 'RangeError' })
-  for (const wrong of [undefined, 5, [1]]) await assert.rejects(gather(wrong as never), TypeError)
 })
 
 test('futures of a run that nobody awaits are done all the same', async () => {

@@ -98,6 +98,7 @@ export class ModelProcessor {
     const task = started.find((one) => one.number === number)
     return {
       dispatchNumber: number,
+      taskNumber: number,
       isStarted: task !== undefined,
       isListening: task?.id.includes('listen') === true,
       isAlone: task !== undefined && started.length === 1,

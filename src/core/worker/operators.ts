@@ -6,7 +6,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { OperatorAnswer, OperatorRequest, TaskStory } from '../../wire/message.js'
 import { send, type StackReport, type WorkerTurn } from './events.js'
 import type { ProcessorSlot } from './processor/slot.js'
-import type { WorkerTask } from './task/task.js'
+import { includes, type WorkerTask } from './task/task.js'
 
 /** An answer lists at most this many tasks. */
 const MAX_TASKS = 32
@@ -73,7 +73,7 @@ export class StackRequests {
     const { now } = this.#turn
     this.#nextLookAt = now + LOOK_INTERVAL_MS
     for (const { number, taskId } of this.#takeWaiting()) {
-      const isHere = taskId === '' || tasks.some(({ id }) => id === taskId)
+      const isHere = taskId === '' || tasks.some((task) => includes(task, taskId))
       const note = isHere ? noteOf(outcome, reason, tasks.length) : 'the worker has not started it'
       const found = { note, stack: isHere ? stack : [], tasks: storiesOf(tasks, now) }
       answerOperator(this.#turn, number, { outcome: 'done', ...found })

@@ -7,21 +7,32 @@
 // by one waits only once.
 
 import { AsyncResource } from 'node:async_hooks'
+import { types } from 'node:util'
 import { NO_BYTES } from '../../base/bytes.js'
 import { errorTextOf } from '../../base/text.js'
 import { identity, type ObjectId, type TaskId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
 import type { StopReason } from '../../core/worker/events.js'
 import type { TaskHost, TaskScopes } from '../../runtime/task-scope.js'
+import { findTracing } from '../../runtime/tracing.js'
 import type { TaskError } from '../../wire/message.js'
+import { nthTaskId } from '../../wire/run.js'
 import type { PendingImport } from '../../serializer/module/policy.js'
 import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
 import type { ClaimTable, TaskBoard } from './shared-memory.js'
 import { type ExitNote, exitNoteOf, type HostFacts, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
 import type { Speaker, Stage } from './output-tap.js'
-import { type RunnableTask, serializeFailure, serializeResult, type TaskCall } from './call.js'
-import { type RunHandler, RunQueue, TaskRun } from './run.js'
+import {
+  checkedResult,
+  type PackedArguments,
+  type RunnableTask,
+  serializeFailure,
+  serializeResult,
+  type TaskCall,
+} from './call.js'
+import { RunQueue, TaskRun } from './run.js'
+import { isThenable, Slice, type SliceHandler, SliceRunner, SliceTask } from './slice.js'
 import { RunReports } from './reports.js'
 import type { TaskMeter } from './meter.js'
 
@@ -51,7 +62,7 @@ export interface TaskRunnerOptions {
 }
 
 /** Runs tasks. */
-export class TaskRunner implements RunHandler, Stage {
+export class TaskRunner implements SliceHandler, Stage {
   readonly #meter: TaskMeter
   readonly #board: TaskBoard
   readonly #claims: ClaimTable
@@ -60,9 +71,12 @@ export class TaskRunner implements RunHandler, Stage {
   readonly #reports: RunReports
   /** The async context outside all tasks: callbacks scheduled from here do not belong to a task. */
   readonly #outside = new AsyncResource('ScalerTaskRunner')
-  readonly #queue = new RunQueue<TaskRun>()
+  readonly #queue = new RunQueue<TaskRun | Slice>()
+  readonly #slices: SliceRunner
   /** The task whose synchronous part is running. */
-  #current: TaskRun | undefined
+  #current: TaskRun | SliceTask | undefined
+  /** A started task that finishes later and that nothing else is known about. It does not wait. */
+  #held: SliceTask | undefined
   /** Started tasks that finish later. Invariant: none has finished or been abandoned. */
   readonly #pending = new Map<TaskId, TaskRun>()
   /** How many of these do more than wait. */
@@ -86,7 +100,9 @@ export class TaskRunner implements RunHandler, Stage {
     this.#claims = claims
     this.#scopes = scopes
     this.#retire = retire
-    this.#reports = new RunReports({ outbox, outside: this.#outside, keep })
+    const reports = new RunReports({ outbox, outside: this.#outside, keep })
+    this.#reports = reports
+    this.#slices = new SliceRunner({ meter, board, claims, scopes, reports }, this)
   }
 
   /** The worker that this processor serves. */
@@ -103,7 +119,7 @@ export class TaskRunner implements RunHandler, Stage {
   /** Whether no task runs, is queued, or waits for children. */
   get isIdle(): boolean {
     const isResting = this.#current === undefined && this.#pending.size === 0
-    return isResting && this.#queue.size === 0 && this.#givenUpCount === 0
+    return isResting && this.#held === undefined && this.#queue.size === 0 && this.#givenUpCount === 0
   }
 
   /** The exit note if the process exits now. Read by the code that ends it, if possible. */
@@ -115,7 +131,8 @@ export class TaskRunner implements RunHandler, Stage {
       return exitNoteOf(followed.isOver || followed.isGivenUp ? [] : [followed.id])
     }
     const active = [...this.#pending.values()].filter(({ isWaiting }) => !isWaiting)
-    return exitNoteOf(active.map(({ id }) => id))
+    const ids = active.map(({ id }) => id)
+    return exitNoteOf(this.#held === undefined ? ids : [this.#held.id, ...ids])
   }
 
   /** Adds a task after all others of its priority. No task starts before `run` is called. */
@@ -124,14 +141,52 @@ export class TaskRunner implements RunHandler, Stage {
     this.#arrivals += 1
   }
 
-  /** Skips a task that has not started; aborts or abandons one that has. */
-  stop(id: TaskId, reason: StopReason): void {
-    const skipped = this.#queue.skip(id)
-    if (skipped !== undefined) {
-      if (this.#claims.claim(skipped.dispatchNumber)) this.#reports.canceled(skipped)
-      return
+  /** The same for consecutive tasks; `task` is what they have in common. */
+  addSlice(task: RunnableTask, values: PackedArguments): void {
+    this.#queue.push(new Slice(task, values, this.#arrivals))
+    this.#arrivals += values.count
+  }
+
+  /** Sends all results now: the process is about to exit. */
+  flush(): void {
+    this.#reports.flush()
+  }
+
+  /** Skips consecutive tasks that have not started; aborts or abandons those that have. */
+  stop(first: TaskId, reason: StopReason, count: number = 1): void {
+    let skipped: { readonly task: RunnableTask; count: number } | undefined
+    for (let n = 0; n < count; n += 1) {
+      const task = this.#skip(nthTaskId(first, n))
+      if (task !== undefined && skipped !== undefined) skipped.count += 1
+      else if (task !== undefined) skipped = { task, count: 1 }
+      else {
+        if (skipped !== undefined) this.#reports.canceled(skipped.task, skipped.count)
+        skipped = undefined
+        this.#stopStarted(nthTaskId(first, n), reason)
+      }
     }
-    const run = this.#pending.get(id)
+    if (skipped !== undefined) this.#reports.canceled(skipped.task, skipped.count)
+  }
+
+  /** Skips a task that has not started, and that the agent has not taken back. */
+  #skip(id: TaskId): RunnableTask | undefined {
+    let index = -1
+    const found = this.#queue.find((queued) => {
+      if (queued instanceof TaskRun) return queued.id === id
+      index = queued.waitingIndexOf(id)
+      return index >= 0
+    })
+    if (found === undefined) return undefined
+    if (found instanceof TaskRun) {
+      this.#queue.drop(found)
+      return this.#claims.claim(found.dispatchNumber) ? found.task : undefined
+    }
+    found.skip(index)
+    return this.#claims.claim(found.dispatchNumber + index) ? found.taskAt(index) : undefined
+  }
+
+  #stopStarted(id: TaskId, reason: StopReason): void {
+    const run = this.#held?.id === id ? this.#held.scope : this.#pending.get(id)
     if (run === undefined) return
     if (reason !== 'givenUp') this.#scopes.run(run, () => run.stop(reason))
     // Abandoning the only task ends the process, which the agent has to decide.
@@ -156,7 +211,8 @@ export class TaskRunner implements RunHandler, Stage {
     const { current } = this.#scopes
     if (!(current instanceof TaskRun)) return this.#isMixed ? undefined : this.#lastStarted
     // Callbacks that the task leaves behind may print while others run.
-    if (current !== this.#current && current.output !== 'log') this.#follow()
+    const isRunning = current === (this.#current instanceof SliceTask ? this.#current.made : this.#current)
+    if (!isRunning && current.output !== 'log') this.#follow()
     return current
   }
 
@@ -198,13 +254,39 @@ export class TaskRunner implements RunHandler, Stage {
 
   #runBurst(): void {
     for (;;) {
-      const run = this.#queue.shift()
-      if (run === undefined) return this.#reports.flush()
-      // The agent has taken this one back.
-      if (!this.#claims.claim(run.dispatchNumber)) continue
-      if (!this.#start(run)) return this.#reports.planFlush()
-      if (this.#isTurnOver()) return this.#yield()
+      const first = this.#queue.first
+      if (first === undefined) return this.#reports.flush()
+      const isFinished = first instanceof Slice ? this.#runSlice(first) : this.#runOne(first)
+      if (!isFinished) return this.#reports.planFlush()
+      if (this.isTurnOver) return this.#yield()
     }
+  }
+
+  /** Runs a task. Returns false if it has not finished. */
+  #runOne(run: TaskRun): boolean {
+    this.#queue.drop(run)
+    // Otherwise the agent has taken it back.
+    return !this.#claims.claim(run.dispatchNumber) || this.#start(run)
+  }
+
+  /** Runs tasks of a slice. Returns false if one of them has not finished. */
+  #runSlice(slice: Slice): boolean {
+    const { task } = slice
+    const isPlain = !task.isProfiled && task.refusal === undefined && findTracing() === undefined
+    if (!isPlain) return this.#runSliceTask(slice)
+    if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
+    this.#noteOutput(task)
+    const isFinished = this.#slices.run(slice)
+    if (slice.next === slice.count) this.#queue.drop(slice)
+    return isFinished
+  }
+
+  /** Runs one task of a slice in which each task is measured or traced by itself. */
+  #runSliceTask(slice: Slice): boolean {
+    const index = slice.take(this.#claims)
+    if (slice.next === slice.count) this.#queue.drop(slice)
+    if (index < 0) return true
+    return this.#start(new TaskRun(slice.taskAt(index), slice.dispatchNumber + index, this))
   }
 
   /** Returns false if the task has not finished yet. */
@@ -226,11 +308,90 @@ export class TaskRunner implements RunHandler, Stage {
         this.#scopes.run(run, () => run.readAndPerform()),
       )
     } catch (error) {
-      const pending = run.call === undefined ? pendingImportOf(error) : undefined
-      if (pending === undefined) return this.#fail(run, error)
+      return this.#failOrWait(run, error)
+    }
+  }
+
+  /** The task has thrown, or could not be read. Returns false if it has to wait for an import. */
+  #failOrWait(run: TaskRun, error: unknown): boolean {
+    const pending = run.call === undefined ? pendingImportOf(error) : undefined
+    if (pending === undefined) return this.#fail(run, error)
+    this.#hold(run)
+    void this.#startLater(run, pending)
+    return false
+  }
+
+  onCurrent(task: SliceTask | undefined): void {
+    this.#current = task
+  }
+
+  onThrown(run: TaskRun, error: unknown): boolean {
+    this.#meter.adopt(run)
+    if (run.call === undefined && run.task.timeoutMs > 0) {
+      this.#board.begin(run.slot, run.startedAt + MAX_READ_MS)
+    }
+    return this.#failOrWait(run, error)
+  }
+
+  onLarge(run: TaskRun, bytes: Uint8Array): boolean {
+    this.#meter.adopt(run)
+    return this.#succeedLarge(run, bytes)
+  }
+
+  onPromise(task: SliceTask, promise: PromiseLike<unknown>): boolean {
+    if (task.made !== undefined || !isPlainPromise(promise)) {
+      const run = task.scope
+      this.#meter.adopt(run)
       this.#hold(run)
-      void this.#startLater(run, pending)
+      void this.#settle(run, promise)
       return false
+    }
+    this.#held = task
+    this.#activeCount += 1
+    void then.call(
+      promise,
+      (value) => this.#onHeldFulfilled(task, value),
+      (error: unknown) => this.#onHeldRejected(task, error),
+    )
+    return false
+  }
+
+  onMade(task: SliceTask, run: TaskRun): void {
+    if (this.#held !== task) return
+    this.#held = undefined
+    run.isPending = true
+    this.#pending.set(run.id, run)
+    this.#meter.adopt(run)
+  }
+
+  #onHeldFulfilled(task: SliceTask, value: unknown): void {
+    if (this.#held === task) this.#writeHeld(task, value)
+    else this.#succeedOrFail(task.scope, value)
+    this.#goOn()
+  }
+
+  #onHeldRejected(task: SliceTask, error: unknown): void {
+    this.#fail(task.scope, error)
+    this.#goOn()
+  }
+
+  /** Writes the result of a task of which nothing else is needed. */
+  #writeHeld(task: SliceTask, value: unknown): void {
+    const call = task.call as TaskCall
+    let large: Uint8Array | undefined
+    try {
+      large = this.#scopes.within(task, () => this.#reports.write(task, call, value))
+    } catch (error) {
+      this.#fail(task.scope, error)
+      return
+    }
+    if (large !== undefined) this.#succeedLarge(task.scope, large)
+    else if (task.made !== undefined) this.#finish(task.made, 'success', undefined)
+    else {
+      this.#held = undefined
+      this.#activeCount -= 1
+      this.#slices.finish(task)
+      this.#board.leave(task.slot, false)
     }
   }
 
@@ -274,6 +435,22 @@ export class TaskRunner implements RunHandler, Stage {
     this.#goOn()
   }
 
+  #succeedOrFail(run: TaskRun, value: unknown): void {
+    try {
+      this.#succeed(run, value)
+    } catch (error) {
+      this.#fail(run, error)
+    }
+  }
+
+  #succeedLarge(run: TaskRun, bytes: Uint8Array): true {
+    try {
+      return this.#finish(run, 'success', checkedResult(bytes))
+    } catch (error) {
+      return this.#fail(run, error)
+    }
+  }
+
   #hold(run: TaskRun): void {
     this.#current = undefined
     if (run.childCount > 0) this.#note(run)
@@ -287,14 +464,20 @@ export class TaskRunner implements RunHandler, Stage {
     if (!this.#mayStart()) {
       if (this.#activeCount > 0) this.#reports.planFlush()
       else this.#reports.flush()
-    } else if (this.#isTurnOver()) this.#yield()
+    } else if (this.isTurnOver) this.#yield()
     else this.#runBurst()
   }
 
   #succeed(run: TaskRun, value: unknown): true {
     if (run.isGivenUp) return this.#finish(run, 'success', NO_BYTES)
+    const call = run.call as TaskCall
+    const { packed } = run.task
     // The classes in it are those of this task, also while its parent waits in this process.
-    const payload = this.#scopes.within(run, () => serializeResult(run.call as TaskCall, value))
+    const payload = this.#scopes.within(run, () => {
+      if (packed === undefined) return serializeResult(call, value)
+      const large = this.#reports.write(packed, call, value, run.isProfiled)
+      return large && checkedResult(large)
+    })
     return this.#finish(run, 'success', payload)
   }
 
@@ -305,11 +488,11 @@ export class TaskRunner implements RunHandler, Stage {
     return this.#finish(run, 'failed', payload, [errorTextOf(error)])
   }
 
-  /** Finishes the task. Returns true. */
+  /** Finishes the task; `payload`: undefined if it was written already. Returns true. */
   #finish(
     run: TaskRun,
     status: 'success' | 'failed',
-    payload: Uint8Array,
+    payload: Uint8Array | undefined,
     error: readonly TaskError[] = [],
   ): true {
     const meter = this.#meter
@@ -326,7 +509,9 @@ export class TaskRunner implements RunHandler, Stage {
     if (run.isPending) this.#release(run)
     run.task.fn.lastCallMs = meter.lastMs
     const profile = meter.profile(run, seenBytes)
-    this.#reports.result(run, status, payload, { profile, now: meter.endedAt, error })
+    const now = meter.endedAt
+    if (payload !== undefined) this.#reports.result(run, status, payload, { profile, now, error })
+    else this.#reports.written(run, meter.lastMs, now, run.isProfiled ? profile : undefined)
     return true
   }
 
@@ -345,7 +530,7 @@ export class TaskRunner implements RunHandler, Stage {
     this.#meter.pause(run)
     this.#scopes.end(run)
     run.endSpan('cancelled')
-    this.#reports.canceled(run)
+    this.#reports.abandoned(run)
     this.#note(run)
   }
 
@@ -377,7 +562,7 @@ export class TaskRunner implements RunHandler, Stage {
     this.#reports.waits(run, isWaiting)
   }
 
-  #isTurnOver(): boolean {
+  get isTurnOver(): boolean {
     const { endedAt } = this.#meter
     return endedAt > this.#burstEnd || this.#meter.lastMs > LONG_TASK_MS
   }
@@ -394,7 +579,9 @@ export class TaskRunner implements RunHandler, Stage {
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
-  return typeof (value as { then?: unknown }).then === 'function'
+const { then } = Promise.prototype
+
+/** Whether `then` does the same as `await`. */
+function isPlainPromise(value: PromiseLike<unknown>): value is Promise<unknown> {
+  return types.isPromise(value) && value.constructor === Promise
 }

@@ -16,6 +16,7 @@ import type {
   TaskResult,
   TaskUpdate,
 } from '../../../wire/message.js'
+import { countOf, nthTaskId, placeInBlock } from '../../../wire/run.js'
 import { type Answers, Beginnings, isAnswerTo, WorkerTaskEnds } from './ends.js'
 import { Dispatcher } from '../queue/dispatcher.js'
 import type { LastRun, RunStatus, StopReason, WorkerCoreOptions, WorkerTurn } from '../events.js'
@@ -23,7 +24,19 @@ import { Fetcher, SerializerIds } from '../objects.js'
 import { GiveBack } from '../queue/give-back.js'
 import { attributeDeath, kindOf, NO_CAUSE, RequeuedTasks } from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
-import { fieldsOf, renew, WorkerTaskTable, type WorkerTask, workerTaskOf } from './task.js'
+import {
+  bytesOf,
+  fieldsOf,
+  idsOf,
+  isOut,
+  partOf,
+  renew,
+  taskCountOf,
+  type WorkerTask,
+  workerTaskOf,
+} from './task.js'
+import { partOfResult } from './result.js'
+import { WorkerTaskTable } from './table.js'
 import { TaskWatch } from './watch.js'
 
 /**
@@ -81,12 +94,21 @@ export class WorkerTaskFlow {
     this.#turn = turn
     this.#answers = answers
     this.#slot = slot
-    this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true)
+    this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true, (task, rest) => {
+      for (const part of [this.#dispatcher, this.#fetcher, this.#watch, this.#giveBack]) {
+        part.onCut(task, rest)
+      }
+    })
     this.#dispatcher = new Dispatcher(options.units)
-    answers.outputs.listenTo(this.#dispatcher)
+    answers.outputs.listenTo({
+      getOut: (id) => this.#tasks.getOut(id),
+      peekOut: (id) => this.#tasks.peekOut(id),
+      unanswered: () => this.#dispatcher.unanswered(),
+    })
     this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
     this.#watch = new TaskWatch(turn, options.cancelGraceMs, {
+      separate: (task, number) => this.#tasks.separate(task, number - task.dispatchNumber),
       onTimeout: (task, runningMs) => this.#onTimeout(task, runningMs),
       onKill: (task, reason) => this.#killOnPurpose({ task, reason }),
     })
@@ -105,15 +127,14 @@ export class WorkerTaskFlow {
     this.#ends = new WorkerTaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
-    this.#beginnings = new Beginnings({ turn, slot, answers, dispatcher })
+    this.#beginnings = new Beginnings({ turn, slot, answers, tasks, dispatcher })
   }
 
   /** Tasks of this worker that neither run nor wait for others. */
   get queuedCount(): number {
     const { activeCount, waitingCount } = this.#dispatcher
-    let canceling = 0
-    for (const task of this.#dispatcher.unanswered()) if (task.state === 'canceling') canceling += 1
-    return this.#tasks.size + canceling - waitingCount - (activeCount > 0 ? 1 : 0)
+    const { size, cancelingCount } = this.#tasks
+    return size + cancelingCount - waitingCount - (activeCount > 0 ? 1 : 0)
   }
 
   /** Whether the processor has a task that is not waiting for others. */
@@ -131,7 +152,7 @@ export class WorkerTaskFlow {
     return this.#tasks.size === 0 && this.#dispatcher.isEmpty
   }
 
-  /** The tasks in the processor that may still be needed. */
+  /** The entries of tasks in the processor that may still be needed. */
   get running(): readonly WorkerTask[] {
     return [...this.#tasks.values()].filter(
       ({ state }) => state === 'dispatched' || state === 'abandoned',
@@ -156,27 +177,30 @@ export class WorkerTaskFlow {
    */
   get recoverableIds(): readonly TaskId[] {
     const ids = [...this.#answers.keptIds]
-    for (const { id, state } of this.#tasks.values()) if (state === 'abandoned') ids.push(id)
+    for (const task of this.#tasks.values()) if (task.state === 'abandoned') ids.push(...idsOf(task))
     return ids
   }
 
   /** A task that the worker already has is not added again. */
   onTask(message: Task): void {
-    const known = this.#tasks.get(message.taskId)
-    if (known !== undefined) {
-      renew(known, message)
-      if (known.state === 'abandoned') this.#takeUpAgain(known)
+    const { taskId } = message
+    const count = countOf(message)
+    if (count > 1 && (this.#answers.hasKept || this.#tasks.hasAny(taskId, count))) {
+      // Something happens to some of them alone.
+      for (let n = 0; n < count; n += 1) this.onTask(partOf(message, n, n + 1))
       return
     }
+    const known = this.#tasks.get(taskId)
+    if (known !== undefined) return this.#onKnownTask(known, message)
     const task = workerTaskOf(message, {
       order: this.#arrivals,
       serializerId: this.#serializerIds.of(message.source),
       workersTimeoutMs: this.#taskTimeoutMs,
     })
-    this.#arrivals += 1
+    this.#arrivals += count
     if (this.#answers.answerKept(task)) return
     if (this.#giveBack.isLeaving) {
-      this.#answers.cancel(task.id, 'canceled')
+      this.#answers.cancel(taskId, 'canceled', count)
       return
     }
     this.#tasks.add(task)
@@ -184,13 +208,32 @@ export class WorkerTaskFlow {
   }
 
   /** docs/protocol.md#cancel: a task that has started is dropped only by force. */
-  onTaskCancel({ taskId, flags }: TaskCancel): void {
-    const task = this.#tasks.get(taskId)
-    if (task === undefined) {
-      const wasKept = flags.force && this.#answers.dropKept(taskId)
-      this.#answers.cancel(taskId, wasKept ? 'canceled' : 'notFound')
-    } else if (flags.force) this.#cancel(task)
-    else this.#giveBack.recall(task)
+  onTaskCancel(message: TaskCancel): void {
+    const { taskId, flags } = message
+    const count = countOf(message)
+    let done = 0
+    for (const task of this.#tasks.range(taskId, count)) {
+      const at = count === 1 ? 0 : placeInBlock(task.id) - placeInBlock(taskId)
+      this.#cancelUnknown(message, done, at)
+      done = at + task.count
+      if (flags.force) this.#cancel(task)
+      else this.#giveBack.recall(task)
+    }
+    this.#cancelUnknown(message, done, count)
+  }
+
+  /** Answers for the tasks from `from` up to, not including, `to`, which the worker does not have. */
+  #cancelUnknown({ taskId, flags }: TaskCancel, from: number, to: number): void {
+    if (from === to) return
+    if (!this.#answers.hasKept) {
+      this.#answers.cancel(nthTaskId(taskId, from), 'notFound', to - from)
+      return
+    }
+    for (let n = from; n < to; n += 1) {
+      const id = nthTaskId(taskId, n)
+      const wasKept = flags.force && this.#answers.dropKept(id)
+      this.#answers.cancel(id, wasKept ? 'canceled' : 'notFound')
+    }
   }
 
   /**
@@ -249,26 +292,34 @@ export class WorkerTaskFlow {
     for (const task of this.#tasks.values()) this.#fetch(task)
   }
 
-  /** The processor has finished a task. A processor with an invalid answer is killed. */
-  onTaskAnswered(result: TaskResult): void {
-    const task = this.#dispatcher.get(result.taskId)
-    if (task === undefined || !isAnswerTo(task, result)) {
-      const about = task === undefined ? { task: idToHex(result.taskId) } : fieldsOf(task)
-      const fields = { ...about, status: result.status }
-      this.#turn.log('error', 'the processor sent an invalid answer; replacing it', fields)
+  /** The processor has finished some tasks. A processor with an invalid answer is killed. */
+  onTasksAnswered(result: TaskResult): void {
+    const { taskId, status } = result
+    const count = countOf(result)
+    const tasks = this.#tasks.rangeOut(taskId, count)
+    if (taskCountOf(tasks) !== count || !isAnswerTo(tasks, result)) {
+      const [task] = tasks
+      const about = task === undefined ? { task: idToHex(taskId) } : fieldsOf(task)
+      const text = 'the processor sent an invalid answer; replacing it'
+      this.#turn.log('error', text, { ...about, status })
       this.#slot.kill()
       return
     }
-    this.#dispatcher.take(task)
-    this.#watch.onAnswered(task)
-    this.#ends.onAnswered(task, result)
-    this.#giveBack.onSettled(task)
+    let done = 0
+    for (const task of tasks) {
+      const part = partOfResult(result, done, done + task.count)
+      done += task.count
+      this.#dispatcher.take(task)
+      this.#watch.onAnswered(task)
+      this.#ends.onAnswered(task, part)
+      this.#giveBack.onSettled(task)
+    }
   }
 
   /** A task waits for its children, continues, or reports progress. */
   onTaskUpdated(update: TaskUpdate): void {
     const { now } = this.#turn
-    const task = this.#dispatcher.get(update.taskId)
+    const task = this.#tasks.getOut(update.taskId)
     if (task === undefined) return
     task.hasBegun = true
     task.begunAt ??= now
@@ -304,6 +355,7 @@ export class WorkerTaskFlow {
     this.#beginnings.onProcessorExited()
     this.#giveBack.onProcessorExited()
     this.#fetcher.onProcessorExited()
+    this.#separateCauses(lastRun)
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
     const killed = this.#killed
@@ -336,16 +388,15 @@ export class WorkerTaskFlow {
     this.#tasks.checkInvariants()
     this.#dispatcher.checkInvariants()
     const all = [...this.#tasks.values()]
-    const stateCount = (state: WorkerTask['state']): number =>
-      all.filter((task) => task.state === state).length
+    const countIn = (state: WorkerTask['state']): number =>
+      taskCountOf(all.filter((task) => task.state === state))
     assert(
-      stateCount('queued') === this.#dispatcher.queuedCount,
+      countIn('queued') === this.#dispatcher.queuedCount,
       'the queue does not contain the queued tasks',
     )
-    const unanswered = [...this.#dispatcher.unanswered()]
-    const canceling = unanswered.filter((task) => task.state === 'canceling').length
-    const isOut = stateCount('dispatched') + stateCount('abandoned')
-    assert(isOut + canceling === unanswered.length, 'the tasks in the processor have other states')
+    const unanswered = this.#dispatcher.unanswered()
+    const outCount = countIn('dispatched') + countIn('abandoned') + this.#tasks.cancelingCount
+    assert(outCount === taskCountOf(unanswered), 'the tasks in the processor have other states')
     const out = new Set(unanswered)
     this.#watch.checkInvariants(out, this.#slot.isListening)
     this.#giveBack.checkInvariants(out)
@@ -359,13 +410,29 @@ export class WorkerTaskFlow {
     for (;;) {
       const task = this.#dispatcher.nextAt(now)
       if (task === undefined) return
-      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
-      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasCandidates)) {
+      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) {
+        this.#sendBack(task)
+        continue
+      }
+      const room = this.#roomFor(task)
+      if (room === 0) {
         if (this.#mayHaveAbandoned) this.#cancelAbandoned()
         return
-      } else if (this.#dispatcher.takeUnits(task)) this.#handOver(task)
-      else return
+      }
+      this.#tasks.cut(task, room)
+      if (!this.#dispatcher.takeUnits(task)) return
+      this.#handOver(task)
     }
+  }
+
+  /**
+   * How many tasks of the entry may be dispatched. A task that was cancelled and has arrived again
+   * waits until its first run has ended, because answers contain only the task's id.
+   */
+  #roomFor(task: WorkerTask): number {
+    const { hasCandidates } = this.#tasks
+    if (this.#tasks.isStillOut(task.id, task.count)) return 0
+    return this.#dispatcher.roomFor(task, hasCandidates)
   }
 
   #fetch(task: WorkerTask): void {
@@ -387,9 +454,26 @@ export class WorkerTaskFlow {
     this.#tasks.change(task, 'handedOver')
     this.#dispatcher.handOver(task, this.#turn.now)
     this.#slot.onUsed()
-    this.#turn.act({ type: 'dispatch', bytes: task.bytes, units: task.grant?.units })
+    this.#turn.act({ type: 'dispatch', bytes: bytesOf(task), units: task.grant?.units })
     this.#watch.onHandedOver(task)
     this.#beginnings.onHandedOver()
+  }
+
+  #onKnownTask(known: WorkerTask, message: Task): void {
+    if (known.isPacked !== message.packed.byteLength > 0) {
+      // Its answer would be of no use to this scheduler.
+      this.#drop(known)
+      return this.onTask(message)
+    }
+    renew(known, message)
+    if (known.state === 'abandoned') this.#takeUpAgain(known)
+  }
+
+  /** Tasks that are looked at one by one when their processor has exited become entries. */
+  #separateCauses(lastRun: LastRun): void {
+    const noted = typeof lastRun === 'object' ? lastRun.taskIds : []
+    for (const id of noted) this.#tasks.getOut(id)
+    for (const { parentId } of [...this.#dispatcher.unanswered()]) this.#tasks.get(parentId)
   }
 
   /** A task that continued while the connection was lost is awaited again. */
@@ -400,11 +484,15 @@ export class WorkerTaskFlow {
 
   /** By force: whether it has started or not. */
   #cancel(task: WorkerTask): void {
-    const isOut = task.state === 'dispatched' || task.state === 'abandoned'
+    this.#answers.cancel(task.id, 'canceled', task.count)
+    this.#drop(task)
+  }
+
+  #drop(task: WorkerTask): void {
+    const wasOut = isOut(task)
     if (task.state === 'queued') this.#dispatcher.remove(task)
     this.#tasks.change(task, 'cancelled')
-    this.#answers.cancel(task.id, 'canceled')
-    if (isOut) this.#stop(task, 'cancelled')
+    if (wasOut) this.#stop(task, 'cancelled')
   }
 
   /** Stops a task. If it is queued behind a busy one, it is taken back meanwhile. */

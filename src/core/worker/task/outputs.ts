@@ -22,7 +22,10 @@ type PrintedPiece = Pick<TaskOutput, 'stream' | 'content'> &
 
 /** The tasks that a processor has. */
 export interface RunningTasks {
-  get(id: TaskId): WorkerTask | undefined
+  /** The task with this id, as an entry of its own. */
+  getOut(id: TaskId): WorkerTask | undefined
+  /** The entry that includes the task. */
+  peekOut(id: TaskId): WorkerTask | undefined
   unanswered(): Iterable<WorkerTask>
 }
 
@@ -67,8 +70,8 @@ export class TaskOutputs {
 
   /** The processor reports which task has printed something. */
   onReported(output: TaskOutput): void {
-    const task = this.#tasks?.get(output.taskId)
     if (output.client === '') return this.log(output)
+    const task = this.#tasks?.getOut(output.taskId)
     if (task === undefined) return this.#send({ ...output, bytes: undefined, isLast: true })
     task.hasPrinted = true
     this.#send(output.name === '' ? { ...output, bytes: undefined, name: titleOf(task) } : output)
@@ -100,8 +103,8 @@ export class TaskOutputs {
   log({ taskId: id = NO_TASK, name = '', stream, content, droppedBytes = 0 }: PrintedPiece): void {
     // Output that counts as dropped was reported only for an error message.
     if (droppedBytes > 0) return
-    const task = this.#tasks?.get(id)
-    const fields = task === undefined ? taskLogFields(id, name) : fieldsOf(task)
+    const task = this.#tasks?.peekOut(id)
+    const fields = task === undefined ? taskLogFields(id, name) : fieldsOf({ ...task, id, count: 1 })
     this.#turn.act({ type: 'logOutput', stream, content, fields: id === NO_TASK ? {} : fields })
   }
 
@@ -115,8 +118,11 @@ export class TaskOutputs {
       if (speaker.isWaiting) speaker = task
     }
     if (speaker === undefined) return this.#last
-    speaker.hasPrinted = speaker.output === 'forward'
     const { id, output, outputClient: client } = speaker
+    if (output === 'forward') {
+      const one = this.#tasks?.getOut(id)
+      if (one !== undefined) one.hasPrinted = true
+    }
     return { id, output, client, name: titleOf(speaker) }
   }
 
