@@ -73,7 +73,8 @@ export class ModelProcessor {
   readonly words: Word[] = []
   /** Orders that it has not read. */
   readonly #orders: Order[] = []
-  readonly questions: { readonly number: number; readonly count: number; readonly at: number }[] = []
+  readonly questions: { readonly number: number; readonly count: number; readonly at: number }[] =
+    []
   /** What it was asked to give back. */
   readonly retractions: (readonly number[])[] = []
   isReady = false

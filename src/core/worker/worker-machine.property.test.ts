@@ -304,7 +304,10 @@ class Model {
     if (result.packed.byteLength > 0) {
       const values = textsIn(result.packed, count)
       const ids = idsFrom(result.taskId, count)
-      assert.deepEqual(values, ids.map((id) => `result of ${id}`))
+      assert.deepEqual(
+        values,
+        ids.map((id) => `result of ${id}`),
+      )
     }
     for (const id of idsFrom(result.taskId, count)) this.answeredOne(id, result)
   }
@@ -320,7 +323,8 @@ class Model {
     if (kindOf(id).startsWith('bad')) assert.equal(status, 'failed', `${id} cannot succeed`)
     if (!kindOf(id).startsWith('good') || status === 'success') return
     const text = Buffer.concat(inlineResults).toString()
-    const isTimeout = kindOf(id).includes('timed') && (text === '' || text.startsWith('TaskTimeoutError'))
+    const isTimeout =
+      kindOf(id).includes('timed') && (text === '' || text.startsWith('TaskTimeoutError'))
     assert.ok(isTimeout, `${id} is not to blame: ${text}`)
   }
 

@@ -175,7 +175,8 @@ class DispatchedTasks {
   #lastUpTo(dispatchNumber: number): number {
     let from = 0
     let to = this.#entries.length
-    if (to > 0 && (this.#entries[to - 1] as WorkerTask).dispatchNumber <= dispatchNumber) return to - 1
+    if (to > 0 && (this.#entries[to - 1] as WorkerTask).dispatchNumber <= dispatchNumber)
+      return to - 1
     while (from < to) {
       const middle = (from + to) >> 1
       if ((this.#entries[middle] as WorkerTask).dispatchNumber <= dispatchNumber) from = middle + 1
