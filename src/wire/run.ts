@@ -62,6 +62,14 @@ export function nthTaskId(first: TaskId, n: number): TaskId {
   return taskId(digits + first.slice(2, 14) + digits)
 }
 
+/** The position of a task among `count` tasks, the first of which is `first`; -1: not one of them. */
+export function positionIn(first: TaskId, count: number, id: TaskId): number {
+  if (id === first) return 0
+  if (count === 1 || !isBlockId(id) || !isInBlock(id, blockNameOf(first))) return -1
+  const distance = placeInBlock(id) - placeInBlock(first)
+  return distance > 0 && distance < count ? distance : -1
+}
+
 /** How many tasks a message is about: its `count`, which is 0 for one. */
 export function countOf(message: { readonly count: number }): number {
   return message.count === 0 ? 1 : message.count

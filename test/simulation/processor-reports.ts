@@ -30,7 +30,11 @@ interface PackedResult {
 function isAfter(results: readonly PackedResult[], { taskId: id, attempt }: Task): boolean {
   const [first] = results
   const isSame = first !== undefined && first.task.attempt === attempt
-  return isSame && mayBeginRun(first.task.taskId, results.length + 1) && nthTaskId(first.task.taskId, results.length) === id
+  return (
+    isSame &&
+    mayBeginRun(first.task.taskId, results.length + 1) &&
+    nthTaskId(first.task.taskId, results.length) === id
+  )
 }
 
 function packedResultOf(results: readonly PackedResult[], worker: Identity): TaskResult {

@@ -21,7 +21,7 @@ export function tasksOf(message: Task): readonly Task[] {
 function valuesIn(entry: Uint8Array): readonly TaskArgument[] {
   const bytes = asBuffer(entry)
   const values: TaskArgument[] = []
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const end = at + PREFIX_BYTES + bytes.readUInt32LE(at + 1)
     values.push({ type: 'inline', data: bytes.subarray(at + PREFIX_BYTES, end) })
     at = end

@@ -65,7 +65,7 @@ export class WorkerObjectTable {
     if (task.state !== 'fetching' || task.missingCount === 0) return
     for (const id of new Set([task.serializerId, task.functionId, ...task.argumentIds])) {
       const entry = this.#entries.get(id)
-      if (entry?.isPresent === false) entry.waiters.push(rest)
+      if (entry?.waiters.includes(task) === true) entry.waiters.push(rest)
     }
   }
 

@@ -183,9 +183,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     }
     switch (message.kind) {
       case 'task':
-        return this.#flow.onTask(message)
+        return this.#flow.orders.onTask(message)
       case 'taskCancel':
-        return this.#flow.onTaskCancel(message)
+        return this.#flow.orders.onTaskCancel(message)
       case 'objectResponse':
         return this.#flow.onObjectResponse(message)
       case 'objectInstruction':
@@ -242,7 +242,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #onDrainOrder(number: number, graceMs: number): void {
     const { running } = this.#flow
     const tasks = storiesOf(running, this.#turn.now)
-    this.#turn.log('info', 'leaving, by order of an operator', { tasks: taskCountOf(running), graceMs })
+    this.#turn.log('info', 'leaving, by order of an operator', {
+      tasks: taskCountOf(running),
+      graceMs,
+    })
     answerOperator(this.#turn, number, { outcome: 'done', tasks })
     this.#leavesBecause = 'drained by an operator'
     this.#drain(graceMs)

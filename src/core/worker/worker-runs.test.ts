@@ -14,7 +14,14 @@ import {
 } from '../../wire/message.js'
 import { countOf, nthTaskId, pack, unpack } from '../../wire/run.js'
 import type { WorkerAction, WorkerCoreOptions } from './events.js'
-import { objectsOf, resultOf, ScriptedWorker, SERIALIZER, type TaskFacts, taskOf } from './scripted-worker.test.js'
+import {
+  objectsOf,
+  resultOf,
+  ScriptedWorker,
+  SERIALIZER,
+  type TaskFacts,
+  taskOf,
+} from './scripted-worker.test.js'
 
 const FIRST = taskId('\0\0middle-bytes\0\0')
 
@@ -180,7 +187,12 @@ test('a run waits for its objects as one, and fails task by task if one does not
   run.answer(resultsOf(0, 3))
   assert.deepEqual(run.receive(runOf(3, 6, { fn: 'gone' })), ['objectRequest'])
   assert.deepEqual(run.receive(cancelOf(4, 5, true)), ['4 canceled'])
-  const objectContent = { ...objectsOf('gone').objectContent, objectTypes: [], objectNames: [], objectBytes: [] }
+  const objectContent = {
+    ...objectsOf('gone').objectContent,
+    objectTypes: [],
+    objectNames: [],
+    objectBytes: [],
+  }
   const missing = { kind: 'objectResponse', responseType: 'objectNotExist', objectContent } as const
   assert.deepEqual(run.receive(missing), ['3 failed', '5 failed'])
 })

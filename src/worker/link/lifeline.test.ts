@@ -8,7 +8,10 @@ import { controlBytes, FrameBatch, FrameParser } from './pipe.js'
 
 function statusOf(dispatchNumber: number): ProcessorFrame {
   const flags = { isStarted: true, isListening: false, isAlone: true, hasGivenUp: false }
-  return { type: 'status', status: { dispatchNumber, taskNumber: dispatchNumber, ...flags, runningMs: 1 } }
+  return {
+    type: 'status',
+    status: { dispatchNumber, taskNumber: dispatchNumber, ...flags, runningMs: 1 },
+  }
 }
 
 /** A lifeline with the test at its other end. */

@@ -259,8 +259,8 @@ export class RunReports {
     const chunks = payload.byteLength === 0 ? [payload] : splitChunks(payload)
     const isKept = run.task.keepsResult && status === 'success'
     const results = isKept ? this.#keep(run.task, payload.byteLength, chunks) : NO_RESULTS
-    const { id, attempt } = run.task
-    this.#answer({ id, attempt, count: 1 }, { status, metadata: profile, results, inlineResults: chunks, error })
+    const content = { results, inlineResults: chunks, error }
+    this.#answer(run.task, { status, metadata: profile, ...content })
   }
 
   /** Writes the result of a task whose arguments were packed: see `PackedResults`. */
@@ -285,13 +285,13 @@ export class RunReports {
   /** A run was abandoned. */
   abandoned(run: TaskRun): void {
     this.#progress.forget(run)
-    this.canceled(run.task, 1)
+    this.canceled(run.task)
   }
 
-  /** Consecutive tasks, of which this is the first, were skipped. */
-  canceled({ id, attempt }: Pick<RunnableTask, 'id' | 'attempt'>, count: number): void {
+  /** A task was skipped. */
+  canceled(task: RunnableTask): void {
     const nothing = { metadata: NO_BYTES, results: NO_RESULTS, inlineResults: [], error: [] }
-    this.#answer({ id, attempt, count }, { status: 'canceled', ...nothing })
+    this.#answer(task, { status: 'canceled', ...nothing })
     this.planFlush()
   }
 
@@ -355,7 +355,7 @@ export class RunReports {
   }
 
   #answer(
-    { id, attempt, count }: Pick<RunnableTask, 'id' | 'attempt'> & { readonly count: number },
+    { id, attempt }: RunnableTask,
     part: Pick<TaskResult, 'status' | 'metadata' | 'results' | 'inlineResults' | 'error'>,
   ): void {
     const result: TaskResult = {
@@ -370,7 +370,7 @@ export class RunReports {
       attempt,
       attempts: PLAIN_RESULT.attempts,
       error: part.error,
-      count: count === 1 ? PLAIN_RESULT.count : count,
+      count: PLAIN_RESULT.count,
       packed: NO_BYTES,
     }
     // Results are reported in order.

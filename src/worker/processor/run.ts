@@ -1,6 +1,7 @@
 // One run of a task in a processor: its state, and what user code and nested clients can see of it.
 // It decides nothing: it forwards events to its runner.
 
+import type { AsyncResource } from 'node:async_hooks'
 import { TaskCancelledError } from '../../base/errors.js'
 import { Fifo } from '../../base/fifo.js'
 import { type Identity, idToHex, type TaskId, taskPhrase } from '../../base/ids.js'
@@ -354,4 +355,32 @@ function stopError({ id, name, task }: TaskRun, reason: 'cancelled' | 'timedOut'
   return reason === 'cancelled'
     ? new TaskCancelledError(`${taskPhrase(id, name)} was cancelled`)
     : timeoutErrorOf(id, name, task)
+}
+
+/** Runs that may have started or stopped waiting: they are looked at once, when the turn ends. */
+export class NotedRuns {
+  readonly #outside: AsyncResource
+  readonly #look: (runs: readonly TaskRun[]) => void
+  #noted: TaskRun[] = []
+
+  /** `outside`: the async context outside all tasks, in which `look` is called. */
+  constructor(outside: AsyncResource, look: (runs: readonly TaskRun[]) => void) {
+    this.#outside = outside
+    this.#look = look
+  }
+
+  /** Has a run looked at. */
+  note(run: TaskRun): void {
+    if (run.isNoted) return
+    run.isNoted = true
+    if (this.#noted.push(run) > 1) return
+    this.#outside.runInAsyncScope(() => setImmediate(() => this.#lookAtAll()))
+  }
+
+  #lookAtAll(): void {
+    const noted = this.#noted
+    this.#noted = []
+    for (const run of noted) run.isNoted = false
+    this.#look(noted)
+  }
 }

@@ -7,33 +7,24 @@
 // by one waits only once.
 
 import { AsyncResource } from 'node:async_hooks'
-import { types } from 'node:util'
 import { NO_BYTES } from '../../base/bytes.js'
-import { errorTextOf } from '../../base/text.js'
 import { identity, type ObjectId, type TaskId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
 import type { StopReason } from '../../core/worker/events.js'
 import type { TaskHost, TaskScopes } from '../../runtime/task-scope.js'
 import { findTracing } from '../../runtime/tracing.js'
-import type { TaskError } from '../../wire/message.js'
 import { nthTaskId } from '../../wire/run.js'
 import type { PendingImport } from '../../serializer/module/policy.js'
 import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
 import type { ClaimTable, TaskBoard } from './shared-memory.js'
 import { type ExitNote, exitNoteOf, type HostFacts, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
-import type { Speaker, Stage } from './output-tap.js'
-import {
-  checkedResult,
-  type PackedArguments,
-  type RunnableTask,
-  serializeFailure,
-  serializeResult,
-  type TaskCall,
-} from './call.js'
-import { RunQueue, TaskRun } from './run.js'
-import { isThenable, Slice, type SliceHandler, SliceRunner, SliceTask } from './slice.js'
+import { OutputPlaces, type Speaker, type Stage } from './output-tap.js'
+import type { PackedArguments, RunnableTask } from './call.js'
+import { NotedRuns, RunQueue, TaskRun } from './run.js'
+import { isThenable, skipIn, Slice, type SliceHandler, SliceRunner, SliceTask } from './slice.js'
 import { RunReports } from './reports.js'
+import { HeldTask, isPlainPromise, RunEnds } from './run-ends.js'
 import type { TaskMeter } from './meter.js'
 
 /**
@@ -75,20 +66,16 @@ export class TaskRunner implements SliceHandler, Stage {
   readonly #slices: SliceRunner
   /** The task whose synchronous part is running. */
   #current: TaskRun | SliceTask | undefined
-  /** A started task that finishes later and that nothing else is known about. It does not wait. */
-  #held: SliceTask | undefined
+  readonly #ends: RunEnds
+  readonly #held: HeldTask
   /** Started tasks that finish later. Invariant: none has finished or been abandoned. */
   readonly #pending = new Map<TaskId, TaskRun>()
   /** How many of these do more than wait. */
   #activeCount = 0
   #givenUpCount = 0
-  /** Tasks that may have started or stopped waiting. */
-  #noted: TaskRun[] = []
+  readonly #noted = new NotedRuns(this.#outside, (runs) => this.#lookAt(runs))
   #arrivals = 0
-  /** The task that was started last, without its content, which would stay in memory. */
-  #lastStarted: Speaker | undefined
-  #isMixed = false
-  #isFollowing = false
+  readonly #places = new OutputPlaces()
   #isYielding = false
   #isRetired = false
   #burstEnd = 0
@@ -102,7 +89,16 @@ export class TaskRunner implements SliceHandler, Stage {
     this.#retire = retire
     const reports = new RunReports({ outbox, outside: this.#outside, keep })
     this.#reports = reports
-    this.#slices = new SliceRunner({ meter, board, claims, scopes, reports }, this)
+    const slices = new SliceRunner({ meter, board, claims, scopes, reports }, this)
+    const onOver = (run: TaskRun): void => this.#onOver(run)
+    const ends = new RunEnds({ meter, board, scopes, reports, onOver })
+    this.#slices = slices
+    this.#ends = ends
+    this.#held = new HeldTask({
+      ...{ board, scopes, reports, ends, slices },
+      onReleased: (run) => this.#onReleased(run),
+      onSettled: () => this.#goOn(),
+    })
   }
 
   /** The worker that this processor serves. */
@@ -118,8 +114,9 @@ export class TaskRunner implements SliceHandler, Stage {
 
   /** Whether no task runs, is queued, or waits for children. */
   get isIdle(): boolean {
-    const isResting = this.#current === undefined && this.#pending.size === 0
-    return isResting && this.#held === undefined && this.#queue.size === 0 && this.#givenUpCount === 0
+    const isResting = this.#current === undefined && this.#held.task === undefined
+    const hasNoOther = this.#pending.size === 0 && this.#givenUpCount === 0
+    return isResting && hasNoOther && this.#queue.size === 0
   }
 
   /** The exit note if the process exits now. Read by the code that ends it, if possible. */
@@ -132,7 +129,8 @@ export class TaskRunner implements SliceHandler, Stage {
     }
     const active = [...this.#pending.values()].filter(({ isWaiting }) => !isWaiting)
     const ids = active.map(({ id }) => id)
-    return exitNoteOf(this.#held === undefined ? ids : [this.#held.id, ...ids])
+    const { task } = this.#held
+    return exitNoteOf(task === undefined ? ids : [task.id, ...ids])
   }
 
   /** Adds a task after all others of its priority. No task starts before `run` is called. */
@@ -154,39 +152,17 @@ export class TaskRunner implements SliceHandler, Stage {
 
   /** Skips consecutive tasks that have not started; aborts or abandons those that have. */
   stop(first: TaskId, reason: StopReason, count: number = 1): void {
-    let skipped: { readonly task: RunnableTask; count: number } | undefined
     for (let n = 0; n < count; n += 1) {
-      const task = this.#skip(nthTaskId(first, n))
-      if (task !== undefined && skipped !== undefined) skipped.count += 1
-      else if (task !== undefined) skipped = { task, count: 1 }
-      else {
-        if (skipped !== undefined) this.#reports.canceled(skipped.task, skipped.count)
-        skipped = undefined
-        this.#stopStarted(nthTaskId(first, n), reason)
-      }
+      const id = nthTaskId(first, n)
+      const skipped = skipIn(this.#queue, id)
+      if (skipped === undefined) this.#stopStarted(id, reason)
+      else if (this.#claims.claim(skipped.dispatchNumber)) this.#reports.canceled(skipped.task)
     }
-    if (skipped !== undefined) this.#reports.canceled(skipped.task, skipped.count)
-  }
-
-  /** Skips a task that has not started, and that the agent has not taken back. */
-  #skip(id: TaskId): RunnableTask | undefined {
-    let index = -1
-    const found = this.#queue.find((queued) => {
-      if (queued instanceof TaskRun) return queued.id === id
-      index = queued.waitingIndexOf(id)
-      return index >= 0
-    })
-    if (found === undefined) return undefined
-    if (found instanceof TaskRun) {
-      this.#queue.drop(found)
-      return this.#claims.claim(found.dispatchNumber) ? found.task : undefined
-    }
-    found.skip(index)
-    return this.#claims.claim(found.dispatchNumber + index) ? found.taskAt(index) : undefined
   }
 
   #stopStarted(id: TaskId, reason: StopReason): void {
-    const run = this.#held?.id === id ? this.#held.scope : this.#pending.get(id)
+    const { task } = this.#held
+    const run = task?.id === id ? task.scope : this.#pending.get(id)
     if (run === undefined) return
     if (reason !== 'givenUp') this.#scopes.run(run, () => run.stop(reason))
     // Abandoning the only task ends the process, which the agent has to decide.
@@ -203,22 +179,22 @@ export class TaskRunner implements SliceHandler, Stage {
   }
 
   get isMixed(): boolean {
-    return this.#isMixed
+    return this.#places.areMixed
   }
 
   /** Read whenever something is printed. */
   get speaker(): Speaker | undefined {
     const { current } = this.#scopes
-    if (!(current instanceof TaskRun)) return this.#isMixed ? undefined : this.#lastStarted
+    if (!(current instanceof TaskRun)) return this.#places.only
     // Callbacks that the task leaves behind may print while others run.
-    const isRunning = current === (this.#current instanceof SliceTask ? this.#current.made : this.#current)
-    if (!isRunning && current.output !== 'log') this.#follow()
+    const running = this.#current instanceof SliceTask ? this.#current.made : this.#current
+    if (current !== running && current.output !== 'log') this.#scopes.follow()
     return current
   }
 
   onChildren(run: TaskRun): void {
-    this.#follow()
-    if (run.isPending) this.#note(run)
+    this.#scopes.follow()
+    if (run.isPending) this.#noted.note(run)
   }
 
   onRead(run: TaskRun): void {
@@ -235,12 +211,6 @@ export class TaskRunner implements SliceHandler, Stage {
 
   onLog(run: TaskRun, level: LogLevel, words: LogWords): void {
     this.#reports.log(run, level, words)
-  }
-
-  #follow(): void {
-    if (this.#isFollowing) return
-    this.#isFollowing = true
-    this.#scopes.follow()
   }
 
   #mayStart(): boolean {
@@ -275,7 +245,7 @@ export class TaskRunner implements SliceHandler, Stage {
     const isPlain = !task.isProfiled && task.refusal === undefined && findTracing() === undefined
     if (!isPlain) return this.#runSliceTask(slice)
     if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
-    this.#noteOutput(task)
+    this.#places.note(task)
     const isFinished = this.#slices.run(slice)
     if (slice.next === slice.count) this.#queue.drop(slice)
     return isFinished
@@ -294,13 +264,13 @@ export class TaskRunner implements SliceHandler, Stage {
     const { task } = run
     if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
     this.#current = run
-    this.#noteOutput(task)
+    this.#places.note(task)
     this.#meter.start(run)
     const leewayMs = task.timeoutMs > 0 ? MAX_READ_MS : 0
     run.slot = this.#board.enter(run.dispatchNumber, run.startedAt + leewayMs, run.isProfiled)
     if (task.refusal !== undefined) {
       const { payload, text } = task.refusal
-      return this.#finish(run, 'failed', payload, [text])
+      return this.#ends.finish(run, 'failed', payload, [text])
     }
     try {
       return this.#end(
@@ -315,7 +285,7 @@ export class TaskRunner implements SliceHandler, Stage {
   /** The task has thrown, or could not be read. Returns false if it has to wait for an import. */
   #failOrWait(run: TaskRun, error: unknown): boolean {
     const pending = run.call === undefined ? pendingImportOf(error) : undefined
-    if (pending === undefined) return this.#fail(run, error)
+    if (pending === undefined) return this.#ends.fail(run, error)
     this.#hold(run)
     void this.#startLater(run, pending)
     return false
@@ -335,92 +305,63 @@ export class TaskRunner implements SliceHandler, Stage {
 
   onLarge(run: TaskRun, bytes: Uint8Array): boolean {
     this.#meter.adopt(run)
-    return this.#succeedLarge(run, bytes)
+    return this.#ends.succeedLarge(run, bytes)
   }
 
   onPromise(task: SliceTask, promise: PromiseLike<unknown>): boolean {
     if (task.made !== undefined || !isPlainPromise(promise)) {
       const run = task.scope
       this.#meter.adopt(run)
-      this.#hold(run)
-      void this.#settle(run, promise)
-      return false
+      return this.#wait(run, promise)
     }
-    this.#held = task
     this.#activeCount += 1
-    void then.call(
-      promise,
-      (value) => this.#onHeldFulfilled(task, value),
-      (error: unknown) => this.#onHeldRejected(task, error),
-    )
+    this.#held.hold(task, promise)
     return false
   }
 
   onMade(task: SliceTask, run: TaskRun): void {
-    if (this.#held !== task) return
-    this.#held = undefined
+    this.#held.onMade(task, run)
+  }
+
+  /** The held task is over, or it is this run, which is pending. */
+  #onReleased(run: TaskRun | undefined): void {
+    if (run === undefined) {
+      this.#activeCount -= 1
+      return
+    }
     run.isPending = true
     this.#pending.set(run.id, run)
     this.#meter.adopt(run)
   }
 
-  #onHeldFulfilled(task: SliceTask, value: unknown): void {
-    if (this.#held === task) this.#writeHeld(task, value)
-    else this.#succeedOrFail(task.scope, value)
-    this.#goOn()
-  }
-
-  #onHeldRejected(task: SliceTask, error: unknown): void {
-    this.#fail(task.scope, error)
-    this.#goOn()
-  }
-
-  /** Writes the result of a task of which nothing else is needed. */
-  #writeHeld(task: SliceTask, value: unknown): void {
-    const call = task.call as TaskCall
-    let large: Uint8Array | undefined
-    try {
-      large = this.#scopes.within(task, () => this.#reports.write(task, call, value))
-    } catch (error) {
-      this.#fail(task.scope, error)
-      return
-    }
-    if (large !== undefined) this.#succeedLarge(task.scope, large)
-    else if (task.made !== undefined) this.#finish(task.made, 'success', undefined)
-    else {
-      this.#held = undefined
-      this.#activeCount -= 1
-      this.#slices.finish(task)
-      this.#board.leave(task.slot, false)
-    }
-  }
-
-  #noteOutput({ id, output, outputClient }: RunnableTask): void {
-    const last = this.#lastStarted
-    if (last?.output === output && last.outputClient === outputClient) return
-    this.#isMixed ||= last !== undefined
-    this.#lastStarted = { id, name: '', output, outputClient }
+  #onOver(run: TaskRun): void {
+    this.#current = undefined
+    if (run.isGivenUp) this.#givenUpCount -= 1
+    else if (run.isPending) this.#release(run)
   }
 
   /** Reads and runs the task after an import that it needs. */
   async #startLater(run: TaskRun, pending: PendingImport): Promise<void> {
     try {
       await readWhenImported(pending, () => this.#scopes.run(run, () => run.read()))
-      if (run.isGivenUp) this.#finish(run, 'failed', NO_BYTES)
+      if (run.isGivenUp) this.#ends.finish(run, 'failed', NO_BYTES)
       else
         this.#end(
           run,
           this.#scopes.run(run, () => run.perform()),
         )
     } catch (error) {
-      this.#fail(run, error)
+      this.#ends.fail(run, error)
     }
     if (run.isOver) this.#goOn()
   }
 
   /** Handles the return value. Returns false if the task has not finished yet. */
   #end(run: TaskRun, value: unknown): boolean {
-    if (!isThenable(value)) return this.#succeed(run, value)
+    return isThenable(value) ? this.#wait(run, value) : this.#ends.succeed(run, value)
+  }
+
+  #wait(run: TaskRun, value: PromiseLike<unknown>): false {
     this.#hold(run)
     void this.#settle(run, value)
     return false
@@ -428,32 +369,16 @@ export class TaskRunner implements SliceHandler, Stage {
 
   async #settle(run: TaskRun, value: PromiseLike<unknown>): Promise<void> {
     try {
-      this.#succeed(run, await value)
+      this.#ends.succeed(run, await value)
     } catch (error) {
-      this.#fail(run, error)
+      this.#ends.fail(run, error)
     }
     this.#goOn()
   }
 
-  #succeedOrFail(run: TaskRun, value: unknown): void {
-    try {
-      this.#succeed(run, value)
-    } catch (error) {
-      this.#fail(run, error)
-    }
-  }
-
-  #succeedLarge(run: TaskRun, bytes: Uint8Array): true {
-    try {
-      return this.#finish(run, 'success', checkedResult(bytes))
-    } catch (error) {
-      return this.#fail(run, error)
-    }
-  }
-
   #hold(run: TaskRun): void {
     this.#current = undefined
-    if (run.childCount > 0) this.#note(run)
+    if (run.childCount > 0) this.#noted.note(run)
     if (run.isPending) return
     run.isPending = true
     this.#pending.set(run.id, run)
@@ -466,53 +391,6 @@ export class TaskRunner implements SliceHandler, Stage {
       else this.#reports.flush()
     } else if (this.isTurnOver) this.#yield()
     else this.#runBurst()
-  }
-
-  #succeed(run: TaskRun, value: unknown): true {
-    if (run.isGivenUp) return this.#finish(run, 'success', NO_BYTES)
-    const call = run.call as TaskCall
-    const { packed } = run.task
-    // The classes in it are those of this task, also while its parent waits in this process.
-    const payload = this.#scopes.within(run, () => {
-      if (packed === undefined) return serializeResult(call, value)
-      const large = this.#reports.write(packed, call, value, run.isProfiled)
-      return large && checkedResult(large)
-    })
-    return this.#finish(run, 'success', payload)
-  }
-
-  #fail(run: TaskRun, error: unknown): true {
-    if (run.isGivenUp) return this.#finish(run, 'failed', NO_BYTES)
-    const payload = this.#scopes.within(run, () => serializeFailure(error))
-    run.endSpan('failed', error)
-    return this.#finish(run, 'failed', payload, [errorTextOf(error)])
-  }
-
-  /** Finishes the task; `payload`: undefined if it was written already. Returns true. */
-  #finish(
-    run: TaskRun,
-    status: 'success' | 'failed',
-    payload: Uint8Array | undefined,
-    error: readonly TaskError[] = [],
-  ): true {
-    const meter = this.#meter
-    this.#current = undefined
-    meter.stop(run)
-    run.isOver = true
-    this.#scopes.end(run)
-    run.endSpan('done')
-    const seenBytes = this.#board.leave(run.slot, run.isGivenUp)
-    if (run.isGivenUp) {
-      this.#givenUpCount -= 1
-      return true
-    }
-    if (run.isPending) this.#release(run)
-    run.task.fn.lastCallMs = meter.lastMs
-    const profile = meter.profile(run, seenBytes)
-    const now = meter.endedAt
-    if (payload !== undefined) this.#reports.result(run, status, payload, { profile, now, error })
-    else this.#reports.written(run, meter.lastMs, now, run.isProfiled ? profile : undefined)
-    return true
   }
 
   /** Removes the task from the pending ones. */
@@ -531,22 +409,12 @@ export class TaskRunner implements SliceHandler, Stage {
     this.#scopes.end(run)
     run.endSpan('cancelled')
     this.#reports.abandoned(run)
-    this.#note(run)
+    this.#noted.note(run)
   }
 
-  /** Schedules a check at the end of this turn, outside the context of any task. */
-  #note(run: TaskRun): void {
-    if (run.isNoted) return
-    run.isNoted = true
-    if (this.#noted.push(run) > 1) return
-    this.#outside.runInAsyncScope(() => setImmediate(() => this.#lookAtNoted()))
-  }
-
-  #lookAtNoted(): void {
-    const noted = this.#noted
-    this.#noted = []
-    for (const run of noted) {
-      run.isNoted = false
+  /** They may have started or stopped waiting. */
+  #lookAt(runs: readonly TaskRun[]): void {
+    for (const run of runs) {
       if (!run.isOver && !run.isGivenUp) this.#setWaiting(run, run.childCount > 0)
     }
     if (this.#mayStart()) this.run()
@@ -577,11 +445,4 @@ export class TaskRunner implements SliceHandler, Stage {
       this.run()
     })
   }
-}
-
-const { then } = Promise.prototype
-
-/** Whether `then` does the same as `await`. */
-function isPlainPromise(value: PromiseLike<unknown>): value is Promise<unknown> {
-  return types.isPromise(value) && value.constructor === Promise
 }

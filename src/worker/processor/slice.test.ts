@@ -86,7 +86,10 @@ test('results of a slice leave in one message, with the duration of each task', 
     const bytes = Buffer.from(metadata)
     return Array.from({ length: bytes.length / 4 }, (_, n) => bytes.readFloatBE(4 * n))
   })
-  assert.deepEqual(durations, [1, 2, 3, 4].map((n) => Math.fround(0.000125 * n)))
+  assert.deepEqual(
+    durations,
+    [1, 2, 3, 4].map((n) => Math.fround(0.000125 * n)),
+  )
   assert.equal(setup.outbox.batches.length, 3, 'longer ones do not wait for each other')
   assert.equal(setup.runner.isIdle, true)
 })

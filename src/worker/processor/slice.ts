@@ -6,7 +6,7 @@
 
 import type { TaskId } from '../../base/ids.js'
 import { LazyScope, type TaskScopes } from '../../runtime/task-scope.js'
-import { nthTaskId } from '../../wire/run.js'
+import { nthTaskId, positionIn } from '../../wire/run.js'
 import {
   functionOf,
   type PackedArguments,
@@ -16,7 +16,7 @@ import {
 } from './call.js'
 import type { TaskMeter } from './meter.js'
 import type { RunReports } from './reports.js'
-import { type QueuedRun, type RunHandler, TaskRun } from './run.js'
+import { type QueuedRun, type RunHandler, type RunQueue, TaskRun } from './run.js'
 import type { BoardSlot, ClaimTable, TaskBoard } from './shared-memory.js'
 
 /** Tasks that arrived together and differ only in their arguments. */
@@ -62,10 +62,8 @@ export class Slice implements QueuedRun {
 
   /** The index of the task with this id if it has not started; -1 otherwise. */
   waitingIndexOf(id: TaskId): number {
-    for (let index = this.next; index < this.count; index += 1) {
-      if (nthTaskId(this.values.id, index) === id) return this.#skipped?.has(index) === true ? -1 : index
-    }
-    return -1
+    const index = positionIn(this.values.id, this.count, id)
+    return index < this.next || this.#skipped?.has(index) === true ? -1 : index
   }
 
   /** The task must not start. */
@@ -73,6 +71,23 @@ export class Slice implements QueuedRun {
     this.#skipped ??= new Set()
     this.#skipped.add(index)
   }
+}
+
+/** A task that will not start. */
+type SkippedTask = Pick<TaskRun, 'task' | 'dispatchNumber'>
+
+/** Takes a task that has not started out of a queue; undefined if it is not there. */
+export function skipIn(queue: RunQueue<TaskRun | Slice>, id: TaskId): SkippedTask | undefined {
+  let index = -1
+  const found = queue.find((queued) => {
+    if (queued instanceof TaskRun) return queued.id === id
+    index = queued.waitingIndexOf(id)
+    return index >= 0
+  })
+  if (found instanceof TaskRun) queue.drop(found)
+  if (!(found instanceof Slice)) return found
+  found.skip(index)
+  return { task: found.taskAt(index), dispatchNumber: found.dispatchNumber + index }
 }
 
 /** One task of a slice that has started. */
@@ -88,7 +103,10 @@ export class SliceTask extends LazyScope implements PackedEntry {
   call: TaskCall | undefined
   isOver = false
 
-  constructor(maker: SliceRunner, place: Pick<SliceTask, 'slice' | 'index' | 'startedAt' | 'slot'>) {
+  constructor(
+    maker: SliceRunner,
+    place: Pick<SliceTask, 'slice' | 'index' | 'startedAt' | 'slot'>,
+  ) {
     super()
     this.#maker = maker
     this.slice = place.slice

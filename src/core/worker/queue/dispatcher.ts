@@ -62,7 +62,9 @@ class DispatchWindow {
   /** How many tasks of this entry would run before all tasks here that have not started. */
   urgentRoomFor(task: WorkerTask): number {
     if (task.priority <= this.#topPriority) return 0
-    return Math.min(task.count, MAX_TASKS - this.#count)
+    const expectedMs = task.functionEntry?.expectedMs ?? Infinity
+    const room = Math.max(1, Math.floor(MAX_WORK_MS / expectedMs))
+    return Math.min(room, task.count, MAX_TASKS - this.#count)
   }
 
   /** The task is dispatched, or no longer waits. */
@@ -173,7 +175,8 @@ class DispatchedTasks {
   #lastUpTo(dispatchNumber: number): number {
     let from = 0
     let to = this.#entries.length
-    if (to > 0 && (this.#entries[to - 1] as WorkerTask).dispatchNumber <= dispatchNumber) return to - 1
+    if (to > 0 && (this.#entries[to - 1] as WorkerTask).dispatchNumber <= dispatchNumber)
+      return to - 1
     while (from < to) {
       const middle = (from + to) >> 1
       if ((this.#entries[middle] as WorkerTask).dispatchNumber <= dispatchNumber) from = middle + 1

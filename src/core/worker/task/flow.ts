@@ -11,30 +11,20 @@ import type {
   ObjectInstruction,
   ObjectResponse,
   RunningTask,
-  Task,
-  TaskCancel,
   TaskResult,
   TaskUpdate,
 } from '../../../wire/message.js'
-import { countOf, nthTaskId, placeInBlock } from '../../../wire/run.js'
+import { countOf } from '../../../wire/run.js'
 import { type Answers, Beginnings, isAnswerTo, WorkerTaskEnds } from './ends.js'
 import { Dispatcher } from '../queue/dispatcher.js'
 import type { LastRun, RunStatus, StopReason, WorkerCoreOptions, WorkerTurn } from '../events.js'
-import { Fetcher, SerializerIds } from '../objects.js'
+import { Fetcher } from '../objects.js'
+import { runsOf } from '../operators.js'
 import { GiveBack } from '../queue/give-back.js'
 import { attributeDeath, kindOf, NO_CAUSE, RequeuedTasks } from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
-import {
-  bytesOf,
-  fieldsOf,
-  idsOf,
-  isOut,
-  partOf,
-  renew,
-  taskCountOf,
-  type WorkerTask,
-  workerTaskOf,
-} from './task.js'
+import { bytesOf, fieldsOf, idsOf, isOut, taskCountOf, type WorkerTask } from './task.js'
+import { TaskOrders } from './orders.js'
 import { partOfResult } from './result.js'
 import { WorkerTaskTable } from './table.js'
 import { TaskWatch } from './watch.js'
@@ -44,9 +34,6 @@ import { TaskWatch } from './watch.js'
  * afterwards they may be ended here, in milliseconds.
  */
 const ABANDONED_MS = 10_000
-
-/** A heartbeat lists at most this many running tasks. */
-const MAX_RUNS = 32
 
 /** Why this worker killed its processor, for logs. */
 const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
@@ -68,7 +55,8 @@ export class WorkerTaskFlow {
   readonly #turn: WorkerTurn
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
-  readonly #serializerIds: SerializerIds
+  /** What the scheduler asks for. */
+  readonly orders: TaskOrders
   readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
   readonly #fetcher: Fetcher
@@ -77,10 +65,8 @@ export class WorkerTaskFlow {
   readonly #requeued: RequeuedTasks
   readonly #giveBack: GiveBack
   readonly #beginnings: Beginnings
-  readonly #taskTimeoutMs: number
   /** When a task that may have ended a processor gets its turn. */
   readonly #turnAlarm: Alarm
-  #arrivals = 0
   /** Tasks are not dispatched while results cannot be sent. */
   #isCongested = false
   /** Why this worker killed its processor. */
@@ -100,13 +86,7 @@ export class WorkerTaskFlow {
       }
     })
     this.#dispatcher = new Dispatcher(options.units)
-    answers.outputs.listenTo({
-      getOut: (id) => this.#tasks.getOut(id),
-      peekOut: (id) => this.#tasks.peekOut(id),
-      unanswered: () => this.#dispatcher.unanswered(),
-    })
-    this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
-    this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
+    answers.outputs.listenTo(this.#tasks, this.#dispatcher)
     this.#watch = new TaskWatch(turn, options.cancelGraceMs, {
       separate: (task, number) => this.#tasks.separate(task, number - task.dispatchNumber),
       onTimeout: (task, runningMs) => this.#onTimeout(task, runningMs),
@@ -127,6 +107,14 @@ export class WorkerTaskFlow {
     this.#ends = new WorkerTaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
+    this.orders = new TaskOrders(
+      { options, tasks, answers, giveBack: this.#giveBack },
+      {
+        onAdded: (task) => this.#fetch(task),
+        onSentAgain: (task) => this.#takeUpAgain(task),
+        drop: (task) => this.#drop(task),
+      },
+    )
     this.#beginnings = new Beginnings({ turn, slot, answers, tasks, dispatcher })
   }
 
@@ -161,14 +149,7 @@ export class WorkerTaskFlow {
 
   /** The tasks that have been running for a while, in dispatch order, for heartbeats. */
   get runs(): readonly RunningTask[] {
-    const { now } = this.#turn
-    const runs: RunningTask[] = []
-    for (const { id, state, begunAt } of this.#dispatcher.unanswered()) {
-      if (state !== 'dispatched' || begunAt === undefined) continue
-      runs.push({ taskId: id, forMS: Math.max(0, Math.floor(now - begunAt)), name: '' })
-      if (runs.length === MAX_RUNS) break
-    }
-    return runs
+    return runsOf(this.#dispatcher.unanswered(), this.#turn.now)
   }
 
   /**
@@ -177,63 +158,9 @@ export class WorkerTaskFlow {
    */
   get recoverableIds(): readonly TaskId[] {
     const ids = [...this.#answers.keptIds]
-    for (const task of this.#tasks.values()) if (task.state === 'abandoned') ids.push(...idsOf(task))
+    for (const task of this.#tasks.values())
+      if (task.state === 'abandoned') ids.push(...idsOf(task))
     return ids
-  }
-
-  /** A task that the worker already has is not added again. */
-  onTask(message: Task): void {
-    const { taskId } = message
-    const count = countOf(message)
-    if (count > 1 && (this.#answers.hasKept || this.#tasks.hasAny(taskId, count))) {
-      // Something happens to some of them alone.
-      for (let n = 0; n < count; n += 1) this.onTask(partOf(message, n, n + 1))
-      return
-    }
-    const known = this.#tasks.get(taskId)
-    if (known !== undefined) return this.#onKnownTask(known, message)
-    const task = workerTaskOf(message, {
-      order: this.#arrivals,
-      serializerId: this.#serializerIds.of(message.source),
-      workersTimeoutMs: this.#taskTimeoutMs,
-    })
-    this.#arrivals += count
-    if (this.#answers.answerKept(task)) return
-    if (this.#giveBack.isLeaving) {
-      this.#answers.cancel(taskId, 'canceled', count)
-      return
-    }
-    this.#tasks.add(task)
-    if (this.#slot.isListening) this.#fetch(task)
-  }
-
-  /** docs/protocol.md#cancel: a task that has started is dropped only by force. */
-  onTaskCancel(message: TaskCancel): void {
-    const { taskId, flags } = message
-    const count = countOf(message)
-    let done = 0
-    for (const task of this.#tasks.range(taskId, count)) {
-      const at = count === 1 ? 0 : placeInBlock(task.id) - placeInBlock(taskId)
-      this.#cancelUnknown(message, done, at)
-      done = at + task.count
-      if (flags.force) this.#cancel(task)
-      else this.#giveBack.recall(task)
-    }
-    this.#cancelUnknown(message, done, count)
-  }
-
-  /** Answers for the tasks from `from` up to, not including, `to`, which the worker does not have. */
-  #cancelUnknown({ taskId, flags }: TaskCancel, from: number, to: number): void {
-    if (from === to) return
-    if (!this.#answers.hasKept) {
-      this.#answers.cancel(nthTaskId(taskId, from), 'notFound', to - from)
-      return
-    }
-    for (let n = from; n < to; n += 1) {
-      const id = nthTaskId(taskId, n)
-      const wasKept = flags.force && this.#answers.dropKept(id)
-      this.#answers.cancel(id, wasKept ? 'canceled' : 'notFound')
-    }
   }
 
   /**
@@ -345,7 +272,7 @@ export class WorkerTaskFlow {
       if (this.#tasks.change(task, 'requeued') === 'ended') continue
       // An abandoned task that was sent again: it waits from the start.
       const isHere = !this.#giveBack.onTakenBack(task)
-      if (isHere && this.#slot.isListening) this.#fetch(task)
+      if (isHere) this.#fetch(task)
     }
   }
 
@@ -436,7 +363,7 @@ export class WorkerTaskFlow {
   }
 
   #fetch(task: WorkerTask): void {
-    if (this.#fetcher.fetch(task)) this.#enqueue(task)
+    if (this.#slot.isListening && this.#fetcher.fetch(task)) this.#enqueue(task)
   }
 
   #enqueue(task: WorkerTask): void {
@@ -459,16 +386,6 @@ export class WorkerTaskFlow {
     this.#beginnings.onHandedOver()
   }
 
-  #onKnownTask(known: WorkerTask, message: Task): void {
-    if (known.isPacked !== message.packed.byteLength > 0) {
-      // Its answer would be of no use to this scheduler.
-      this.#drop(known)
-      return this.onTask(message)
-    }
-    renew(known, message)
-    if (known.state === 'abandoned') this.#takeUpAgain(known)
-  }
-
   /** Tasks that are looked at one by one when their processor has exited become entries. */
   #separateCauses(lastRun: LastRun): void {
     const noted = typeof lastRun === 'object' ? lastRun.taskIds : []
@@ -482,12 +399,7 @@ export class WorkerTaskFlow {
     if (task.isWaiting) this.#answers.waits(task)
   }
 
-  /** By force: whether it has started or not. */
-  #cancel(task: WorkerTask): void {
-    this.#answers.cancel(task.id, 'canceled', task.count)
-    this.#drop(task)
-  }
-
+  /** Drops a task, whether it has started or not. */
   #drop(task: WorkerTask): void {
     const wasOut = isOut(task)
     if (task.state === 'queued') this.#dispatcher.remove(task)

@@ -15,9 +15,15 @@ import {
 import type { HeapItem } from '../../../base/indexed-heap.js'
 import type { LogFields } from '../../../base/logger.js'
 import type { InstantMs } from '../../../base/machine.js'
-import { decode, encode, type OutputPlace, type Task, type TaskCapability } from '../../../wire/message.js'
+import {
+  decode,
+  encode,
+  type OutputPlace,
+  type Task,
+  type TaskCapability,
+} from '../../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../../wire/metadata.js'
-import { countOf, nthTaskId, placeInBlock, isBlockId, isInBlock, blockNameOf, slicePacked } from '../../../wire/run.js'
+import { countOf, nthTaskId, slicePacked } from '../../../wire/run.js'
 import type { Grant } from '../queue/units.js'
 import type { TaskState } from './state.js'
 
@@ -248,14 +254,6 @@ export function cutTask(task: WorkerTask, count: number): WorkerTask {
   }
   task.count = count
   return rest
-}
-
-/** Whether an entry includes the task with this id. */
-export function includes({ id, count }: WorkerTask, other: TaskId): boolean {
-  if (count === 1 || id === other) return id === other
-  if (!isBlockId(other) || !isInBlock(other, blockNameOf(id))) return false
-  const distance = placeInBlock(other) - placeInBlock(id)
-  return distance >= 0 && distance < count
 }
 
 /** The ids of the tasks of an entry. */

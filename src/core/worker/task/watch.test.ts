@@ -160,7 +160,14 @@ test('a task that runs for longer than it may fails at once, then it is ended', 
   const actions = worker.handle({
     type: 'statusReported',
     processor: 1,
-    status: { ...ALONE, dispatchNumber: 0, taskNumber: 0, isListening: true, hasGivenUp: false, runningMs: 200 },
+    status: {
+      ...ALONE,
+      dispatchNumber: 0,
+      taskNumber: 0,
+      isListening: true,
+      hasGivenUp: false,
+      runningMs: 200,
+    },
   })
   const [answer] = actions.flatMap((action) => (action.type === 'send' ? [action.message] : []))
   assert.equal(answer?.kind, 'taskResult')
