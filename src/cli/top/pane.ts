@@ -182,6 +182,7 @@ function helpPane(width: number): PaneText {
 
 const HELP: readonly string[] = [
   'n C M c m o f w d s l   sort by the column with this letter; again: the other direction',
+  '[cpu↓] marks the column: ↓ the largest first, ↑ the smallest first',
   'Up Down PageUp PageDown Home End   move',
   'Enter   what the worker runs, and its last lines',
   'e   why tasks wait, and what to do',
