@@ -158,6 +158,11 @@ export function grouped(count: number): string {
   return String(count).replaceAll(/\B(?=(\d{3})+$)/gu, ',')
 }
 
+/** `1 worker`, `4,000 workers`. */
+export function countText(count: number, thing: string): string {
+  return `${grouped(count)} ${thing}${count === 1 ? '' : 's'}`
+}
+
 // Sorting and filtering, as given on the command line.
 
 /** Puts rows into the order of `--sort`. */

@@ -7,7 +7,7 @@ import type {
   LostWorkers,
   WaitingInfo,
 } from '../../client/monitor/cluster-info.js'
-import { grouped, plainText } from '../table.js'
+import { countText, grouped, plainText } from '../table.js'
 
 /** Something that keeps the cluster from doing its work, and what to do about it. */
 export interface StatusProblem {
@@ -58,7 +58,7 @@ function waitingGroups(waiting: readonly WaitingInfo[]): Iterable<Kinds> {
 function problemOfWaiting(kinds: Kinds, address: string): StatusProblem | undefined {
   const [{ reason, function: name }] = kinds
   const count = kinds.reduce((sum, kind) => sum + kind.count, 0)
-  const subject = `${tasksText(count)}${ofFunction(name)} ${count === 1 ? 'waits' : 'wait'}`
+  const subject = `${countText(count, 'task')}${ofFunction(name)} ${count === 1 ? 'waits' : 'wait'}`
   switch (reason) {
     case 'no-capability':
       return { what: `${subject}: ${lackText(kinds)}`, advice: offerAdvice(kinds, address) }
@@ -80,10 +80,6 @@ function problemOfWaiting(kinds: Kinds, address: string): StatusProblem | undefi
     default:
       return undefined
   }
-}
-
-function tasksText(count: number): string {
-  return `${grouped(count)} ${count === 1 ? 'task' : 'tasks'}`
 }
 
 function ofFunction(name: string): string {
@@ -123,7 +119,7 @@ function alsoNeeded(waiting: readonly WaitingInfo[]): string {
   const kinds = new Set(needing.map(({ requirement }) => requirement)).size
   const most = kinds === 1 ? '' : ', most of them'
   const verb = count === 1 ? 'needs' : 'need'
-  return `; ${tasksText(count)} ${verb} capabilities${most}:${capabilityFlag(needing)}`
+  return `; ${countText(count, 'task')} ${verb} capabilities${most}:${capabilityFlag(needing)}`
 }
 
 /** The flag that offers what the first of them requires; empty if that is nothing. */
@@ -166,7 +162,7 @@ function problemOfLost({ count, workers }: LostWorkers): StatusProblem {
   const verb = count === 1 ? 'was' : 'were'
   return {
     what:
-      `${grouped(count)} ${count === 1 ? 'worker' : 'workers'} ${verb} lost in the last 10 minutes:` +
+      `${countText(count, 'worker')} ${verb} lost in the last 10 minutes:` +
       `${who} ${named.join(', ')}${more} (${lossText(gone)})`,
     advice: 'what they had runs again elsewhere; see whether the host and the agent still run',
   }

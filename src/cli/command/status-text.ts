@@ -1,7 +1,6 @@
 // What `scaler status` prints: whether the cluster is well and what to do if not, then tables. It
 // fits into 80 columns, and uses more where there are more.
 
-import { counted } from '../../base/text.js'
 import type {
   ClusterInfo,
   FunctionInfo,
@@ -9,7 +8,15 @@ import type {
   WaitingInfo,
 } from '../../client/monitor/cluster-info.js'
 import { textWidth } from '../../runtime/progress/line.js'
-import { type Column, grouped, plainText, tableLines, type TableStyle, UNKNOWN } from '../table.js'
+import {
+  type Column,
+  countText,
+  grouped,
+  plainText,
+  tableLines,
+  type TableStyle,
+  UNKNOWN,
+} from '../table.js'
 import {
   CLIENT_COLUMNS,
   FAILURE_COLUMNS,
@@ -84,14 +91,14 @@ function verdictLines(info: ClusterInfo, width: number, paint: Paint): readonly 
 export function healthOf(info: ClusterInfo): { readonly isWell: boolean; readonly text: string } {
   const [worst, ...others] = problemsOf(info)
   if (worst === undefined) return { isWell: true, text: loadText(info) }
-  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'other problem')})`
+  const more = others.length === 0 ? '' : ` (and ${countText(others.length, 'other problem')})`
   return { isWell: false, text: `${worst.what}; ${worst.advice}${more}` }
 }
 
 function loadText({ hosts, tasks: { running, waiting } }: ClusterInfo): string {
   const workers = hosts.reduce((sum, host) => sum + host.workers.length, 0)
   const load = `${grouped(running)} running, ${grouped(waiting)} waiting`
-  return `${counted(workers, 'worker')} on ${counted(hosts.length, 'host')}; ${load}`
+  return `${countText(workers, 'worker')} on ${countText(hosts.length, 'host')}; ${load}`
 }
 
 function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readonly string[] {

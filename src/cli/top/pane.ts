@@ -1,7 +1,6 @@
 // The panes of `scaler_top` that take the place of the tables: one worker, why tasks wait,
 // failures, tasks, and the help.
 
-import { counted } from '../../base/text.js'
 import type { WorkerLine } from '../../client/monitor/operator-reply.js'
 import {
   FAILURE_COLUMNS,
@@ -15,7 +14,7 @@ import {
 } from '../command/cluster-columns.js'
 import { LOSS_TEXTS, problemsOf } from '../command/problem-text.js'
 import { WAITING_COLUMNS, wrapped } from '../command/status-text.js'
-import { type Column, plainText, tableLines, UNKNOWN } from '../table.js'
+import { type Column, countText, plainText, tableLines, UNKNOWN } from '../table.js'
 import type { TopView } from './top.js'
 import { DROP_ORDER, duration } from './worker-table.js'
 
@@ -116,7 +115,7 @@ function waitingPane({ info }: TopView, width: number): PaneText {
   const none = isUntold ? 'this scheduler does not tell why' : 'nothing waits'
   const lines = [...problems, '', ...(table.length === 0 ? [none] : table)]
   return {
-    head: [`why tasks wait: ${counted(info.tasks.waiting, 'task')}`, ''],
+    head: [`why tasks wait: ${countText(info.tasks.waiting, 'task')}`, ''],
     list: { lines: problems.length === 0 ? lines.slice(1) : lines, hasCursor: false },
   }
 }
@@ -153,7 +152,7 @@ function lostLines(row: LostRow | undefined, width: number): readonly string[] {
     `worker ${id}${name === '' ? '' : ` (${name})`}, host ${host || UNKNOWN}`,
     `lost ${span(secondsAgo)} ago: ${LOSS_TEXTS[cause]}${after}`,
     ...listed,
-    ...(rest > 0 ? [`had ${counted(rest, 'more task')}`] : []),
+    ...(rest > 0 ? [`had ${countText(rest, 'more task')}`] : []),
     ...(taskCount === 0 ? ['had no task'] : []),
   ]
   return ['-'.repeat(width), ...lines.map(plainText).flatMap((line) => wrapped(line, width))]
@@ -183,6 +182,7 @@ function helpPane(width: number): PaneText {
 
 const HELP: readonly string[] = [
   'n C M c m o f w d s l   sort by the column with this letter; again: the other direction',
+  '[cpu↓] marks the column: ↓ the largest first, ↑ the smallest first',
   'Up Down PageUp PageDown Home End   move',
   'Enter   what the worker runs, and its last lines',
   'e   why tasks wait, and what to do',
