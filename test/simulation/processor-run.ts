@@ -2,7 +2,7 @@
 
 import type { InstantMs } from '#src/base/machine.js'
 import { asBuffer } from '#src/base/bytes.js'
-import type { Task, TaskArgument } from '#src/wire/message.js'
+import type { Task } from '#src/wire/message.js'
 import { countOf, nthTaskId, unpack } from '#src/wire/run.js'
 import type { RunRecord } from './journal.js'
 import type { Program } from './program.js'
@@ -12,18 +12,19 @@ import { checkFunction } from './shipment.js'
 export function tasksOf(message: Task): readonly Task[] {
   if (message.packed.byteLength === 0) return [message]
   return unpack(message.packed, countOf(message)).map((entry, n) => {
-    const functionArgs = [...valuesIn(entry), ...message.functionArgs]
+    const own = valuesIn(entry).map((data) => ({ type: 'inline', data }) as const)
+    const functionArgs = [...own, ...message.functionArgs]
     return { ...message, bytes: undefined, taskId: nthTaskId(message.taskId, n), functionArgs }
   })
 }
 
-/** The arguments in an entry, each written as any value. */
-function valuesIn(entry: Uint8Array): readonly TaskArgument[] {
+/** The values in an entry, each written as any value. */
+export function valuesIn(entry: Uint8Array = new Uint8Array()): readonly Uint8Array[] {
   const bytes = asBuffer(entry)
-  const values: TaskArgument[] = []
+  const values: Uint8Array[] = []
   for (let at = 0; at < bytes.length;) {
     const end = at + PREFIX_BYTES + bytes.readUInt32LE(at + 1)
-    values.push({ type: 'inline', data: bytes.subarray(at + PREFIX_BYTES, end) })
+    values.push(bytes.subarray(at + PREFIX_BYTES, end))
     at = end
   }
   return values
