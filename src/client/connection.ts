@@ -12,13 +12,13 @@ import type { TaskSubmission } from '../core/client/events.js'
 import { systemClock, type Clock } from '../runtime/driver.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import { serializerName } from '../wire/object-content.js'
-import { nthTaskId } from '../wire/run.js'
 import { CancelReasons } from './submit/signal.js'
 import type { ClientSettings } from './options.js'
 import {
   type ClientSocket,
   type ClientSocketSetup,
   ClientTraffic,
+  type ConnectionWatcher,
   openDealer,
   type OtherAction,
   type TrafficEvent,
@@ -30,7 +30,8 @@ import { OutputPrinter, ProgramOutput } from './output.js'
 import { ResultReader, StoredResults } from './future/result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { describeWaiting, Explanations, type WaitingState, warnOfWaiting } from './explanation.js'
-import { type AnyOwner, ownerOfTask, type TaskOwner } from './future/home.js'
+import { type AnyOwner, endEach, failEach, ownerOfTask, type TaskOwner } from './future/home.js'
+import type { HeldTasks } from './submit/runs.js'
 
 /** A `map` pulls no input while tasks of this size in total wait to be sent. */
 const MAX_WAITING_BYTES = 1024 ** 2
@@ -52,25 +53,6 @@ export interface ConnectionSetup {
   readonly clock?: Clock
   readonly openSocket?: (setup: ClientSocketSetup) => ClientSocket
   readonly programOutput?: ProgramOutput
-}
-
-/** Tasks that will be submitted at the end of this turn, together. */
-export interface HeldTasks {
-  readonly count: number
-  /** Submits them now. */
-  send(): void
-  /** Their owners: they will not be submitted. */
-  take(): readonly TaskOwner[]
-}
-
-/** Events on the way to a scheduler. */
-export interface ConnectionWatcher {
-  /** The scheduler has answered. */
-  onOpen(): void
-  /** An attempt failed, or a connection was lost. */
-  onFailure(reason: string): void
-  /** There will be no further attempt. */
-  onEnd(): void
 }
 
 const NO_WORKER = identity('')
@@ -381,21 +363,17 @@ export class ClientConnection {
   #perform(action: OtherAction): void {
     switch (action.type) {
       case 'finishTask':
-        return this.#results.finish({ ...action, owner: ownerOf(action) })
+        return this.#results.finish({ ...action, owner: ownerOfTask(action) })
       case 'finishRun':
         return this.#results.finishRun(action)
       case 'endTask':
-        for (let index = 0; index < action.count; index += 1) {
-          const owner = ownerOfTask(action.owner, nthTaskId(action.taskId, index))
-          owner.end(action.reason, action.detail, action.failedTaskId)
-        }
-        return
+        return endEach(action, action)
       case 'offerResult':
-        return ownerOf(action).offer(action.metadata, action.worker)
+        return ownerOfTask(action).offer(action.metadata, action.worker)
       case 'requestAttempts':
-        return this.explanations.expect(ownerOf(action), action.taskId)
+        return this.explanations.expect(ownerOfTask(action), action.taskId)
       case 'reportAttempts':
-        return this.explanations.remember(ownerOf(action), action.attempts)
+        return this.explanations.remember(ownerOfTask(action), action.attempts)
       case 'explainTask':
         return this.explanations.answer(action.taskId, action.explanation)
       case 'printOutput':
@@ -403,7 +381,7 @@ export class ClientConnection {
       case 'endOutput':
         return this.#printer.endAll()
       case 'reportProgress':
-        return ownerOf(action).progress(action.done, action.total)
+        return ownerOfTask(action).progress(action.done, action.total)
       case 'warnWaiting':
         // A command says it itself, once it gives up.
         if (!this.#isVisitor) warnOfWaiting(action.warning, this.address)
@@ -460,11 +438,7 @@ export class ClientConnection {
     const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined, isLocal: true }
     this.#hasClosed = true
     for (const owner of this.held?.take() ?? []) owner.fail(error, report)
-    for (const { owner, taskId, count } of this.#machine.unfinished()) {
-      for (let index = 0; index < count; index += 1) {
-        ownerOfTask(owner, nthTaskId(taskId, index)).fail(error, report)
-      }
-    }
+    for (const tasks of this.#machine.unfinished()) failEach(tasks, error, report)
     this.#results.endAll('closed', () => true)
     this.explanations.endAll()
     // Feeders that wait for room, or for their input, have no task that could notify them.
@@ -473,9 +447,4 @@ export class ClientConnection {
     this.#tellQuiet()
     this.#closeSocket()
   }
-}
-
-/** The owner of the task that an action is about. */
-function ownerOf(action: { readonly owner: AnyOwner; readonly taskId: TaskId }): TaskOwner {
-  return ownerOfTask(action.owner, action.taskId)
 }

@@ -64,6 +64,16 @@ interface TrafficHandler {
   onFault(error: unknown): void
 }
 
+/** Events on the way to a scheduler. */
+export interface ConnectionWatcher {
+  /** The scheduler has answered. */
+  onOpen(): void
+  /** An attempt failed, or a connection was lost. */
+  onFailure(reason: string): void
+  /** There will be no further attempt. */
+  onEnd(): void
+}
+
 /** The two sides of the traffic. */
 interface TrafficSetup {
   readonly address: string

@@ -21,7 +21,7 @@ async function threeHeld(): Promise<{
   client.scheduler.isHolding = true
   const futures = [0, 1, 2].map((x) => client.submitter.submit(identity, [x]))
   await until(() => client.scheduler.unfinished.size === 3)
-  const tasks = client.scheduler.received.filter((message) => message.kind === 'task')
+  const { tasks } = client.scheduler
   const end = (index: number, status: 'success' | 'failed' = 'success'): void => {
     const task = tasks[index]
     const argument = task?.functionArgs[0]?.data

@@ -2,9 +2,10 @@
 // object for all of them, as there may be millions.
 
 import type { Identity, TaskId } from '../../base/ids.js'
-import type { TaskEndReason } from '../../core/client/events.js'
+import type { TaskEnd, TaskEndReason } from '../../core/client/events.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import type { TaskSpan } from '../../runtime/tracing.js'
+import { nthTaskId } from '../../wire/run.js'
 import type { ClientConnection } from '../connection.js'
 import type { SubmitContext } from '../submit/submitter.js'
 import { type RunProfiles, taskProfile, type TaskProfile } from './profile.js'
@@ -158,9 +159,36 @@ export interface RunReport {
 /** The owner of one task, or of a run. */
 export type AnyOwner = TaskOwner | RunOwner
 
+/** A task, and its owner or that of its run. */
+interface OwnedTask {
+  readonly owner: AnyOwner
+  readonly taskId: TaskId
+}
+
 /** The owner of one task. */
-export function ownerOfTask(owner: AnyOwner, id: TaskId): TaskOwner {
-  return 'ownerOf' in owner ? owner.ownerOf(id) : owner
+export function ownerOfTask({ owner, taskId }: OwnedTask): TaskOwner {
+  return 'ownerOf' in owner ? owner.ownerOf(taskId) : owner
+}
+
+/** Consecutive tasks, and their owner. */
+interface OwnedTasks extends OwnedTask {
+  readonly count: number
+}
+
+/** Notifies the owner of each task of its end. */
+export function endEach(tasks: OwnedTasks, { reason, detail, failedTaskId }: TaskEnd): void {
+  for (const owner of ownersOf(tasks)) owner.end(reason, detail, failedTaskId)
+}
+
+/** Notifies the owner of each task of an error. */
+export function failEach(tasks: OwnedTasks, error: unknown, report: TaskReport): void {
+  for (const owner of ownersOf(tasks)) owner.fail(error, report)
+}
+
+function* ownersOf({ owner, taskId, count }: OwnedTasks): Generator<TaskOwner, void, undefined> {
+  for (let index = 0; index < count; index += 1) {
+    yield ownerOfTask({ owner, taskId: nthTaskId(taskId, index) })
+  }
 }
 
 /** Notified exactly once per task of its outcome, by one of the first three methods. */

@@ -89,10 +89,16 @@ export class ResultReader {
         const profile = sliceProfiles(metadata, count, index, index + 1)
         const report = { metadata: profile, worker, failedTaskId: undefined }
         const pending = pendingImportOf(error)
-        if (pending === undefined) ownerOfTask(owner, id).fail(error, { ...report, isLocal: true })
+        if (pending === undefined)
+          ownerOfTask({ owner, taskId: id }).fail(error, { ...report, isLocal: true })
         else {
           const [payload = NO_BYTES] = reader.serialized(index)
-          const task = { owner: ownerOfTask(owner, id), isSuccess: true, payload, ...report }
+          const task = {
+            owner: ownerOfTask({ owner, taskId: id }),
+            isSuccess: true,
+            payload,
+            ...report,
+          }
           void this.#finishLater(task, pending)
         }
         continue

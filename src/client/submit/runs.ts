@@ -6,7 +6,7 @@ import type { TaskOptions } from '../../core/client/events.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import { PackedWriter } from '../../serializer/value/packed-writer.js'
 import { MAX_RUN_TASKS, placeInBlock } from '../../wire/run.js'
-import type { ClientConnection, HeldTasks } from '../connection.js'
+import type { ClientConnection } from '../connection.js'
 import type { RunOwner, RunReport, TaskOwner } from '../future/home.js'
 import { RunProfiles } from '../future/profile.js'
 import type { FutureState } from '../future/state.js'
@@ -15,6 +15,15 @@ import type { FunctionObject } from './function-objects.js'
 
 /** The size of the arguments of one run, in bytes, unless the last task exceeds it. */
 const RUN_BYTES = 64 * 1024
+
+/** Tasks that will be submitted at the end of this turn, together. */
+export interface HeldTasks {
+  readonly count: number
+  /** Submits them now. */
+  send(): void
+  /** Their owners: they will not be submitted. */
+  take(): readonly TaskOwner[]
+}
 
 /** What the tasks of a run have in common. */
 interface RunKind {
