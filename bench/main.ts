@@ -18,6 +18,7 @@ import { responsiveness } from './responsiveness.js'
 import { longMap, sharedObject } from './shared-object.js'
 import { slices } from './slices.js'
 import { startUp } from './start-up.js'
+import { busyTasks, clearing, runKinds, secondClient } from './runs.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -38,6 +39,10 @@ const BENCHMARKS: readonly Benchmark[] = [
   queuedTasks,
   recovery,
   responsiveness,
+  runKinds,
+  secondClient,
+  busyTasks,
+  clearing,
 ]
 
 interface CommandLine extends BenchOptions {

@@ -835,6 +835,47 @@ struct MonitorState $extension {
 
   binder @20 :Status.BinderStatus;
   # How many messages it has received and sent, by the names of their structs.
+
+  lost @21 :UInt32;
+  # How many workers were lost in the last ten minutes and have not returned.
+
+  lostWorkers @22 :List(LostWorker);
+  # The last workers that were lost in the last ten minutes, oldest first; at most 100.
+}
+
+struct LostWorker $extension {
+  # A worker that was lost: it did not say that it would leave.
+
+  worker @0 :Data $id(identity);
+  # The worker.
+
+  name @1 :Text;
+  # Its name for people; empty if it has none.
+
+  host @2 :Text;
+  # Its host name; empty if it did not report it.
+
+  cause @3 :LossCause;
+  # How the scheduler noticed.
+
+  agoMS @4 :Float64;
+  # When: milliseconds before the message.
+
+  hasReturned @5 :Bool;
+  # Whether it is connected again.
+
+  tasks @6 :List(NamedTask);
+  # The tasks that it had, in the order in which it received them; at most 8.
+
+  taskCount @7 :UInt32;
+  # How many tasks it had.
+
+  enum LossCause {
+    # How the loss of a worker was noticed.
+
+    connection @0;  # Its connection was closed.
+    silence @1;     # It sent nothing for too long.
+  }
 }
 
 struct EndedCount $extension {
@@ -976,7 +1017,7 @@ struct OperatorRequest $extension {
   # stack without a task, logs, drain: which worker.
 
   lines @5 :UInt32;
-  # logs: the most lines to send.
+  # logs: the most lines to send. waiting: the most tasks, up to 1,000.
 
   limitMS @6 :UInt32;
   # drain: how long running tasks may take to finish, in milliseconds.
@@ -989,6 +1030,7 @@ struct OperatorRequest $extension {
     stack @2;    # The JavaScript stack of a task or a worker.
     logs @3;     # The last lines of a worker.
     drain @4;    # Have a worker leave once it has finished what it runs.
+    waiting @5;  # The tasks that have waited longest.
   }
 }
 
@@ -1006,6 +1048,7 @@ struct OperatorAnswer $extension {
 
   tasks @3 :List(TaskStory);
   # explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates.
+  # waiting: the oldest first, without nodes of graphs that are not tasks yet.
 
   stack @4 :List(StackFrame);
   # stack: at most 100 frames, the innermost first; none: no JavaScript was running.
@@ -1051,7 +1094,8 @@ struct TaskStory $extension {
   # inactive: why it waits.
 
   needs @6 :Text;
-  # Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability.
+  # Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability; in the
+  # answer to waiting, all that it requires.
 
   forMS @7 :Float64;
   # How long it has been in this state, in milliseconds; 0: unknown.

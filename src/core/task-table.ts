@@ -1,5 +1,5 @@
-// The tasks of a machine by their ids. Consecutive tasks that differ only in their arguments, a run,
-// are one entry for as long as the same happens to all of them:
+// The tasks of a machine by their ids. Consecutive tasks that differ only in their arguments, a
+// run, are one entry for as long as the same happens to all of them:
 //
 //   added           [ 0 ................................. 1023 ]   one entry
 //   cut(.., 64)     [ 0 ... 63 ] [ 64 .................. 1023 ]   64 tasks are assigned

@@ -57,6 +57,8 @@ export type {
   GraphTaskCancel,
   LineSource,
   LoggedLine,
+  LossCause,
+  LostWorker,
   Message,
   MonitorReport,
   MonitorRequest,

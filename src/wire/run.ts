@@ -3,8 +3,8 @@
 //
 //   packed = length of the head (u32) │ head │ offsets (u32 × (count + 1)) │ entries
 //
-// The head is shared by all entries. Entry k is the part of the entries between offsets k and k + 1,
-// both relative to the first offset: a part of a run keeps its offsets as they are.
+// The head is shared by all entries. Entry k is the part of the entries between offsets k and
+// k + 1, both relative to the first offset: a part of a run keeps its offsets as they are.
 
 import { asBuffer } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
@@ -75,6 +75,11 @@ export function countOf(message: { readonly count: number }): number {
   return message.count === 0 ? 1 : message.count
 }
 
+/** The `count` of a message about this many tasks. */
+export function countField(tasks: number): number {
+  return tasks === 1 ? 0 : tasks
+}
+
 /** Where the entries of packed bytes are. */
 export interface PackedLayout {
   /** Where the head begins and ends. */
@@ -84,7 +89,7 @@ export interface PackedLayout {
   readonly entriesAt: number
 }
 
-/** Checks packed bytes of `count` entries, without a look at the entries. Throws `ProtocolError`. */
+/** Checks packed bytes, without a look at the entries themselves. Throws `ProtocolError`. */
 export function layoutOf(packed: Uint8Array, count: number): PackedLayout {
   const bytes = asBuffer(packed)
   const length = bytes.byteLength
@@ -105,7 +110,7 @@ export function layoutOf(packed: Uint8Array, count: number): PackedLayout {
   return { headAt: OFFSET_BYTES, headEnd, entriesAt }
 }
 
-/** The entries `from` up to, not including, `to` of checked packed bytes of `count` entries; a copy. */
+/** The entries `from` up to, not including, `to` of checked packed bytes; a copy. */
 export function slicePacked(
   packed: Uint8Array,
   count: number,
@@ -146,7 +151,7 @@ export function pack(entries: readonly Uint8Array[], head: Uint8Array = new Uint
   return packed
 }
 
-/** The entries of packed bytes, as views. Throws `ProtocolError` for bytes that `pack` cannot make. */
+/** The entries of packed bytes, as views. Throws `ProtocolError` for malformed ones. */
 export function unpack(packed: Uint8Array, count: number): readonly Uint8Array[] {
   const bytes = asBuffer(packed)
   const { headEnd, entriesAt } = layoutOf(bytes, count)

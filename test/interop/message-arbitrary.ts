@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { identity, objectId, schedulerId, taskId, type TaskId } from '#src/base/ids.js'
 import type {
   ClientReport,
+  LostWorker,
   Message,
   ObjectContent,
   PeerInfo,
@@ -29,6 +30,7 @@ import {
   ATTEMPT_OUTCOME,
   EXPLAINED_STATE,
   LINE_SOURCE,
+  LOSS_CAUSE,
   OPERATOR_ACTION,
   OPERATOR_OUTCOME,
   TASK_UPDATE_TYPE,
@@ -193,6 +195,17 @@ const waitingCount: fc.Arbitrary<WaitingCount> = fc.record({
   forMS: uint32,
 })
 
+const lostWorker: fc.Arbitrary<LostWorker> = fc.record({
+  worker: identities,
+  name: text,
+  host: text,
+  cause: fc.constantFrom(...LOSS_CAUSE),
+  agoMS: float64,
+  hasReturned: bool,
+  tasks: list(fc.record({ taskId: taskIds, name: text }), 2),
+  taskCount: uint32,
+})
+
 const taskError: fc.Arbitrary<TaskError> = fc.record({ name: text, message: text, stack: text })
 
 /** The common fields of events and failures. */
@@ -257,6 +270,8 @@ const monitorState: fc.Arbitrary<MonitorState> = fc.record({
   failedPerS: float64,
   turnP99MS: float64,
   binder: fc.record({ received: messageCounts, sent: messageCounts }),
+  lost: uint32,
+  lostWorkers: list(lostWorker, 2),
 })
 
 const report: fc.Arbitrary<SchedulerReport> = fc.record({

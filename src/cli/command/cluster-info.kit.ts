@@ -52,6 +52,7 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
     hosts: [
       { host: 'one', address: undefined, cpu: 20, freeBytes: 4e9, workers: [worker('7|one|a')] },
     ],
+    lost: { count: 0, workers: [] },
     clients: [],
     functions: [],
     failures: [],

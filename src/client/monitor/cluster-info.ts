@@ -18,6 +18,8 @@ export interface ClusterInfo {
   readonly waiting: readonly WaitingInfo[]
   /** The machines that have workers, in the order in which their first workers joined. */
   readonly hosts: readonly HostInfo[]
+  /** Workers that were lost a short while ago; undefined if not reported. */
+  readonly lost: LostWorkers | undefined
   /** In the order in which they connected. */
   readonly clients: readonly ConnectedClient[]
   /** By name, those with the most finished tasks first; at most 200. */
@@ -164,6 +166,37 @@ export interface RunningInfo {
   readonly sinceMs: number
 }
 
+/** The workers that were lost in the last ten minutes. */
+export interface LostWorkers {
+  /** How many have not returned. */
+  readonly count: number
+  /** The oldest first; the last 100 of them. */
+  readonly workers: readonly LostWorker[]
+}
+
+/** A worker that has left without saying so. */
+export interface LostWorker {
+  readonly time: Date
+  /** Its identity, as in logs, profiles and explanations. */
+  readonly id: string
+  /** Its name for people; empty if it has none. */
+  readonly name: string
+  /** As in `HostInfo`; empty if it did not report it. */
+  readonly host: string
+  /**
+   * How the scheduler noticed.
+   * - `connection`: its connection was closed, as when its agent is killed.
+   * - `silence`: it sent nothing for too long, as when its machine has stopped.
+   */
+  readonly cause: 'connection' | 'silence'
+  /** Whether it has reconnected. It then has kept those of its tasks that it had begun. */
+  readonly hasReturned: boolean
+  /** The tasks that it had, the oldest first, at most 8. They run again on other workers. */
+  readonly tasks: readonly { readonly task: string; readonly name: string }[]
+  /** How many tasks it had. */
+  readonly taskCount: number
+}
+
 /** A client. */
 export interface ConnectedClient {
   /** Its identity, as in logs. */
@@ -189,7 +222,8 @@ export interface FunctionInfo {
   readonly failed: number
   /**
    * How long the function took, in milliseconds: on average, half, 90 and 99 percent of the times
-   * at most (within five percent), and the longest. Undefined if it was never measured.
+   * at most (exact of up to 20 times, else within five percent), and the longest. Undefined if it
+   * was never measured.
    */
   readonly meanMs: number | undefined
   readonly p50Ms: number | undefined

@@ -97,6 +97,8 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
     waitingCounts: [],
     objects: 6,
     objectBytes: 66,
+    lost: 0,
+    lostWorkers: [],
     uptimeMS: 61_250,
     submittedPerS: 100,
     endedPerS: 90,
@@ -190,6 +192,7 @@ test('a state is translated into the words and units of users', () => {
         ],
       },
     ],
+    lost: { count: 0, workers: [] },
     clients: [{ id: 'C', name: 'shop', host: 'one', unfinished: 3, bytes: 77, worker: undefined }],
     functions: [
       {
@@ -207,6 +210,35 @@ test('a state is translated into the words and units of users', () => {
     failures: [],
     objects: { count: 6, bytes: 66 },
   })
+})
+
+test('lost workers are told with their host, which in Python is in the identity', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const loss = {
+    worker: identity(`7|box|${'0'.repeat(32)}`),
+    name: '',
+    host: '',
+    cause: 'silence',
+    agoMS: 1_500,
+    hasReturned: false,
+    tasks: [{ taskId: taskId('\u0002'), name: 'f' }],
+    taskCount: 3,
+  } as const
+  told(picture, report({ states: [state({ lost: 4, lostWorkers: [loss] })] }))
+  const lost = picture.info(NOW)?.lost
+  assert.equal(lost?.count, 4)
+  assert.deepEqual(lost.workers, [
+    {
+      time: new Date(NOW - 1_500),
+      id: loss.worker,
+      name: '',
+      host: 'box',
+      cause: 'silence',
+      hasReturned: false,
+      tasks: [{ task: '02', name: 'f' }],
+      taskCount: 3,
+    },
+  ])
 })
 
 test('a scheduler that counts no messages reports none', () => {

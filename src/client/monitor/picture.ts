@@ -6,6 +6,7 @@ import type {
   BinderStatus,
   ClientReport,
   FunctionReport,
+  LostWorker as SentLoss,
   MonitorReport,
   MonitorState,
   SchedulerReport,
@@ -22,6 +23,7 @@ import type {
   FailureInfo,
   FunctionInfo,
   HostInfo,
+  LostWorker,
   MessageTotals,
   TaskCounts,
   TaskEnd,
@@ -172,6 +174,10 @@ export class ClusterPicture {
         seconds: round(forMS / 1_000, 1),
       })),
       hosts: hostsOf(this.#workers.reports),
+      lost: {
+        count: state.lost,
+        workers: state.lostWorkers.map((loss) => lostWorker(loss, time)),
+      },
       clients: this.#clients.infos,
       functions: state.functions.map(functionInfo),
       failures: [...this.#failures],
@@ -213,6 +219,7 @@ function withoutUnknown(info: ClusterInfo, monitorAddress: string): ClusterInfo 
     scheduler: { ...scheduler, ...unknown, monitorAddress },
     // Before the second report.
     rates: rates === undefined || Number.isNaN(rates.ended) ? undefined : rates,
+    lost: undefined,
     clients: clients.map((client) => ({ ...client, bytes: undefined })),
     objects: { ...info.objects, bytes: undefined },
   }
@@ -250,7 +257,7 @@ function hostsOf(reports: readonly WorkerReport[]): readonly HostInfo[] {
   const hosts = new Map<string, WorkerReport[]>()
   for (const report of reports) {
     const [info] = report.info
-    const key = info?.machineId || info?.host || nameIn(report)
+    const key = info?.machineId || info?.host || nameIn(report.worker.workerId)
     const known = hosts.get(key)
     if (known === undefined) hosts.set(key, [report])
     else known.push(report)
@@ -263,7 +270,12 @@ function hostInfo(reports: readonly WorkerReport[]): HostInfo {
   const processors = reports.flatMap(({ worker }) => worker.processorStatuses)
   const cpus = [...agents.values(), ...processors.map(({ resource }) => resource.cpu)]
   return {
-    host: reports[0]?.info[0]?.host ?? reports.slice(0, 1).map(nameIn).join(''),
+    host:
+      reports[0]?.info[0]?.host ??
+      reports
+        .slice(0, 1)
+        .map(({ worker }) => nameIn(worker.workerId))
+        .join(''),
     address: reports.find(({ address }) => address !== '')?.address,
     cpu: percent(cpus.reduce((sum, cpu) => sum + cpu, 0)),
     freeBytes: reports.at(-1)?.worker.rssFree ?? 0,
@@ -272,8 +284,22 @@ function hostInfo(reports: readonly WorkerReport[]): HostInfo {
 }
 
 /** The name in the identity of a worker of Python Scaler: `<pid>|<name>|<32 hex digits>`. */
-function nameIn({ worker }: WorkerReport): string {
-  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(worker.workerId)?.[1] ?? ''
+function nameIn(worker: Identity): string {
+  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(worker)?.[1] ?? ''
+}
+
+function lostWorker({ worker, tasks, agoMS, ...loss }: SentLoss, time: number): LostWorker {
+  const { name, host, cause, hasReturned, taskCount } = loss
+  return {
+    time: new Date(time - agoMS),
+    id: worker,
+    name,
+    host: host || nameIn(worker),
+    cause,
+    hasReturned,
+    tasks: tasks.map(({ taskId, name: title }) => ({ task: idToHex(taskId), name: title })),
+    taskCount,
+  }
 }
 
 /** The workers of one agent all report its process. */

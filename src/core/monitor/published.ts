@@ -173,6 +173,8 @@ export class PublishedState {
       ...this.#rates(state, now),
       turnP99MS: 0,
       binder: state.binder,
+      lost: 0,
+      lostWorkers: [],
     }
   }
 

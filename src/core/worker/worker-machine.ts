@@ -234,6 +234,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#onDrainOrder(number, limitMS)
       case 'explain':
       case 'cancel':
+      case 'waiting':
         return answerOperator(this.#turn, number, { outcome: 'unsupported' })
     }
   }

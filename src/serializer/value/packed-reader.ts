@@ -2,7 +2,7 @@
 // writes. Trusts none of the bytes. docs/protocol.md#runs
 
 import { compileFunction } from 'node:vm'
-import { asBuffer, latin1Slice } from '../../base/bytes.js'
+import { asBuffer, copyOf, latin1Slice } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
 import { TYPED_ARRAYS } from './shape.js'
 
@@ -125,10 +125,11 @@ interface CheckedLayout {
   readonly entriesAt: number
 }
 
-/** Reads what the serializer of the client has written. */
+/** The serializer of the client. */
 interface ValueSource {
   /** The bytes are not kept. */
   deserialize(bytes: Uint8Array): unknown
+  serialize(value: unknown): Uint8Array
 }
 
 const float = new Float64Array(1)
@@ -173,6 +174,21 @@ export class PackedReader {
     const value = this.#value()
     if (this.#at === this.#end) return value
     throw new DeserializeError('a packed value has too many bytes')
+  }
+
+  /** The values of entry `index`, each as the serializer writes it by itself. Throws likewise. */
+  serialized(index: number): Uint8Array[] {
+    this.#open(index)
+    const values: Uint8Array[] = []
+    while (this.#at < this.#end) {
+      if (this.#bytes[this.#at] === SERIALIZED) {
+        this.#at += 1
+        const length = this.#length()
+        const start = this.#skip(length)
+        values.push(copyOf(this.#bytes.subarray(start, start + length)))
+      } else values.push(this.#source.serialize(this.#value()))
+    }
+    return values
   }
 
   #open(index: number): void {

@@ -221,14 +221,25 @@ export type NodeTaskType = 'normal' | 'target'
 export const NODE_TASK_TYPE: readonly NodeTaskType[] = ['normal', 'target']
 
 /**
+ * `LostWorker.LossCause` of the schema.
+ * - `connection`: Its connection was closed.
+ * - `silence`: It sent nothing for too long.
+ */
+export type LossCause = 'connection' | 'silence'
+
+/** The names of `LossCause` by their numbers. */
+export const LOSS_CAUSE: readonly LossCause[] = ['connection', 'silence']
+
+/**
  * `OperatorRequest.OperatorAction` of the schema.
  * - `explain`: The state and the history of a task.
  * - `cancel`: Cancel a task, as its client would.
  * - `stack`: The JavaScript stack of a task or a worker.
  * - `logs`: The last lines of a worker.
  * - `drain`: Have a worker leave once it has finished what it runs.
+ * - `waiting`: The tasks that have waited longest.
  */
-export type OperatorAction = 'explain' | 'cancel' | 'stack' | 'logs' | 'drain'
+export type OperatorAction = 'explain' | 'cancel' | 'stack' | 'logs' | 'drain' | 'waiting'
 
 /** The names of `OperatorAction` by their numbers. */
 export const OPERATOR_ACTION: readonly OperatorAction[] = [
@@ -237,6 +248,7 @@ export const OPERATOR_ACTION: readonly OperatorAction[] = [
   'stack',
   'logs',
   'drain',
+  'waiting',
 ]
 
 /**
@@ -3145,6 +3157,10 @@ export interface MonitorState {
   readonly turnP99MS: number
   /** How many messages it has received and sent, by the names of their structs. */
   readonly binder: BinderStatus
+  /** How many workers were lost in the last ten minutes and have not returned. */
+  readonly lost: number
+  /** The last workers that were lost in the last ten minutes, oldest first; at most 100. */
+  readonly lostWorkers: readonly LostWorker[]
 }
 
 /** Reads the struct that was entered last. */
@@ -3172,6 +3188,8 @@ export function readMonitorState(reader: Reader): MonitorState {
     failedPerS: reader.float64(structAt + 80, pointersAt),
     turnP99MS: reader.float64(structAt + 88, pointersAt),
     binder: readBinderStatus(reader.enterStruct(pointersAt + 48, structEnd)),
+    lost: reader.uint32(structAt + 44, pointersAt),
+    lostWorkers: readLostWorkerList(reader, pointersAt + 56, structEnd),
   }
 }
 
@@ -3201,7 +3219,8 @@ export function measureMonitorState(value: MonitorState, referenceFrom: number):
     measureClientReportList(value.clientReports, referenceFrom) +
     measureFunctionReportList(value.functions, referenceFrom) +
     measureWaitingCountList(value.waitingCounts, referenceFrom) +
-    sizeBinderStatus(value.binder, referenceFrom)
+    sizeBinderStatus(value.binder, referenceFrom) +
+    measureLostWorkerList(value.lostWorkers, referenceFrom)
   )
 }
 
@@ -3210,7 +3229,7 @@ export function measureMonitorStateList(
   values: readonly MonitorState[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 19)
+  let words = structListWords(values.length, 20)
   for (const value of values) words += measureMonitorState(value, referenceFrom)
   return words
 }
@@ -3239,6 +3258,8 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   writer.float64(at + 80, value.failedPerS)
   writer.float64(at + 88, value.turnP99MS)
   addBinderStatus(writer, pointersAt + 48, value.binder)
+  writer.uint32(at + 44, value.lost)
+  addLostWorkerList(writer, pointersAt + 56, value.lostWorkers)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3247,11 +3268,110 @@ export function addMonitorStateList(
   pointerAt: number,
   values: readonly MonitorState[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 12, 7)
+  let at = writer.structList(pointerAt, values.length, 12, 8)
   for (const value of values) {
     writer.zero(at, 12)
     writeMonitorState(writer, at, value)
-    at += 152
+    at += 160
+  }
+}
+
+/** A worker that was lost: it did not say that it would leave. */
+export interface LostWorker {
+  /** The worker. */
+  readonly worker: Identity
+  /** Its name for people; empty if it has none. */
+  readonly name: string
+  /** Its host name; empty if it did not report it. */
+  readonly host: string
+  /** How the scheduler noticed. */
+  readonly cause: LossCause
+  /** When: milliseconds before the message. */
+  readonly agoMS: number
+  /** Whether it is connected again. */
+  readonly hasReturned: boolean
+  /** The tasks that it had, in the order in which it received them; at most 8. */
+  readonly tasks: readonly NamedTask[]
+  /** How many tasks it had. */
+  readonly taskCount: number
+}
+
+/** Reads the struct that was entered last. */
+export function readLostWorker(reader: Reader): LostWorker {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    worker: reader.id(pointersAt, structEnd) as Identity,
+    name: reader.text(pointersAt + 8, structEnd),
+    host: reader.text(pointersAt + 16, structEnd),
+    cause: nameOf(LOSS_CAUSE, reader.uint16(structAt, pointersAt), 'LostWorker.cause'),
+    agoMS: reader.float64(structAt + 8, pointersAt),
+    hasReturned: reader.bool(structAt, 16, pointersAt),
+    tasks: readNamedTaskList(reader, pointersAt + 24, structEnd),
+    taskCount: reader.uint32(structAt + 4, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readLostWorkerList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly LostWorker[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: LostWorker[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readLostWorker(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureLostWorker(value: LostWorker, referenceFrom: number): number {
+  return (
+    idWords(value.worker) +
+    textWords(value.name) +
+    textWords(value.host) +
+    measureNamedTaskList(value.tasks, referenceFrom)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureLostWorkerList(
+  values: readonly LostWorker[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 6)
+  for (const value of values) words += measureLostWorker(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeLostWorker(writer: Writer, at: number, value: LostWorker): void {
+  const pointersAt = at + 16
+  writer.id(pointersAt, value.worker)
+  writer.text(pointersAt + 8, value.name)
+  writer.text(pointersAt + 16, value.host)
+  writer.uint16(at, codeOf(LOSS_CAUSE, value.cause, 'LostWorker.cause'))
+  writer.float64(at + 8, value.agoMS)
+  writer.bool(at, 16, value.hasReturned)
+  addNamedTaskList(writer, pointersAt + 24, value.tasks)
+  writer.uint32(at + 4, value.taskCount)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addLostWorkerList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly LostWorker[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 2, 4)
+  for (const value of values) {
+    writer.zero(at, 2)
+    writeLostWorker(writer, at, value)
+    at += 48
   }
 }
 
@@ -3662,7 +3782,7 @@ export interface OperatorRequest {
   readonly taskId: TaskId
   /** stack without a task, logs, drain: which worker. */
   readonly worker: Identity
-  /** logs: the most lines to send. */
+  /** logs: the most lines to send. waiting: the most tasks, up to 1,000. */
   readonly lines: number
   /** drain: how long running tasks may take to finish, in milliseconds. */
   readonly limitMS: number
@@ -3736,7 +3856,7 @@ export interface OperatorAnswer {
   readonly outcome: OperatorOutcome
   /** Details for people, in one line; empty: none. */
   readonly note: string
-  /** explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates. */
+  /** explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates. waiting: the oldest first, without nodes of graphs that are not tasks yet. */
   readonly tasks: readonly TaskStory[]
   /** stack: at most 100 frames, the innermost first; none: no JavaScript was running. */
   readonly stack: readonly StackFrame[]
@@ -3818,7 +3938,7 @@ export interface TaskStory {
   readonly status: TaskStatus
   /** inactive: why it waits. */
   readonly reason: WaitReason
-  /** Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability. */
+  /** Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability; in the answer to waiting, all that it requires. */
   readonly needs: string
   /** How long it has been in this state, in milliseconds; 0: unknown. */
   readonly forMS: number

@@ -53,7 +53,10 @@ class SliceSetup extends Setup {
     const numbers = Array.from({ length: count }, (_, n) => numberOf(nthTaskId(result.taskId, n)))
     if (result.packed.byteLength === 0) return numbers.map((n) => `${n} ${result.status}`)
     assert.equal(result.status, 'success')
-    const source = { deserialize: (bytes: Uint8Array) => Buffer.from(bytes).toString() }
+    const source = {
+      deserialize: (bytes: Uint8Array) => Buffer.from(bytes).toString(),
+      serialize: () => assert.fail(),
+    }
     const layout = layoutOf(result.packed, count)
     const reader = new PackedReader(result.packed, layout, source)
     return numbers.map((n, index) => `${n} = ${String(reader.value(index))}`)

@@ -12,7 +12,7 @@ import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { adopt, leaveParent } from '../task/family.js'
 import { sendStatus, statusResult } from '../task/task.js'
-import { holdsBack, spendRoom, takesMore } from '../worker/load.js'
+import { holdsBack, roomFor, spendRoom } from '../worker/load.js'
 import { NONE } from './index.js'
 import {
   DROPPED,
@@ -55,7 +55,7 @@ function checkGraph(graph: GraphTables, isAlive: boolean): void {
   checkNodes(graph)
   for (const [index, task] of graph.queued.entries()) {
     const after = graph.queued[index + 1]?.node?.index ?? -1
-    const isKnown = state.tasks.get(task.id) === task
+    const isKnown = state.tasks.has(task)
     assert(isKnown && task.state === 'inactive', 'a queued node is not inactive')
     assert((task.node?.index ?? -1) > after, 'the queued nodes are out of order')
   }
@@ -311,7 +311,7 @@ export class Graph implements Worklist {
   #refuseTargets(message: GraphTask, status: TaskStatus): void {
     for (const id of message.targets) {
       const isNode = this.#tables.nodes.find(id) !== NONE
-      if (!isNode) sendStatus(this.#state, this.#client, id, status)
+      if (!isNode) sendStatus(this.#state, this.#client, statusResult(id, status))
     }
   }
 
@@ -421,7 +421,7 @@ export function onGraphTaskCancel(
   message: GraphTaskCancel,
 ): void {
   const graph = client.graphs.get(message.taskId)
-  if (graph === undefined) sendStatus(state, client, message.taskId, 'notFound')
+  if (graph === undefined) sendStatus(state, client, statusResult(message.taskId, 'notFound'))
   else graph.cancelByClient()
 }
 
@@ -429,7 +429,7 @@ function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTa
   const graph = new Graph(state, client, message.taskId)
   const parent = parentOf(state, message)
   spendRoom(state, client)
-  if (parent === undefined && !takesMore(state, client)) {
+  if (parent === undefined && roomFor(state, client) < 1) {
     if (!holdsBack(client)) return graph.refuse(message, 'noWorker')
     // This one is accepted: its parts may be in transit. Its nodes are queued two at a time.
     state.output.send(client.identity, { kind: 'taskRoom', tasks: 0 })

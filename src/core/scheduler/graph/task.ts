@@ -13,7 +13,8 @@ import { endUnstarted, failNode, leaveInputs } from './settle.js'
 import { KEEPS_RESULT, STARTED } from './nodes.js'
 import type { GraphTables } from './tables.js'
 import { publishTask, refusedFields } from '../publication.js'
-import { newTask, redeemLease, statusResult, vacates } from '../task/task.js'
+import { newTask, vacates } from '../task/arrival.js'
+import { redeemLease, statusResult } from '../task/task.js'
 
 /** Minimum number of queued nodes, if enough are ready: with one the queue would often be empty. */
 const MIN_QUEUED = 2
@@ -48,8 +49,8 @@ function startNode(graph: GraphTables, owner: Graph, node: number): void {
   nodes.releaseArguments(node)
   // Values are part of the task; objects must stay until it has ended.
   if (task.node.input === undefined) leaveInputs(graph, node)
-  state.tasks.set(id, task)
-  client.tasks.add(task)
+  state.tasks.add(task)
+  client.taskCount += 1
   enqueue(graph, task, node)
   publishTask(state, task, 'inactive')
   if (state.leases.size > 0) redeemLease(state, task)

@@ -98,7 +98,7 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
 function runningOf(state: SchedulerState, worker: WorkerEntry): readonly RunningTask[] {
   const sinceMs = Math.floor(state.turn.now - worker.lastHeartbeat)
   return worker.heartbeat.running.slice(0, MOST.running).flatMap(({ taskId, forMS }) => {
-    const task = state.tasks.get(taskId)
+    const task = state.tasks.peek(taskId)
     if (task?.worker !== worker) return []
     const name = clipped(titleOf(task.extra?.name ?? '', task.function))
     return [{ taskId, forMS: Math.min(forMS + sinceMs, MAX_MS), name }]
@@ -110,7 +110,7 @@ function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport
     client,
     runtime: clipped(entry.runtimeText),
     info: entry.info === undefined ? [] : [entry.info],
-    tasks: entry.tasks.size + entry.graphs.size,
+    tasks: entry.taskCount + entry.graphs.size,
     worker: entry.host?.identity ?? NO_PEER,
     objectBytes: entry.objectBytes,
   }
@@ -281,7 +281,7 @@ export function stateFor(
   const firstWorker = first.firstWorker < workers.size ? first.firstWorker : 0
   const firstClient = first.firstClient < clients.length ? first.firstClient : 0
   let running = 0
-  for (const { assigned } of workers.values()) running += assigned.size
+  for (const { taskCount } of workers.values()) running += taskCount
   return {
     scheduler,
     rssFree,
@@ -307,5 +307,6 @@ export function stateFor(
     failedPerS: state.rates.perSecond.failed,
     turnP99MS: turnP99Ms,
     binder: binderStatus(state),
+    ...state.losses.report(),
   }
 }

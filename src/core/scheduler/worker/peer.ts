@@ -117,9 +117,10 @@ type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | 'timed o
 export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
   const isLost = end === 'lost its connection' || end === 'timed out'
   const { first: oldest } = worker.assigned
+  if (isLost) state.losses.add(worker, end === 'timed out' ? 'silence' : 'connection')
   state.turn.log(isLost ? 'warn' : 'info', `worker ${end}`, {
     worker: worker.identity,
-    tasksTakenBack: worker.assigned.size,
+    tasksTakenBack: worker.taskCount,
     ...(oldest === undefined ? {} : taskFields(oldest)),
   })
   state.workers.delete(worker.identity)
@@ -171,6 +172,7 @@ function addWorker(
     info: undefined,
     isLeaving: false,
     assigned: new Fifo(),
+    taskCount: 0,
     filledAt: now,
     movedAt: now,
     recalledCount: 0,
@@ -184,6 +186,7 @@ function addWorker(
   }
   state.nextWorkerSequence += 1
   state.workers.set(identity, worker)
+  state.losses.onConnected(identity)
   state.supplies.join(worker)
   state.pools[runtime].add(worker)
   state.turn.log('info', 'worker connected', { worker: identity, runtime })
