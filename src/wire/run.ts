@@ -62,7 +62,7 @@ export function nthTaskId(first: TaskId, n: number): TaskId {
   return taskId(digits + first.slice(2, 14) + digits)
 }
 
-/** The position of a task among `count` tasks, the first of which is `first`; -1: not one of them. */
+/** The position of a task among `count` tasks from `first` on; -1: it is not one of them. */
 export function positionIn(first: TaskId, count: number, id: TaskId): number {
   if (id === first) return 0
   if (count === 1 || !isBlockId(id) || !isInBlock(id, blockNameOf(first))) return -1

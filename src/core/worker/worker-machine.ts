@@ -242,10 +242,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #onDrainOrder(number: number, graceMs: number): void {
     const { running } = this.#flow
     const tasks = storiesOf(running, this.#turn.now)
-    this.#turn.log('info', 'leaving, by order of an operator', {
-      tasks: taskCountOf(running),
-      graceMs,
-    })
+    const fields = { tasks: taskCountOf(running), graceMs }
+    this.#turn.log('info', 'leaving, by order of an operator', fields)
     answerOperator(this.#turn, number, { outcome: 'done', tasks })
     this.#leavesBecause = 'drained by an operator'
     this.#drain(graceMs)

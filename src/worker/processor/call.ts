@@ -80,7 +80,7 @@ export interface RunnableTask extends TimeLimit {
 
 /** The arguments of one task of a run. */
 export interface PackedEntry {
-  readonly values: PackedArguments
+  readonly run: PackedArguments
   readonly index: number
 }
 
@@ -136,7 +136,7 @@ export function readCall(task: RunnableTask): TaskCall {
   const codec = serializer.codec()
   if (packed !== undefined) {
     const fn = functionOf(task, codec)
-    return { codec, fn, values: packed.values.read(codec, packed.index) }
+    return { codec, fn, values: packed.run.read(codec, packed.index) }
   }
   const count = inputs.length - stored.attachmentCount(codec)
   const attachments = attachmentsFrom(inputs, count)

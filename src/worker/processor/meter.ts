@@ -168,8 +168,8 @@ export class TaskMeter {
   }
 
   /**
-   * A task that started at `startedAt`, and was not metered, has finished. Returns how long it took,
-   * in milliseconds.
+   * A task that started at `startedAt`, and was not metered, has finished. Returns how long it
+   * took, in milliseconds.
    */
   lap(startedAt: number): number {
     const now = this.#now()

@@ -82,7 +82,7 @@ class ProgressTeller {
 
 /** The results of consecutive tasks that arrived together. */
 interface OpenResults {
-  readonly values: PackedArguments
+  readonly run: PackedArguments
   readonly codec: TaskCodec
   readonly writer: PackedWriter
   readonly isProfiled: boolean
@@ -100,7 +100,7 @@ class PackedResults {
   readonly #add: (part: PackedPart) => void
   readonly #writers = new WeakMap<TaskCodec, PackedWriter>()
   readonly #seconds = new Float32Array(MAX_RUN_TASKS)
-  #profiles: Uint8Array[] = []
+  readonly #profiles: Uint8Array[] = []
   #open: OpenResults | undefined
 
   /** `add`: sends complete results. */
@@ -145,12 +145,12 @@ class PackedResults {
     const open = this.#open
     this.#open = undefined
     if (open === undefined || open.count === 0) return
-    const { values, writer, count, first } = open
+    const { run, writer, count, first } = open
     // User code ends the process while its result is written.
     if (writer.isOpen) writer.dropEntry()
     this.#add({
-      taskId: nthTaskId(values.id, first),
-      attempt: values.attempt,
+      taskId: nthTaskId(run.id, first),
+      attempt: run.attempt,
       count,
       packed: writer.finish(),
       metadata: this.#metadata(open),
@@ -163,14 +163,14 @@ class PackedResults {
     return endianness() === 'LE' ? bytes.swap32() : bytes
   }
 
-  #openFor({ values, index }: PackedEntry, { codec, isProfiled }: ResultPlace): OpenResults {
+  #openFor({ run, index }: PackedEntry, { codec, isProfiled }: ResultPlace): OpenResults {
     const open = this.#open
-    const isNext = open?.values === values && open.first + open.count === index
+    const isNext = open?.run === run && open.first + open.count === index
     if (isNext && open.codec === codec) return open
     this.close()
     let writer = this.#writers.get(codec)
     if (writer === undefined) this.#writers.set(codec, (writer = new PackedWriter(codec)))
-    return (this.#open = { values, codec, writer, isProfiled, first: index, count: 0 })
+    return (this.#open = { run, codec, writer, isProfiled, first: index, count: 0 })
   }
 }
 
@@ -266,7 +266,7 @@ export class RunReports {
   /** Writes the result of a task whose arguments were packed: see `PackedResults`. */
   write(
     entry: PackedEntry,
-    { codec }: TaskCall,
+    { codec }: Pick<TaskCall, 'codec'>,
     value: unknown,
     isProfiled: boolean = false,
   ): Uint8Array | undefined {
@@ -278,7 +278,7 @@ export class RunReports {
   /** The task whose result was written last has ended at `now`. */
   written(run: TaskRun | undefined, tookMs: number, now: number, profile?: Uint8Array): void {
     if (run !== undefined) this.#progress.tell(run)
-    this.#hold(now)
+    if (this.#packed.isEmpty) this.#hold(now)
     this.#packed.end(tookMs, profile)
   }
 

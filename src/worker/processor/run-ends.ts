@@ -127,8 +127,7 @@ export class HeldTask {
   /** Holds a task until its promise is settled. */
   hold(task: SliceTask, promise: Promise<unknown>): void {
     this.#task = task
-    void then.call(
-      promise,
+    void promise.then(
       (value) => this.#onFulfilled(task, value),
       (error: unknown) => this.#onRejected(task, error),
     )
@@ -154,10 +153,9 @@ export class HeldTask {
 
   #write(task: SliceTask, value: unknown): void {
     const { board, ends, reports, scopes, slices, onReleased } = this.#parts
-    const call = task.call as TaskCall
     let large: Uint8Array | undefined
     try {
-      large = scopes.within(task, () => reports.write(task, call, value))
+      large = scopes.within(task, () => reports.write(task, task, value))
     } catch (error) {
       ends.fail(task.scope, error)
       return
@@ -173,9 +171,8 @@ export class HeldTask {
   }
 }
 
-const { then } = Promise.prototype
-
 /** Whether `then` does the same with the value as `await`. */
 export function isPlainPromise(value: PromiseLike<unknown>): value is Promise<unknown> {
-  return types.isPromise(value) && value.constructor === Promise
+  const isNative = types.isPromise(value) && value.constructor === Promise
+  return isNative && !Object.hasOwn(value, 'then')
 }

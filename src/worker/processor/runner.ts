@@ -94,8 +94,9 @@ export class TaskRunner implements SliceHandler, Stage {
     const ends = new RunEnds({ meter, board, scopes, reports, onOver })
     this.#slices = slices
     this.#ends = ends
+    const parts = { board, scopes, reports, ends, slices }
     this.#held = new HeldTask({
-      ...{ board, scopes, reports, ends, slices },
+      ...parts,
       onReleased: (run) => this.#onReleased(run),
       onSettled: () => this.#goOn(),
     })

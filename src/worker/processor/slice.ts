@@ -1,11 +1,12 @@
 // Consecutive tasks that arrived together, and the loop that runs them. A task that only computes a
 // small value costs a claim, a look at the clock and its values: it has no id, no message, and no
-// object but a `SliceTask`. As soon as anything needs more, it becomes a `TaskRun`, which the runner
-// handles like any other: when user code asks for its task, prints or submits; when the function
-// throws or returns a promise that somebody looks into; when the result is large.
+// object but a `SliceTask`. As soon as anything needs more, it becomes a `TaskRun`, which the
+// runner handles like any other: when user code asks for its task, prints or submits; when the
+// function throws or returns a promise that somebody looks into; when the result is large.
 
 import type { TaskId } from '../../base/ids.js'
 import { LazyScope, type TaskScopes } from '../../runtime/task-scope.js'
+import { defaultCodec, type TaskCodec } from '../../serializer/task-codec.js'
 import { nthTaskId, positionIn } from '../../wire/run.js'
 import {
   functionOf,
@@ -14,6 +15,7 @@ import {
   type RunnableTask,
   type TaskCall,
 } from './call.js'
+import type { TaskFunction } from './objects.js'
 import type { TaskMeter } from './meter.js'
 import type { RunReports } from './reports.js'
 import { type QueuedRun, type RunHandler, type RunQueue, TaskRun } from './run.js'
@@ -23,7 +25,7 @@ import type { BoardSlot, ClaimTable, TaskBoard } from './shared-memory.js'
 export class Slice implements QueuedRun {
   /** What they have in common; its `inputs` are the attachments of the function. */
   readonly task: RunnableTask
-  readonly values: PackedArguments
+  readonly run: PackedArguments
   readonly count: number
   readonly priority: number
   /** That of the first task. */
@@ -33,13 +35,23 @@ export class Slice implements QueuedRun {
   isSkipped = false
   /** Tasks that must not start. */
   #skipped: Set<number> | undefined
+  /** The function, if it is the same for all tasks. */
+  #shared: { readonly codec: TaskCodec; readonly fn: TaskFunction } | undefined
 
-  constructor(task: RunnableTask, values: PackedArguments, dispatchNumber: number) {
+  constructor(task: RunnableTask, run: PackedArguments, dispatchNumber: number) {
     this.task = task
-    this.values = values
-    this.count = values.count
+    this.run = run
+    this.count = run.count
     this.priority = task.priority
     this.dispatchNumber = dispatchNumber
+  }
+
+  /** The function, for one task. Throws what reading it throws. */
+  functionFor(codec: TaskCodec): TaskFunction {
+    if (this.#shared?.codec === codec) return this.#shared.fn
+    const fn = functionOf(this.task, codec)
+    if (this.task.fn.sharedFunction === fn) this.#shared = { codec, fn }
+    return fn
   }
 
   /** Claims the next task. Returns its index; -1 if there is none. */
@@ -56,13 +68,13 @@ export class Slice implements QueuedRun {
 
   /** The task with this index, alone. */
   taskAt(index: number): RunnableTask {
-    const { task, values } = this
-    return { ...task, id: nthTaskId(values.id, index), packed: { values, index } }
+    const { task, run } = this
+    return { ...task, id: nthTaskId(run.id, index), packed: { run, index } }
   }
 
   /** The index of the task with this id if it has not started; -1 otherwise. */
   waitingIndexOf(id: TaskId): number {
-    const index = positionIn(this.values.id, this.count, id)
+    const index = positionIn(this.run.id, this.count, id)
     return index < this.next || this.#skipped?.has(index) === true ? -1 : index
   }
 
@@ -90,37 +102,36 @@ export function skipIn(queue: RunQueue<TaskRun | Slice>, id: TaskId): SkippedTas
   return { task: found.taskAt(index), dispatchNumber: found.dispatchNumber + index }
 }
 
-/** One task of a slice that has started. */
-export class SliceTask extends LazyScope implements PackedEntry {
+const NO_VALUES: readonly unknown[] = []
+
+/** One task of a slice that has started, and its call. */
+export class SliceTask extends LazyScope implements PackedEntry, TaskCall {
   readonly slice: Slice
   readonly index: number
-  /** By the meter's clock, in milliseconds. */
-  readonly startedAt: number
   readonly #maker: SliceRunner
   #made: TaskRun | undefined
-  readonly slot: BoardSlot
-  /** Set from when it was read until it is over. */
-  call: TaskCall | undefined
+  /** By the meter's clock, in milliseconds. */
+  startedAt = 0
+  slot: BoardSlot = -1
+  isRead = false
   isOver = false
+  codec: TaskCodec = defaultCodec
+  fn: TaskFunction = doNothing
+  values: readonly unknown[] = NO_VALUES
 
-  constructor(
-    maker: SliceRunner,
-    place: Pick<SliceTask, 'slice' | 'index' | 'startedAt' | 'slot'>,
-  ) {
+  constructor(maker: SliceRunner, slice: Slice, index: number) {
     super()
     this.#maker = maker
-    this.slice = place.slice
-    this.index = place.index
-    this.startedAt = place.startedAt
-    this.slot = place.slot
+    this.slice = slice
+    this.index = index
   }
 
   get id(): TaskId {
-    return nthTaskId(this.values.id, this.index)
+    return nthTaskId(this.run.id, this.index)
   }
 
-  get values(): PackedArguments {
-    return this.slice.values
+  get run(): PackedArguments {
+    return this.slice.run
   }
 
   get made(): TaskRun | undefined {
@@ -194,7 +205,9 @@ export class SliceRunner {
       const number = slice.dispatchNumber + index
       if (slot < 0) slot = board.enter(number, startedAt, false)
       else board.next(slot, number, startedAt)
-      const task = new SliceTask(this, { slice, index, startedAt, slot })
+      const task = new SliceTask(this, slice, index)
+      task.startedAt = startedAt
+      task.slot = slot
       if (!this.#runTask(task)) {
         slot = -1
         isFinished = this.#handOver(task)
@@ -208,12 +221,12 @@ export class SliceRunner {
 
   /** The run of a task, of which something is needed. */
   newRun(task: SliceTask): TaskRun {
-    const { slice, index, startedAt, slot, isOver, call } = task
+    const { slice, index, startedAt, slot, isOver, isRead } = task
     const run = new TaskRun(slice.taskAt(index), slice.dispatchNumber + index, this.#handler)
     run.slot = slot
     run.startedAt = startedAt
     run.isOver = isOver
-    if (call !== undefined) run.began(call)
+    if (isRead) run.began(task)
     return run
   }
 
@@ -228,7 +241,7 @@ export class SliceRunner {
     const { made, slice } = task
     const tookMs = meter.lap(task.startedAt)
     task.isOver = true
-    task.call = undefined
+    task.values = NO_VALUES
     if (made !== undefined) made.isOver = true
     scopes.end(task)
     slice.task.fn.lastCallMs = tookMs
@@ -267,17 +280,20 @@ export class SliceRunner {
   }
 
   #performTask(task: SliceTask): void {
-    const { slice, index } = task
+    const { slice } = task
+    const { board, meter, reports } = this.#parts
     const codec = slice.task.serializer.codec()
-    const fn = functionOf(slice.task, codec)
-    const values = slice.values.read(codec, index)
-    const call = { codec, fn, values }
-    task.call = call
-    task.made?.began(call)
-    if (slice.task.timeoutMs > 0) this.#parts.board.begin(task.slot, this.#parts.meter.now)
+    const fn = slice.functionFor(codec)
+    const values = slice.run.read(codec, task.index)
+    task.codec = codec
+    task.fn = fn
+    task.values = values
+    task.isRead = true
+    task.made?.began(task)
+    if (slice.task.timeoutMs > 0) board.begin(task.slot, meter.now)
     const value = values.length === 1 ? fn(values[0]) : fn(...values)
     if (isThenable(value)) this.#promise = value
-    else this.#large = this.#parts.reports.write(task, call, value)
+    else this.#large = reports.write(task, task, value)
   }
 }
 
@@ -286,3 +302,5 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
   return typeof (value as { then?: unknown }).then === 'function'
 }
+
+function doNothing(): void {}

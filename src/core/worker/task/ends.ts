@@ -88,8 +88,8 @@ export class Answers {
 
   /**
    * The tasks of an entry have ended. Forwards the processor's answer, unchanged if the scheduler
-   * supports that and it is small. Otherwise the result becomes an object, whose id is returned: the one in
-   * `results`, if any. A result that is not awaited is kept instead.
+   * supports that and it is small. Otherwise the result becomes an object, whose id is returned:
+   * the one in `results`, if any. A result that is not awaited is kept instead.
    */
   end(
     result: TaskResult,

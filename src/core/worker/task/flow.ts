@@ -390,7 +390,7 @@ export class WorkerTaskFlow {
   #separateCauses(lastRun: LastRun): void {
     const noted = typeof lastRun === 'object' ? lastRun.taskIds : []
     for (const id of noted) this.#tasks.getOut(id)
-    for (const { parentId } of [...this.#dispatcher.unanswered()]) this.#tasks.get(parentId)
+    for (const { parentId } of this.#dispatcher.unanswered().slice()) this.#tasks.get(parentId)
   }
 
   /** A task that continued while the connection was lost is awaited again. */

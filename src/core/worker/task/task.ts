@@ -1,5 +1,6 @@
-// One task while a worker has it: the parts of its message that are kept, and its state. Consecutive
-// tasks of a run are one entry for as long as the same happens to them (core/task-table.ts).
+// One task while a worker has it: the parts of its message that are kept, and its state.
+// Consecutive tasks of a run are one entry for as long as the same happens to them
+// (core/task-table.ts).
 
 import { assert } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'
@@ -76,8 +77,8 @@ export interface ObjectEntry {
 }
 
 /**
- * A task that the worker, or at least its processor, has not answered yet; or consecutive tasks of a
- * run, which then have the same state.
+ * A task that the worker, or at least its processor, has not answered yet; or consecutive tasks of
+ * a run, which then have the same state.
  */
 export interface WorkerTask extends HeapItem, TimeLimit {
   /** The id of the first task. */

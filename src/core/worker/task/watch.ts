@@ -25,7 +25,7 @@ const REACTION_MS = 100
 /** A processor that does not answer a query within this time is killed. */
 const ANSWER_TIMEOUT_MS = 2_000
 
-/** One watched entry. While it includes several tasks, it is the one of them that runs that matters. */
+/** One watched entry. While it includes several tasks, the one that runs is what matters. */
 interface Watch extends HeapItem {
   readonly task: WorkerTask
   /** When its status is next queried. */
