@@ -9,6 +9,7 @@ import { encodeProfileResult } from '#src/wire/metadata.js'
 import {
   decode,
   encodeFrame,
+  type PeerInfo,
   PLAIN_HEARTBEAT,
   PLAIN_RESULT,
   type Resource,
@@ -60,7 +61,7 @@ async function connected(address: string, at: number, isAwaited: boolean): Promi
     name,
     {
       onConnect: () => {
-        socket.send(heartbeat(at))
+        socket.send(heartbeat(at, [peerInfo({ name: `w${at}` })]))
         onFirst()
       },
       onDisconnect: () => {},
@@ -79,7 +80,8 @@ async function connected(address: string, at: number, isAwaited: boolean): Promi
   return socket
 }
 
-function heartbeat(at: number): Frame {
+/** `info`: in the first one of a connection. */
+function heartbeat(at: number, info: readonly PeerInfo[] = []): Frame {
   const usage: Resource = { cpu: at % 1_000, rss: 50_000_000 }
   const processor = {
     pid: at,
@@ -100,7 +102,7 @@ function heartbeat(at: number): Frame {
     features: OUR_FEATURES,
     runtime: 'javascript',
     agentId: `agent-${at % AGENTS}`,
-    info: [peerInfo({ name: `w${at}` })],
+    info,
   })
 }
 

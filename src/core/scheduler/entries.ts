@@ -64,7 +64,7 @@ export interface WorkerEntry extends HeapItem {
   readonly silence: Silence
   lastHeartbeat: InstantMs
   /** The last heartbeat, without its bytes and the fields that are sent only once. */
-  heartbeat: WorkerHeartbeat
+  readonly heartbeat: WorkerHeartbeat
   /** What it reported about itself. */
   info: PeerInfo | undefined
   /** It receives no new tasks but keeps those that it has. Never reset. */

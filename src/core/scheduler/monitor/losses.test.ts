@@ -81,7 +81,7 @@ test('many lost workers are counted, and the last ones listed, each with its fir
   const names = Array.from({ length: 150 }, (_, at) => `W${at}`)
   const scheduler = withPeers({ clients: ['C'], workers: names })
   scheduler.receive('C', task('first', 'C')).receive('W0', result('first', 'success', 1e-6))
-  for (let at = 0; at < 3_000; at += 1) scheduler.receive('C', task(`t${at}`, 'C'))
+  for (let at = 0; at < 300; at += 1) scheduler.receive('C', task(`t${at}`, 'C'))
   for (const name of names) scheduler.handle({ type: 'peerDisconnected', peer: peer(name) })
   const { lost, lostWorkers } = stateOf(scheduler)
   assert.deepEqual([lost, lostWorkers.length], [150, 100])

@@ -5,6 +5,7 @@ import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
 import { Fifo } from '../../../base/fifo.js'
 import type { Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
+import { bringUpToDate, ownCopy } from '../../../base/own-copy.js'
 import type { DisconnectRequest, WorkerHeartbeat } from '../../../wire/message.js'
 import { disconnect, removeClient } from '../client/peer.js'
 import type { WorkerEntry } from '../entries.js'
@@ -88,7 +89,7 @@ export function onWorkerHeartbeat(
   // Sent before the first task, so that the worker has the features. 1.9.9 accepts any order.
   state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
   const worker = state.workers.get(from) ?? addWorker(state, from, message)
-  worker.heartbeat = withoutRest(message)
+  bringUpToDate(worker.heartbeat, withoutRest(message))
   worker.info = keptInfo(message.info) ?? worker.info
   worker.silence.heard(state.turn.now)
   worker.lastHeartbeat = state.turn.now
@@ -168,7 +169,7 @@ function addWorker(
     heapIndex: -1,
     silence: new Silence(now),
     lastHeartbeat: now,
-    heartbeat: withoutRest(message),
+    heartbeat: ownCopy(withoutRest(message)),
     info: undefined,
     isLeaving: false,
     assigned: new Fifo(),
@@ -199,7 +200,7 @@ function agentOf(worker: Identity, { agentId }: WorkerHeartbeat): string {
   return agentId === '' ? worker : agentId
 }
 
-/** A copy to keep: without the reference to the read buffer, and without long lists. */
+/** What is kept: no reference to the read buffer, and no long lists. */
 function withoutRest(message: WorkerHeartbeat): WorkerHeartbeat {
   return { ...message, tasks: [], info: [], bytes: undefined }
 }
