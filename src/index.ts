@@ -39,6 +39,8 @@ export type {
   TaskEnded,
   TaskRates,
   WaitingInfo,
+  WorkerEnd,
+  WorkerEnds,
   WorkerInfo,
   WorkerState,
 } from './client/monitor/cluster-info.js'

@@ -56,6 +56,7 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
     functions: [],
     failures: [],
     objects: { count: 3, bytes: 1_500 },
+    workerEnds: { lost: 0, last: [] },
     ...more,
   }
 }

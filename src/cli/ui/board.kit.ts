@@ -21,6 +21,7 @@ export function ended(task: string, more: Partial<TaskEnded> = {}): TaskEnded {
     durationMs: 10,
     errorName: '',
     attempts: 1,
+    past: [],
     ...more,
   }
 }

@@ -2,6 +2,7 @@
 // `scaler status` and the screens all use these.
 
 import type { WaitingReason } from '../../base/waiting-reason.js'
+import type { TaskAttempt } from '../explanation.js'
 
 /**
  * A cluster at one moment. Something that its scheduler does not report (one of Python Scaler
@@ -25,6 +26,8 @@ export interface ClusterInfo {
   /** The last failures that the scheduler keeps, the oldest first; at most 1,000. */
   readonly failures: readonly FailureInfo[]
   readonly objects: ObjectTotals
+  /** Workers that are gone. Undefined if not reported. */
+  readonly workerEnds: WorkerEnds | undefined
 }
 
 /** The scheduler. */
@@ -154,6 +157,32 @@ export interface WorkerInfo {
   readonly endsAt: Date | undefined
 }
 
+/** Workers that are gone. */
+export interface WorkerEnds {
+  /** How many were lost since the scheduler started. */
+  readonly lost: number
+  /** The last ones, also of those that have left, the oldest first; at most 50. */
+  readonly last: readonly WorkerEnd[]
+}
+
+/** A worker that has left or was lost. */
+export interface WorkerEnd {
+  readonly time: Date
+  /** Its identity. */
+  readonly worker: string
+  /** Its name for people; empty if it has none. */
+  readonly name: string
+  /** Its host name; empty if it is unknown. */
+  readonly host: string
+  /**
+   * `left`: it said that it leaves. `shut-down`: with the whole cluster. `connection-lost`,
+   * `timed-out`: it was lost, since its connection broke, or after too long a silence.
+   */
+  readonly cause: 'left' | 'shut-down' | 'connection-lost' | 'timed-out'
+  /** How many tasks it had; they run again elsewhere. */
+  readonly tasks: number
+}
+
 /** A task that runs. */
 export interface RunningInfo {
   /** Its id, in hex. */
@@ -266,4 +295,6 @@ export interface TaskEnded {
   /** failed: the name of the error, if it is known. */
   readonly errorName: string
   readonly attempts: number
+  /** The attempts before the last one, the oldest first; at most 20. */
+  readonly past: readonly TaskAttempt[]
 }

@@ -12,9 +12,11 @@ import type {
   TaskEvent,
   TaskFailure,
   TaskStatus,
+  WorkerEndCause,
   WorkerReport,
 } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
+import { attemptsFrom } from '../explanation.js'
 import type {
   ConnectedClient,
   ClusterEvent,
@@ -26,9 +28,11 @@ import type {
   TaskCounts,
   TaskEnd,
   TaskEnded,
+  WorkerEnd,
   WorkerInfo,
   WorkerState,
 } from './cluster-info.js'
+import { type GraphInfo, GraphInfos } from './graph-info.js'
 
 /** As many failures as a scheduler keeps. */
 const MAX_FAILURES = 1_000
@@ -100,8 +104,11 @@ export class ClusterPicture {
   readonly #workers = new Rows<WorkerReport, WorkerInfo>(workerInfo)
   readonly #clients = new Rows<ClientReport, ConnectedClient>(clientInfo)
   readonly #failures: FailureInfo[] = []
+  readonly #graphs = new GraphInfos()
   #report: SchedulerReport | undefined
   #state: MonitorState | undefined
+  /** When it came. */
+  #at = 0
 
   /**
    * `address`: where clients connect, as its user knows it. `published`: the reports are made from
@@ -122,6 +129,16 @@ export class ClusterPicture {
   /** Whether there is a report about everything: all workers and clients have been listed. */
   get isComplete(): boolean {
     return this.#state !== undefined && this.#workers.isComplete && this.#clients.isComplete
+  }
+
+  /** Those that have not ended, and the last ones that have; for a monitor that requests them. */
+  get graphs(): readonly GraphInfo[] {
+    return this.#graphs.all
+  }
+
+  /** How many graphs have not ended. */
+  get graphCount(): number {
+    return this.#state?.graphCount ?? 0
   }
 
   /** The scheduler has said what it is. */
@@ -176,6 +193,7 @@ export class ClusterPicture {
       functions: state.functions.map(functionInfo),
       failures: [...this.#failures],
       objects: { count: state.objects, bytes: state.objectBytes },
+      workerEnds: workerEnds(state, this.#at),
     }
     return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
@@ -183,6 +201,8 @@ export class ClusterPicture {
   #onState(state: MonitorState, time: number, emit: (event: ClusterEvent) => void): void {
     const wasComplete = this.isComplete
     this.#state = state
+    this.#at = time
+    this.#graphs.update(state.graphs, time)
     const { workerReports, clientReports } = state
     const workers = this.#workers.update(
       workerReports.map((report) => [report.worker.workerId, report]),
@@ -215,6 +235,7 @@ function withoutUnknown(info: ClusterInfo, monitorAddress: string): ClusterInfo 
     rates: rates === undefined || Number.isNaN(rates.ended) ? undefined : rates,
     clients: clients.map((client) => ({ ...client, bytes: undefined })),
     objects: { ...info.objects, bytes: undefined },
+    workerEnds: undefined,
   }
 }
 
@@ -240,6 +261,21 @@ function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
     canceled: of('canceled'),
     notFound: of('notFound'),
   }
+}
+
+const END_CAUSES: Readonly<Record<WorkerEndCause, WorkerEnd['cause']>> = {
+  disconnected: 'left',
+  shutDown: 'shut-down',
+  lostConnection: 'connection-lost',
+  timedOut: 'timed-out',
+}
+
+/** `time`: when the state was received. */
+function workerEnds(state: MonitorState, time: number): ClusterInfo['workerEnds'] {
+  const last = state.workerEnds.map(({ agoMS, cause, ...end }) => {
+    return { time: new Date(time - agoMS), ...end, cause: END_CAUSES[cause] }
+  })
+  return { lost: state.lostWorkers, last }
 }
 
 /**
@@ -376,6 +412,7 @@ function taskEnded(event: TaskEvent, time: number): TaskEnded {
     durationMs: durationMS === 0 ? undefined : round(durationMS, 3),
     errorName: event.errorName,
     attempts: event.attempts,
+    past: attemptsFrom(event.past, time),
   }
 }
 

@@ -105,6 +105,7 @@ export class PublishedState {
       durationMS: durationMs ?? 0,
       errorName: '',
       attempts: task.attempts,
+      past: [],
     }
     this.#ended.push({ event, queuedAt: task.queuedAt, startAt: task.sentAt, endAt: now })
   }
@@ -173,6 +174,10 @@ export class PublishedState {
       ...this.#rates(state, now),
       turnP99MS: 0,
       binder: state.binder,
+      lostWorkers: 0,
+      workerEnds: [],
+      graphCount: 0,
+      graphs: [],
     }
   }
 

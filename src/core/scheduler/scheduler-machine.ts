@@ -186,7 +186,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
    */
   #onPeerDisconnected(peer: Identity): void {
     const worker = this.#state.workers.get(peer)
-    if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
+    if (worker !== undefined) removeWorker(this.#state, worker, 'lostConnection')
     const client = this.#state.clients.get(peer)
     if (client === undefined) return
     this.#state.monitors.leave(client)
@@ -213,7 +213,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (!accepted) return
     for (const worker of workers.values()) {
       output.send(worker.identity, { kind: 'clientDisconnect', disconnectType: 'shutdown' })
-      removeWorker(this.#state, worker, 'shut down')
+      removeWorker(this.#state, worker, 'shutDown')
     }
     turn.act({ type: 'stop', reason: 'a client shut the cluster down' })
   }

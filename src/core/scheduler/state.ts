@@ -16,7 +16,7 @@ import { Monitors } from './monitor/monitors.js'
 import { Operators } from './monitor/operators.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
 import { taskDurations } from '../function-tally.js'
-import { FunctionTable, TaskRates } from './monitor/report.js'
+import { FunctionTable, TaskRates, WorkerEnds } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { ObjectTable } from './object/table.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions } from './events.js'
@@ -62,6 +62,7 @@ export class SchedulerState {
   readonly supplies: Supplies = new Supplies()
   readonly functions: FunctionTable = new FunctionTable()
   readonly rates: TaskRates = new TaskRates()
+  readonly workerEnds: WorkerEnds = new WorkerEnds()
   /** Messages per kind since the start. */
   readonly received: Map<Message['kind'], number> = new Map()
   /** Tasks that ended, per status, since the start. */

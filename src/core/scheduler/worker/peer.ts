@@ -5,10 +5,10 @@ import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
 import { Fifo } from '../../../base/fifo.js'
 import type { Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
-import type { DisconnectRequest, WorkerHeartbeat } from '../../../wire/message.js'
+import type { DisconnectRequest, WorkerEndCause, WorkerHeartbeat } from '../../../wire/message.js'
 import { disconnect, removeClient } from '../client/peer.js'
 import type { WorkerEntry } from '../entries.js'
-import { keptInfo } from '../monitor/report.js'
+import { isLoss, keptInfo } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
 import { publishWorker } from '../publication.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
@@ -110,14 +110,24 @@ export function onDisconnectRequest(
   state.output.send(from, { kind: 'disconnectResponse', worker: message.worker })
 }
 
-/** How a worker ends: gracefully (the first two), or lost, perhaps because of a task. */
-type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | 'timed out'
+/** How a worker has ended, in the log. */
+const END_TEXTS: Readonly<Record<WorkerEndCause, string>> = {
+  disconnected: 'disconnected',
+  shutDown: 'shut down',
+  lostConnection: 'lost its connection',
+  timedOut: 'timed out',
+}
 
 /** Removes a worker with its nested clients, and requeues its tasks. */
-export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
-  const isLost = end === 'lost its connection' || end === 'timed out'
+export function removeWorker(
+  state: SchedulerState,
+  worker: WorkerEntry,
+  cause: WorkerEndCause,
+): void {
+  const isLost = isLoss(cause)
+  state.workerEnds.note(worker, cause, state.turn.now)
   const { first: oldest } = worker.assigned
-  state.turn.log(isLost ? 'warn' : 'info', `worker ${end}`, {
+  state.turn.log(isLost ? 'warn' : 'info', `worker ${END_TEXTS[cause]}`, {
     worker: worker.identity,
     tasksTakenBack: worker.assigned.size,
     ...(oldest === undefined ? {} : taskFields(oldest)),
@@ -132,7 +142,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   for (const client of worker.nestedClients) {
     removeClient(state, client, 'lost its worker')
     // If it is still alive, it notices and registers again. At a shutdown it exits anyway.
-    if (end !== 'shut down') disconnect(state, client.identity, 'its worker has left')
+    if (cause !== 'shutDown') disconnect(state, client.identity, 'its worker has left')
   }
   takeTasksBack(state, tasks, worker, isLost)
 }
@@ -141,7 +151,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
 export function dropSilentWorkers(state: SchedulerState): void {
   for (const worker of state.workers.values()) {
     if (!worker.silence.isTooLong(state.turn.now, silenceBounds(state, worker))) continue
-    removeWorker(state, worker, 'timed out')
+    removeWorker(state, worker, 'timedOut')
     disconnect(state, worker.identity, 'silent for too long')
   }
 }
