@@ -1,9 +1,11 @@
 // The API of `scaler ui`, without HTTP: a path and its parameters to an answer, from what is known.
 // docs/monitoring.md#the-api
 
-import type { ClusterInfo, WorkerState } from '../../client/monitor/cluster-info.js'
+import type { ClusterInfo, WorkerEnds, WorkerState } from '../../client/monitor/cluster-info.js'
+import { counted } from '../../base/text.js'
 import { healthOf } from '../command/status-text.js'
 import { type Board, type Freshness, usageOf } from './board.js'
+import { END_TEXTS, workerAt } from './event-log.js'
 import type { TimeWindow } from './history.js'
 import { checkParameters, RequestError, ROWS, rowsQuery, WINDOW, windowQuery } from './query.js'
 import { endedEntry, rowsReader, type TaskEntry, TABLES } from './rows.js'
@@ -31,6 +33,10 @@ export interface Overview extends Freshness {
     readonly workers: number
   }[]
   readonly clients: number
+  /** Graphs that have not ended. */
+  readonly graphs: number
+  /** Workers that were lost, the last one first; null if the scheduler does not tell. */
+  readonly lost: LostWorkers | null
   /** Percent of one core, of all workers. */
   readonly cpu: number
   /** Of all workers, in bytes. */
@@ -38,6 +44,19 @@ export interface Overview extends Freshness {
   /** Ended tasks that were not reported, because there were too many. */
   readonly lostEvents: number
 }
+
+/** Workers that were lost. */
+export interface LostWorkers {
+  /** Since the scheduler started. */
+  readonly total: number
+  /** Those of the last ten minutes, in one sentence; empty: none. */
+  readonly text: string
+}
+
+/** Losses that are recent. */
+const RECENT_MS = 600_000
+/** Lost workers that are named. */
+const MAX_NAMED = 4
 
 /**
  * The answer to `GET /api/<path>`, ready for JSON. Throws `RequestError` for an unknown path and
@@ -62,6 +81,16 @@ export function answerOf(
   if (path.startsWith('workers/')) {
     checkParameters(given, [])
     return { ...fresh, ...workerOf(board, decoded(path.slice('workers/'.length))) }
+  }
+  if (path.startsWith('functions/')) {
+    checkParameters(given, [])
+    return { ...fresh, ...functionOf(board, decoded(path.slice('functions/'.length))) }
+  }
+  if (path.startsWith('graphs/')) {
+    checkParameters(given, [])
+    const graph = board.graphs.find(({ id }) => id === decoded(path.slice('graphs/'.length)))
+    if (graph === undefined) throw new RequestError(404, 'no such graph')
+    return { ...fresh, graph }
   }
   const reader = TABLES.includes(path) ? readerOf(path, given) : undefined
   if (reader === undefined) throw new RequestError(404, 'no such path')
@@ -97,9 +126,26 @@ export function overviewOf(board: Board, nowMs: number): Overview {
       return { host: host.host, cpu, freeBytes, workers: host.workers.length }
     }),
     clients: info?.clients.length ?? 0,
+    graphs: board.graphCount,
+    lost: info?.workerEnds === undefined ? null : lostWorkers(info.workerEnds, nowMs),
     ...(info === undefined ? { cpu: 0, memory: 0 } : usageOf(info)),
     lostEvents: board.lostEvents,
   }
+}
+
+function lostWorkers({ lost, last }: WorkerEnds, nowMs: number): LostWorkers {
+  const recent = last.filter(({ cause, time }) => {
+    const isLoss = cause === 'connection-lost' || cause === 'timed-out'
+    return isLoss && nowMs - time.getTime() < RECENT_MS
+  })
+  if (recent.length === 0) return { total: lost, text: '' }
+  const named = recent.slice(-MAX_NAMED).reverse()
+  const names = named.map((end) => `${workerAt(end)} ${END_TEXTS[end.cause]}`)
+  const others = recent.length - named.length
+  const more = others === 0 ? '' : `, and ${counted(others, 'other')}`
+  const are = recent.length === 1 ? 'worker was' : 'workers were'
+  const text = `${recent.length} ${are} lost in the last ten minutes: ${names.join(', ')}${more}`
+  return { total: lost, text }
 }
 
 function stateOf({ info, problem }: Board, { ageMs, stale }: Freshness): Overview['health'] {
@@ -151,9 +197,16 @@ function workerOf(board: Board, id: string): object {
     .map(endedEntry)
   const hosts = board.info?.hosts ?? []
   const host = hosts.find(({ workers }) => workers.some((worker) => worker.id === id))
-  const worker = host?.workers.find((each) => each.id === id)
+  const worker = board.workers.get(id)
   if (worker === undefined && tasks.length === 0) throw new RequestError(404, 'no such worker')
   return { id, host: host?.host ?? null, worker: worker ?? null, tasks }
+}
+
+/** `durations`: of the tasks whose ends were reported here. */
+function functionOf(board: Board, name: string): object {
+  const found = board.info?.functions.find((each) => each.name === name)
+  if (found === undefined) throw new RequestError(404, 'no such function')
+  return { function: found, durations: board.durations.of(name) }
 }
 
 /** What is known here of a task; null if it is not. Its failure is that of its group. */

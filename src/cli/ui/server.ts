@@ -12,10 +12,11 @@ import { answerOf, decoded, knownTask, overviewOf } from './answers.js'
 import type { Board } from './board.js'
 import { allowedNames, type Asker, refusalOf } from './guard.js'
 import { type Ask, Inquiries } from './inquiries.js'
+import { uiMetrics } from './metrics.js'
 import { PageFeed } from './page-feed.js'
 import type { PageFiles } from './page-files.js'
 import { checkParameters, RequestError, ROWS, rowsQuery } from './query.js'
-import { rowsReader } from './rows.js'
+import { rowsReader, TABLES } from './rows.js'
 
 const LIMITS = { connections: 128, headerBytes: 8_192, feeds: 32, feedRows: 200 } as const
 
@@ -165,7 +166,11 @@ export class UiServer {
         const answer = await this.#api(path.slice('/api/'.length), new URLSearchParams(search))
         sendJson(response, 200, answer)
       } else if (path === '/healthz') sendText(response, 200, 'ok')
-      else if (path === '/favicon.ico') response.writeHead(204).end()
+      else if (path === '/metrics') {
+        response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8')
+        response.setHeader('cache-control', 'no-store')
+        response.end(uiMetrics(this.#setup.board, Date.now()))
+      } else if (path === '/favicon.ico') response.writeHead(204).end()
       else sendText(response, 404, 'no such path')
     } catch (error) {
       if (!(error instanceof RequestError)) this.#onError(error)
@@ -229,7 +234,7 @@ export class UiServer {
       limit: Math.min(query.limit, LIMITS.feedRows),
     })
     if (view !== null && reader === undefined) {
-      throw new RequestError(400, 'parameter view: expected workers, tasks, functions, …')
+      throw new RequestError(400, `parameter view: expected one of ${TABLES.join(', ')}`)
     }
     if (this.#feeds.size >= LIMITS.feeds) throw new RequestError(503, 'too many pages are open')
     clearTimeout(timer)
