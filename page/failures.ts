@@ -19,7 +19,7 @@ interface GroupElements {
 export class FailuresView implements View {
   readonly title = 'Failures'
   readonly element: HTMLElement
-  readonly #none: HTMLElement = make('p', { hidden: true }, 'No failures.')
+  readonly #none: HTMLElement = make('p')
   readonly #list: HTMLElement = make('div')
   /** They stay open while their numbers change. */
   readonly #groups = new Map<string, GroupElements>()
@@ -32,8 +32,9 @@ export class FailuresView implements View {
     return '?view=failures&limit=100'
   }
 
-  update({ table: { ids, rows } }: PageState): void {
-    this.#none.hidden = ids.length > 0
+  update({ overview, table: { ids, rows } }: PageState): void {
+    const none = (overview?.time ?? null) === null ? 'No data yet.' : 'No failures.'
+    setText(this.#none, ids.length > 0 ? '' : none)
     for (const [id, { element }] of this.#groups) {
       if (ids.includes(id)) continue
       element.remove()

@@ -3,7 +3,7 @@
 import type { OverviewJson, PageState, SeriesJson } from './api.js'
 import { get } from './api.js'
 import { Chart } from './chart.js'
-import { facts, make, setText } from './dom.js'
+import { facts, make, scrollable, setText } from './dom.js'
 import { bytes, count, counted, duration, functionName, percent, UNKNOWN } from './format.js'
 import type { View } from './view.js'
 
@@ -28,6 +28,7 @@ export class OverviewView implements View {
   readonly title = 'Overview'
   readonly element: HTMLElement
   readonly #health: HTMLElement = make('p', { class: 'health', role: 'status' })
+  readonly #lost: HTMLElement = make('p', { class: 'health bad', role: 'status', hidden: true })
   readonly #facts: HTMLElement = make('div')
   readonly #waiting: HTMLElement = make('div')
   readonly #hosts: HTMLElement = make('div')
@@ -54,6 +55,7 @@ export class OverviewView implements View {
       {},
       make('h1', {}, 'Overview'),
       this.#health,
+      this.#lost,
       this.#facts,
       make('div', { class: 'bar' }, make('label', {}, 'charts', select)),
       make('div', { class: 'charts' }, ...this.#charts.map(({ element }) => element)),
@@ -75,9 +77,13 @@ export class OverviewView implements View {
     const { isWell, text } = overview.health
     setText(this.#health, isWell ? `Well: ${text}` : `Attention: ${text}`)
     this.#health.classList.toggle('bad', !isWell)
-    replace(this.#facts, factsOf(overview))
-    replace(this.#waiting, waitingOf(overview))
-    replace(this.#hosts, hostsOf(overview))
+    const lost = overview.lost?.text ?? ''
+    setText(this.#lost, lost === '' ? '' : `Attention: ${lost}`)
+    this.#lost.hidden = lost === ''
+    const isEmpty = overview.time === null
+    replace(this.#facts, isEmpty ? make('p', {}, 'No data yet.') : factsOf(overview))
+    replace(this.#waiting, isEmpty ? make('p', {}, 'No data yet.') : waitingOf(overview))
+    replace(this.#hosts, isEmpty ? make('p', {}, 'No data yet.') : hostsOf(overview))
   }
 
   close(): void {
@@ -160,7 +166,9 @@ function factsOf(overview: OverviewJson): HTMLElement {
     ['failed', count(tasks?.failed)],
     ['cancelled', count(tasks?.canceled)],
     ['workers', `${count(all)} (${count(workers.busy)} busy)`],
+    ['workers lost', count(overview.lost?.total)],
     ['clients', count(overview.clients)],
+    ['graphs', count(overview.graphs)],
     ['cpu of the workers', percent(overview.cpu)],
     ['memory of the workers', bytes(overview.memory)],
     ['stored objects', `${count(objects?.count)}, ${bytes(objects?.bytes)}`],
@@ -213,6 +221,5 @@ export function plainTable(
     make('thead', {}, make('tr', {}, ...head)),
     make('tbody', {}, ...body),
   )
-  const region = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption }
-  return make('div', region, table)
+  return scrollable(caption, table)
 }

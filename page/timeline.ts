@@ -7,16 +7,15 @@ import type { Json } from './api.js'
 import { get } from './api.js'
 import { prepared } from './chart.js'
 import { button, colorOf, make, setText } from './dom.js'
+import { clock, count, counted, functionName, shortWorker, tickTime, timeTicks } from './format.js'
 import {
-  clock,
-  count,
-  counted,
-  duration,
-  functionName,
-  shortWorker,
-  tickTime,
-  timeTicks,
-} from './format.js'
+  type Bar,
+  drawStripes,
+  fitted,
+  functionColor,
+  legendItem,
+  tipText,
+} from './timeline-bar.js'
 import type { View } from './view.js'
 
 interface TimelineAnswer {
@@ -38,23 +37,14 @@ interface TimelineAnswer {
   readonly time: number | null
 }
 
-interface Bar {
-  readonly row: number
-  readonly from: number
-  readonly to: number
-  readonly name: string
-  readonly count: number
-  readonly failed: number
-  readonly task: string | null
-  readonly isRunning: boolean
-}
-
 const ROW = 22
 const TOP = 26
 const LEFT = 150
 const MIN_SPAN_MS = 20
 const MAX_SPAN_MS = 86_400_000
 const ROWS = 40
+/** Functions in the legend. */
+const MAX_LEGEND = 12
 const FONT = '12px system-ui, sans-serif'
 
 /** The timeline. */
@@ -62,6 +52,7 @@ export class TimelineView implements View {
   readonly title = 'Timeline'
   readonly element: HTMLElement
   readonly #canvas = make('canvas', { class: 'timeline', tabindex: '0', role: 'img' })
+  readonly #legend = make('p', { class: 'legends' })
   readonly #tip = make('p', { class: 'tip', role: 'status' }, ' ')
   readonly #count = make('span', { class: 'count' })
   readonly #live = button('Follow', () => this.#follow(), 'Follow the present')
@@ -74,6 +65,7 @@ export class TimelineView implements View {
   #bars: readonly Bar[] = []
   #labels: readonly string[] = []
   #selected: Bar | undefined
+  #legendKey = ''
   #timer: ReturnType<typeof setTimeout> | undefined
   #isReading = false
   #isClosed = false
@@ -92,7 +84,7 @@ export class TimelineView implements View {
       this.#count,
     )
     const help =
-      'One row per worker; the colour is the function, a red edge a failure. ' +
+      'One row per worker; the colour is the function. ' +
       'Keys: + and − zoom, arrows move, Home follows the present, N and P select a bar, ' +
       'Enter opens it.'
     this.element = make(
@@ -100,6 +92,7 @@ export class TimelineView implements View {
       {},
       make('h1', {}, 'Timeline'),
       controls,
+      this.#legend,
       this.#canvas,
       this.#tip,
       make('p', { class: 'count' }, help),
@@ -212,6 +205,7 @@ export class TimelineView implements View {
           name,
           count: 1,
           failed: 0,
+          killed: 0,
           task,
           isRunning: true,
         }
@@ -248,9 +242,33 @@ export class TimelineView implements View {
       this.#drawBar(context, bar, x(bar.from), Math.max(1, x(end) - x(bar.from)))
     }
     context.restore()
+    this.#showLegend()
     this.#live.disabled = this.#end === undefined
     const what = `${counted(this.#labels.length, 'worker')} from ${clock(from)} to ${clock(to)}`
     this.#canvas.setAttribute('aria-label', `Timeline of ${what}`)
+  }
+
+  /** The functions that take the most time in the window. */
+  #showLegend(): void {
+    const { from, to } = this.#window
+    const times = new Map<string, number>()
+    for (const bar of this.#bars) {
+      const ms = Math.min(bar.to, to) - Math.max(bar.from, from)
+      if (ms >= 0) times.set(bar.name, (times.get(bar.name) ?? 0) + ms)
+    }
+    const names = [...times].sort((a, b) => b[1] - a[1]).map(([name]) => name)
+    const shown = names.slice(0, MAX_LEGEND).sort()
+    const key = JSON.stringify([shown, names.length])
+    if (key === this.#legendKey) return
+    this.#legendKey = key
+    const others = names.length - shown.length
+    this.#legend.replaceChildren(
+      ...shown.map((name) => legendItem(functionName(name), '', functionColor(name))),
+      others === 0 ? '' : make('span', { class: 'legend' }, `${counted(others, 'other function')}`),
+      legendItem('running', 'running-bar'),
+      legendItem('failed', 'failed-bar'),
+      legendItem('its worker was lost', 'killed-bar'),
+    )
   }
 
   #drawFrame(
@@ -291,6 +309,10 @@ export class TimelineView implements View {
       context.fillStyle = colorOf('bad')
       context.fillRect(left, top + ROW - 9, Math.max(2, width), 3)
       context.fillRect(left, top, 2, ROW - 6)
+    }
+    if (bar.killed > 0) {
+      const box = { left, top, width: Math.max(4, width), height: ROW - 6 }
+      drawStripes(context, box, colorOf('text'))
     }
     if (bar === this.#selected) {
       context.strokeStyle = colorOf('text')
@@ -406,28 +428,4 @@ export class TimelineView implements View {
     this.#moveTo(bar.to + margin)
     this.#changed()
   }
-}
-
-function tipText({ name, count: tasks, failed, from, to, isRunning }: Bar, worker: string): string {
-  const took = isRunning
-    ? `running since ${clock(from)}`
-    : `${duration(to - from)} from ${clock(from)}`
-  const many = tasks === 1 ? '' : `${counted(tasks, 'task')}, `
-  const bad = failed === 0 ? '' : tasks === 1 ? ', failed' : `, ${count(failed)} failed`
-  return `${functionName(name)} on ${worker}: ${many}${took}${bad}`
-}
-
-/** The same function has the same colour everywhere. */
-function functionColor(name: string): string {
-  let hash = 7
-  for (const char of name) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 100_003
-  return `hsl(${(hash * 47) % 360} 55% ${45 + (hash % 3) * 8}%)`
-}
-
-function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  if (context.measureText(text).width <= width) return text
-  let short = text
-  while (short.length > 1 && context.measureText(`${short}…`).width > width)
-    short = short.slice(0, -1)
-  return `${short}…`
 }
