@@ -1,7 +1,30 @@
 // What the timeline draws: bars, their colours and texts.
 
+import type { WorkerInfo } from '../src/client/monitor/cluster-info.js'
+import type { TimelineBar } from '../src/cli/ui/recent-tasks.js'
+import type { Json } from './api.js'
 import { make } from './dom.js'
 import { clock, count, counted, duration, functionName } from './format.js'
+
+/** The answer of the server. */
+export interface TimelineAnswer {
+  readonly from: number
+  readonly to: number
+  readonly total: number
+  readonly offset: number
+  readonly limit: number
+  readonly workers: readonly {
+    readonly id: string
+    readonly name: string
+    readonly host: string
+    readonly isConnected: boolean
+    readonly running: Json<WorkerInfo['running']>
+  }[]
+  readonly bars: readonly TimelineBar[]
+  readonly functions: readonly string[]
+  /** Of the last state, by which running tasks are drawn. */
+  readonly time: number | null
+}
 
 /** A run, or several that are too short to be drawn one by one. Times as in the API. */
 export interface Bar {
@@ -9,11 +32,31 @@ export interface Bar {
   readonly from: number
   readonly to: number
   readonly name: string
+  readonly color: string
   readonly count: number
   readonly failed: number
   readonly killed: number
   readonly task: string | null
   readonly isRunning: boolean
+}
+
+/** What runs, then what has ended. */
+export function barsOf({ workers, bars, functions, time }: TimelineAnswer): readonly Bar[] {
+  const running = workers.flatMap(({ running: runs }, row) => {
+    return runs.map(({ task, name, sinceMs }): Bar => {
+      const from = (time ?? Date.now()) - sinceMs
+      const counts = { count: 1, failed: 0, killed: 0 }
+      const color = functionColor(name)
+      const to = Number.POSITIVE_INFINITY
+      return { row, from, to, name, color, ...counts, task, isRunning: true }
+    })
+  })
+  const colors = functions.map(functionColor)
+  const ended = bars.map((bar): Bar => {
+    const name = functions[bar.function] ?? ''
+    return { ...bar, name, color: colors[bar.function] ?? '', isRunning: false }
+  })
+  return [...running, ...ended]
 }
 
 /** No screen is wider. */

@@ -1,42 +1,34 @@
 // The timeline: one row per worker, a bar per task, coloured by function, failures marked. The
 // server sends what is visible, as fine as the canvas can show it.
 
-import type { WorkerInfo } from '../src/client/monitor/cluster-info.js'
-import type { TimelineBar } from '../src/cli/ui/recent-tasks.js'
-import type { Json } from './api.js'
 import { get } from './api.js'
 import { prepared } from './chart.js'
 import { button, colorOf, make, setText } from './dom.js'
 import { clock, count, counted, functionName, shortWorker, tickTime, timeTicks } from './format.js'
 import {
   type Bar,
+  barsOf,
   drawStripes,
   fitted,
   functionColor,
   legendItem,
+  type TimelineAnswer,
   tipText,
 } from './timeline-bar.js'
 import type { View } from './view.js'
 
-interface TimelineAnswer {
+/** What was read last. */
+interface Loaded {
   readonly from: number
   readonly to: number
-  readonly total: number
+  readonly spanMs: number
   readonly offset: number
-  readonly limit: number
-  readonly workers: readonly {
-    readonly id: string
-    readonly name: string
-    readonly host: string
-    readonly isConnected: boolean
-    readonly running: Json<WorkerInfo['running']>
-  }[]
-  readonly bars: readonly TimelineBar[]
-  readonly functions: readonly string[]
-  /** Of the last state, by which running tasks are drawn. */
-  readonly time: number | null
+  /** What was before this time does not change any more. */
+  readonly atMs: number
 }
 
+/** The ends of tasks are known after this time. */
+const SETTLED_MS = 2_000
 const ROW = 22
 const TOP = 26
 const LEFT = 150
@@ -67,6 +59,8 @@ export class TimelineView implements View {
   #selected: Bar | undefined
   #legendKey = ''
   #timer: ReturnType<typeof setTimeout> | undefined
+  #loaded: Loaded | undefined
+  #frame: number | undefined
   #isReading = false
   #isClosed = false
 
@@ -113,6 +107,7 @@ export class TimelineView implements View {
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
+    cancelAnimationFrame(this.#frame ?? 0)
     this.#resize.disconnect()
   }
 
@@ -159,12 +154,24 @@ export class TimelineView implements View {
   /** Draws what is there at once, and asks for what is visible now. */
   #changed(): void {
     this.#draw()
-    if (this.#isReading) return
-    clearTimeout(this.#timer)
+    // Not put off by further changes: someone who keeps panning wants to see something, too.
+    if (this.#isReading || this.#timer !== undefined || this.#hasAll) return
     this.#timer = setTimeout(() => void this.#read(), 120)
   }
 
+  /** Whether what is visible is there, and is not going to change. */
+  get #hasAll(): boolean {
+    const { from, to } = this.#window
+    const loaded = this.#loaded
+    if (loaded === undefined || loaded.offset !== this.#offset) return false
+    return (
+      from >= loaded.from && to <= loaded.to && to < loaded.atMs && this.#spanMs === loaded.spanMs
+    )
+  }
+
   async #read(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     if (this.#isReading || this.#isClosed) return
     this.#isReading = true
     const { from, to } = this.#window
@@ -172,9 +179,16 @@ export class TimelineView implements View {
     // A little more than is visible, for panning.
     const margin = (to - from) / 4
     const query = `from=${Math.round(from - margin)}&to=${Math.round(to + margin)}`
+    const wanted = {
+      from: from - margin,
+      to: to + margin,
+      spanMs: this.#spanMs,
+      offset: this.#offset,
+    }
     try {
       const rows = `offset=${this.#offset}&limit=${ROWS}`
       this.#take(await get<TimelineAnswer>(`timeline?${query}&width=${width}&${rows}`))
+      this.#loaded = { ...wanted, atMs: Date.now() - SETTLED_MS }
     } catch {
       // The header says that the server does not answer; the next change asks again.
     }
@@ -185,33 +199,13 @@ export class TimelineView implements View {
     if (now.from !== from && this.#end !== undefined) this.#changed()
   }
 
-  #take({ workers, bars, functions, total, offset, time }: TimelineAnswer): void {
+  #take(answer: TimelineAnswer): void {
+    const { workers, total, offset } = answer
     this.#total = total
     this.#labels = workers.map(({ id, name, isConnected }) => {
       return `${name || shortWorker(id)}${isConnected ? '' : ' (left)'}`
     })
-    const ended = bars.map((bar): Bar => ({
-      ...bar,
-      name: functions[bar.function] ?? '',
-      isRunning: false,
-    }))
-    const running = workers.flatMap(({ running: runs }, row) => {
-      return runs.map(({ task, name, sinceMs }): Bar => {
-        const from = (time ?? Date.now()) - sinceMs
-        return {
-          row,
-          from,
-          to: Number.POSITIVE_INFINITY,
-          name,
-          count: 1,
-          failed: 0,
-          killed: 0,
-          task,
-          isRunning: true,
-        }
-      })
-    })
-    this.#bars = [...running, ...ended]
+    this.#bars = barsOf(answer)
     const selected = this.#selected
     this.#selected = this.#bars.find(({ task }) => task !== null && task === selected?.task)
     const last = offset + workers.length
@@ -224,7 +218,15 @@ export class TimelineView implements View {
     this.#canvas.style.height = `${TOP + Math.max(1, workers.length) * ROW}px`
   }
 
+  /** At most once per frame, however often something changes. */
   #draw(): void {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined
+      this.#drawNow()
+    })
+  }
+
+  #drawNow(): void {
     const { width, height, context } = prepared(this.#canvas)
     if (context === undefined || width <= LEFT) return
     const { from, to } = this.#window
@@ -301,7 +303,7 @@ export class TimelineView implements View {
 
   #drawBar(context: CanvasRenderingContext2D, bar: Bar, left: number, width: number): void {
     const top = TOP + bar.row * ROW + 3
-    context.fillStyle = functionColor(bar.name)
+    context.fillStyle = bar.color
     context.globalAlpha = bar.isRunning ? 0.55 : 1
     context.fillRect(left, top, width, ROW - 6)
     context.globalAlpha = 1

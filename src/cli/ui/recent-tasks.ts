@@ -176,8 +176,8 @@ export class Timeline {
     for (const at of chosen) {
       const bar: TimelineBar = {
         row: rows.get(this.#workers[at] ?? -1) ?? 0,
-        from: this.#starts[at] ?? 0,
-        to: this.#ends[at] ?? 0,
+        from: tenth(this.#starts[at] ?? 0),
+        to: tenth(this.#ends[at] ?? 0),
         function: this.#functions[at] ?? 0,
         count: 1,
         failed: this.#outcomes[at] === FAILED ? 1 : 0,
@@ -198,6 +198,11 @@ export class Timeline {
     }
     return bars
   }
+}
+
+/** More digits would only be more bytes. */
+function tenth(ms: number): number {
+  return Math.round(ms * 10) / 10
 }
 
 function canJoin(last: TimelineBar, next: TimelineBar, stepMs: number): boolean {

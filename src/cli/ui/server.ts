@@ -4,6 +4,8 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import type { OperatorQuestion } from '../../client/monitor/look.js'
@@ -42,6 +44,9 @@ const SECURITY = {
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
 } as const
+
+/** Answers with more characters are compressed. */
+const LONG = 4_096
 
 const FOREVER = 'public, max-age=31536000, immutable'
 
@@ -164,7 +169,7 @@ export class UiServer {
         this.#openFeed(request, response, new URLSearchParams(search), timer)
       } else if (path.startsWith('/api/')) {
         const answer = await this.#api(path.slice('/api/'.length), new URLSearchParams(search))
-        sendJson(response, 200, answer)
+        await sendLong(request, response, jsonText(answer))
       } else if (path === '/healthz') sendText(response, 200, 'ok')
       else if (path === '/metrics') {
         response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8')
@@ -303,10 +308,31 @@ function filesOf({ html, css, js }: PageFiles): ReadonlyMap<string, File> {
 }
 
 function sendJson(response: ServerResponse, status: number, value: object): void {
-  response.setHeader('cache-control', 'no-store')
-  response.setHeader('content-type', 'application/json; charset=utf-8')
+  setJsonHeaders(response)
   response.statusCode = status
   response.end(jsonText(value))
+}
+
+/** Timelines have hundreds of bars that are nearly alike. */
+async function sendLong(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  text: string,
+): Promise<void> {
+  setJsonHeaders(response)
+  const accepted = String(headers['accept-encoding'] ?? '')
+  if (text.length < LONG || !/\bgzip\b(?!;q=0)/.test(accepted)) {
+    response.end(text)
+    return
+  }
+  const body = await promisify(gzip)(text, { level: 1 })
+  response.setHeader('content-encoding', 'gzip')
+  response.end(body)
+}
+
+function setJsonHeaders(response: ServerResponse): void {
+  response.setHeader('cache-control', 'no-store')
+  response.setHeader('content-type', 'application/json; charset=utf-8')
 }
 
 function sendText(response: ServerResponse, status: number, text: string): void {
