@@ -1,7 +1,7 @@
 // Failures, those with the same cause together, with message and stack.
 
 import type { FailureGroup } from '../src/cli/ui/failure-groups.js'
-import type { Json, PageState } from './api.js'
+import type { Json, OverviewJson, PageState } from './api.js'
 import { make, setText, viewLink } from './dom.js'
 import { clock, counted, functionName, shortId, shortWorker } from './format.js'
 import type { View } from './view.js'
@@ -33,8 +33,7 @@ export class FailuresView implements View {
   }
 
   update({ overview, table: { ids, rows } }: PageState): void {
-    const none = (overview?.time ?? null) === null ? 'No data yet.' : 'No failures.'
-    setText(this.#none, ids.length > 0 ? '' : none)
+    setText(this.#none, ids.length > 0 ? '' : noneText(overview))
     for (const [id, { element }] of this.#groups) {
       if (ids.includes(id)) continue
       element.remove()
@@ -52,6 +51,13 @@ export class FailuresView implements View {
   }
 
   close(): void {}
+}
+
+function noneText(overview: OverviewJson | undefined): string {
+  const tasks = overview?.tasks ?? null
+  if (tasks === null) return 'No data yet.'
+  if (tasks.failed === 0) return 'No failures.'
+  return `${counted(tasks.failed, 'task')} failed, but this scheduler does not tell which.`
 }
 
 function newGroup(): GroupElements {

@@ -55,6 +55,11 @@ export function shortWorker(id: string): string {
   return id.replace(/\|([\da-f]{4})[\da-f]{28}$/, '|$1…')
 }
 
+/** The name in an identity: `left` of `4711|left|67dd…`; else the identity in short. */
+export function nameIn(id: string): string {
+  return /^\d+\|(.+)\|[\da-f]{32}$/.exec(id)?.[1] ?? shortWorker(id)
+}
+
 /** The name of a function, for people. */
 export function functionName(name: string): string {
   return name === '' ? '(unnamed)' : name

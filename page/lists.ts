@@ -113,7 +113,7 @@ const WORKER_COLUMNS: readonly TableColumn<Worker>[] = [
     sort: 'worker',
     cell: ({ id, name }) => viewLink(name || shortWorker(id), 'workers', id),
   },
-  { title: 'host', sort: 'host', cell: ({ host }) => host },
+  { title: 'host', sort: 'host', cell: ({ host }) => host || UNKNOWN },
   {
     title: 'state',
     sort: 'state',
@@ -195,7 +195,7 @@ const FUNCTION_COLUMNS: readonly TableColumn<Function>[] = [
 
 const CLIENT_COLUMNS: readonly TableColumn<Client>[] = [
   { title: 'client', sort: 'client', cell: ({ id, name }) => name || id },
-  { title: 'host', sort: 'host', cell: ({ host }) => host },
+  { title: 'host', sort: 'host', cell: ({ host }) => host || UNKNOWN },
   { title: 'unfinished', sort: 'unfinished', cell: (row) => count(row.unfinished), isNumber: true },
   { title: 'stored', sort: 'stored', cell: (row) => bytes(row.bytes), isNumber: true },
   {
@@ -307,6 +307,7 @@ export function listView(name: string, host: ViewHost): View | undefined {
             values: ['running', 'canceling', 'success', 'failed', 'canceled'],
           },
           isLive: ({ ended }) => ended === null,
+          isReported: ({ graphs }) => graphs !== null,
           note: 'The oldest graphs that have not ended, and the last ones that have.',
         },
         host,

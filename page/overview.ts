@@ -182,8 +182,12 @@ function secondsToMs(seconds: number | null | undefined): number | undefined {
   return seconds === null || seconds === undefined ? undefined : seconds * 1_000
 }
 
-function waitingOf({ waiting }: OverviewJson): HTMLElement {
-  if (waiting.length === 0) return make('p', {}, 'No task waits.')
+function waitingOf({ waiting, tasks }: OverviewJson): HTMLElement {
+  if (waiting.length === 0) {
+    const all = tasks?.waiting ?? 0
+    const why = `${counted(all, 'task')} waiting; this scheduler does not tell why.`
+    return make('p', {}, all === 0 ? 'No task waits.' : why)
+  }
   const rows = waiting.map((each) => {
     const text = REASONS.find(([reason]) => reason === each.reason)?.[1] ?? each.reason
     return [

@@ -1,7 +1,7 @@
 // A table of rows that change: sorted, filtered and cut by the server. Rows keep their elements, so
 // that nothing jumps and the focus stays.
 
-import { nowOf, type PageState } from './api.js'
+import { nowOf, type OverviewJson, type PageState } from './api.js'
 import { make, scrollable, setText, type Child, button } from './dom.js'
 import { count } from './format.js'
 
@@ -31,6 +31,8 @@ export interface TableSetup<Row> {
   readonly choice?: { readonly column: string; readonly values: readonly string[] }
   /** Whether a row changes with the time alone. */
   readonly isLive?: (row: Row) => boolean
+  /** Whether the scheduler reports such rows at all. */
+  readonly isReported?: (overview: OverviewJson) => boolean
   /** Said below the table. */
   readonly note?: string
 }
@@ -113,13 +115,19 @@ export class DataTable<Row> {
     }
     this.#rows = kept
     const last = this.#offset + kept.size
-    const none = (overview?.time ?? null) === null ? 'no data yet' : 'none'
+    const none = this.#noneText(overview)
     setText(
       this.#count,
       total === 0 ? none : `${count(this.#offset + 1)} to ${count(last)} of ${count(total)}`,
     )
     this.#back.disabled = this.#offset === 0
     this.#next.disabled = last >= total
+  }
+
+  #noneText(overview: OverviewJson | undefined): string {
+    if (overview === undefined || overview.time === null) return 'no data yet'
+    const isReported = this.#setup.isReported?.(overview) ?? true
+    return isReported ? 'none' : 'this scheduler does not report them'
   }
 
   #controls(): HTMLElement {

@@ -4,7 +4,7 @@
 import { get } from './api.js'
 import { prepared } from './chart.js'
 import { button, colorOf, make, setText } from './dom.js'
-import { clock, count, counted, functionName, shortWorker, tickTime, timeTicks } from './format.js'
+import { clock, count, counted, functionName, nameIn, tickTime, timeTicks } from './format.js'
 import {
   type Bar,
   barsOf,
@@ -203,7 +203,7 @@ export class TimelineView implements View {
     const { workers, total, offset } = answer
     this.#total = total
     this.#labels = workers.map(({ id, name, isConnected }) => {
-      return `${name || shortWorker(id)}${isConnected ? '' : ' (left)'}`
+      return `${name || nameIn(id)}${isConnected ? '' : ' (left)'}`
     })
     this.#bars = barsOf(answer)
     const selected = this.#selected

@@ -12,8 +12,13 @@ import { ROOT } from './paths.mjs'
 import { ensurePeers } from './peers.mjs'
 import { build } from './prepare.mjs'
 
-const PICTURES = { 'web-overview': 'overview', 'web-timeline': 'timeline', 'web-graph': 'graph' }
-const SIZE = { width: 1120, height: 720 }
+/** The view of each picture, and its height. */
+const PICTURES = {
+  'web-overview': ['overview', 720],
+  'web-timeline': ['timeline', 440],
+  'web-graph': ['graph', 720],
+}
+const WIDTH = 1120
 const ALL_SIZES = [
   { width: 1280, height: 900 },
   { width: 390, height: 844 },
@@ -144,8 +149,9 @@ async function graphsOf(client, { load, combine }, signal) {
 }
 
 async function takePictures(url) {
-  const { page, go } = await openPage(url, { viewport: SIZE, colorScheme: 'light' })
-  for (const [name, view] of Object.entries(PICTURES)) {
+  for (const [name, [view, height]] of Object.entries(PICTURES)) {
+    const viewport = { width: WIDTH, height }
+    const { page, go } = await openPage(url, { viewport, colorScheme: 'light' })
     await go(view)
     const path = join(folder, `${name}.png`)
     await page.screenshot({ path })

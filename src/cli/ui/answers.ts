@@ -33,8 +33,8 @@ export interface Overview extends Freshness {
     readonly workers: number
   }[]
   readonly clients: number
-  /** Graphs that have not ended. */
-  readonly graphs: number
+  /** Graphs that have not ended; null if the scheduler does not tell. */
+  readonly graphs: number | null
   /** Workers that were lost, the last one first; null if the scheduler does not tell. */
   readonly lost: LostWorkers | null
   /** Percent of one core, of all workers. */
@@ -126,7 +126,8 @@ export function overviewOf(board: Board, nowMs: number): Overview {
       return { host: host.host, cpu, freeBytes, workers: host.workers.length }
     }),
     clients: info?.clients.length ?? 0,
-    graphs: board.graphCount,
+    // A scheduler of Python Scaler tells neither.
+    graphs: info?.workerEnds === undefined ? null : board.graphCount,
     lost: info?.workerEnds === undefined ? null : lostWorkers(info.workerEnds, nowMs),
     ...(info === undefined ? { cpu: 0, memory: 0 } : usageOf(info)),
     lostEvents: board.lostEvents,

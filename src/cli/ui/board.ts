@@ -31,6 +31,11 @@ const SERIES = [
   ...WAITING_REASONS.map((reason) => `waiting:${reason}`),
 ] as const
 
+/** No task waits. */
+const NO_REASONS: Readonly<Record<string, number>> = Object.fromEntries(
+  WAITING_REASONS.map((reason) => [`waiting:${reason}`, 0]),
+)
+
 /** How old what is known is. */
 export interface Freshness {
   /** Since the last report, in milliseconds; null before the first one. */
@@ -121,7 +126,8 @@ export class Board {
       waiting: tasks.waiting,
       ...usageOf(info),
       turn: scheduler.turnP99Ms,
-      ...Object.fromEntries(SERIES.filter((name) => name.includes(':')).map((name) => [name, 0])),
+      // A scheduler of Python Scaler does not tell why tasks wait.
+      ...(info.workerEnds === undefined ? {} : NO_REASONS),
       ...Object.fromEntries(byReason),
     })
   }

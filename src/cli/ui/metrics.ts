@@ -28,7 +28,7 @@ export function uiMetrics(board: Board, nowMs: number): string {
   text.gauge('scaler_workers', 'Connected workers.', samplesOf('state', mapOf(workers)))
   if (lost !== null) text.counter('scaler_workers_lost', 'Workers that were lost.', one(lost.total))
   text.gauge('scaler_clients', 'Connected clients.', one(info.clients.length))
-  text.gauge('scaler_graphs', 'Graphs that have not ended.', one(graphs))
+  text.gauge('scaler_graphs', 'Graphs that have not ended.', graphs === null ? [] : one(graphs))
   text.gauge('scaler_objects', 'Stored objects.', objects === null ? [] : one(objects.count))
   text.gauge('scaler_workers_cpu_cores', 'CPU of workers and agents.', one(cpu / 100))
   text.gauge('scaler_workers_resident_memory_bytes', 'Memory of workers.', one(memory))
