@@ -10,6 +10,11 @@ import type { View } from './view.js'
 
 type Graph = Json<GraphInfo>
 
+interface GraphAnswer {
+  readonly graph: Graph
+  readonly clientName: string
+}
+
 const EVERY_MS = 1_000
 const STATES = ['succeeded', 'running', 'ready', 'waiting', 'failed', 'dropped'] as const
 const BAR = { width: 240, height: 14 } as const
@@ -71,9 +76,9 @@ export class GraphView implements View {
 
   async #read(): Promise<void> {
     try {
-      const { graph } = await get<{ readonly graph: Graph }>(this.#path, this.#stop.signal)
+      const { graph, clientName } = await get<GraphAnswer>(this.#path, this.#stop.signal)
       setText(this.#error, '')
-      this.#show(graph)
+      this.#show(graph, clientName || shortWorker(graph.client))
     } catch (error) {
       if (this.#stop.signal.aborted) return
       setText(this.#error, error instanceof Error ? error.message : String(error))
@@ -81,8 +86,8 @@ export class GraphView implements View {
     this.#timer = setTimeout(() => void this.#read(), EVERY_MS)
   }
 
-  #show(graph: Graph): void {
-    const { status, begun, ended, counts, client, layers, nodes } = graph
+  #show(graph: Graph, client: string): void {
+    const { status, begun, ended, counts, layers, nodes } = graph
     const end = ended === null ? nowOf(this.#overview) : Date.parse(ended)
     const total = totalOf(counts)
     const seconds = Math.floor(Math.max(0, end - Date.parse(begun)) / 1_000)
@@ -92,7 +97,7 @@ export class GraphView implements View {
         ['state', make('span', { class: stateMark(status) || undefined }, status)],
         ['nodes', count(total)],
         ...STATES.map((state) => [state, count(counts[state])] as const),
-        ['client', shortWorker(client) || UNKNOWN],
+        ['client', client],
         ['began', clock(begun)],
         ['takes', duration(took)],
       ]),

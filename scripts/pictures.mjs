@@ -4,12 +4,13 @@
 // (Debian: chromium-headless-shell) and .peers/browser.
 
 import { spawn } from 'node:child_process'
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ROOT } from './paths.mjs'
 import { ensurePeers } from './peers.mjs'
+import { pngOf } from './picture/png.mjs'
 import { build } from './prepare.mjs'
 
 /** The view of each picture, and its height. */
@@ -154,9 +155,28 @@ async function takePictures(url) {
     const { page, go } = await openPage(url, { viewport, colorScheme: 'light' })
     await go(view)
     const path = join(folder, `${name}.png`)
-    await page.screenshot({ path })
-    console.log(`wrote docs/${name}.png: ${Math.round(statSync(path).size / 1_000)} kB`)
+    const png = pngOf(await pixelsOf(await page.screenshot()))
+    writeFileSync(path, png)
+    console.log(`wrote docs/${name}.png: ${Math.round(png.length / 1_000)} kB`)
   }
+}
+
+/** The pixels of a PNG: browsers can read what they write. */
+async function pixelsOf(png) {
+  const reader = await browser.newPage()
+  const { width, height, text } = await reader.evaluate(async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+    const image = await createImageBitmap(new Blob([bytes]))
+    const canvas = new OffscreenCanvas(image.width, image.height)
+    const drawing = canvas.getContext('2d')
+    drawing.drawImage(image, 0, 0)
+    const { data } = drawing.getImageData(0, 0, image.width, image.height)
+    let chars = ''
+    for (const value of data) chars += String.fromCharCode(value)
+    return { width: image.width, height: image.height, text: btoa(chars) }
+  }, png.toString('base64'))
+  await reader.close()
+  return { width, height, rgba: Buffer.from(text, 'base64') }
 }
 
 async function takeAll(url, into) {

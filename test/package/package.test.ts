@@ -26,7 +26,7 @@ test('the package holds what is needed to run and to use it, in few files', asyn
     /^dist\/(index|protocol|commonjs)\.cjs$/,
     /^dist\/(index|protocol)\.d\.c?ts$/,
     /^docs\/[A-Za-z-]+\.md$/,
-    /^docs\/picture\.svg$/,
+    /^docs\/(picture\.svg|web-[a-z]+\.png)$/,
     /^(package\.json|LICENSE|(README|CHANGELOG|SECURITY)\.md)$/,
   ]
   const paths = await packedPaths()

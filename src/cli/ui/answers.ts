@@ -88,9 +88,7 @@ export function answerOf(
   }
   if (path.startsWith('graphs/')) {
     checkParameters(given, [])
-    const graph = board.graphs.find(({ id }) => id === decoded(path.slice('graphs/'.length)))
-    if (graph === undefined) throw new RequestError(404, 'no such graph')
-    return { ...fresh, graph }
+    return { ...fresh, ...graphOf(board, decoded(path.slice('graphs/'.length))) }
   }
   const reader = TABLES.includes(path) ? readerOf(path, given) : undefined
   if (reader === undefined) throw new RequestError(404, 'no such path')
@@ -201,6 +199,13 @@ function workerOf(board: Board, id: string): object {
   const worker = board.workers.get(id)
   if (worker === undefined && tasks.length === 0) throw new RequestError(404, 'no such worker')
   return { id, host: host?.host ?? null, worker: worker ?? null, tasks }
+}
+
+function graphOf(board: Board, wanted: string): object {
+  const graph = board.graphs.find(({ id }) => id === wanted)
+  if (graph === undefined) throw new RequestError(404, 'no such graph')
+  const client = board.info?.clients.find(({ id }) => id === graph.client)
+  return { graph, clientName: client?.name ?? '' }
 }
 
 /** `durations`: of the tasks whose ends were reported here. */
