@@ -23,12 +23,12 @@ export function distribution(bars: readonly DurationBar[]): HTMLElement {
   const labels = edges.flatMap((edge, at) => {
     if (at % every !== 0) return []
     const place = { x: left + at * barWidth, y: height - bottom + 16, 'text-anchor': 'middle' }
-    return [draw('text', place, duration(Number(edge.toPrecision(2))))]
+    return [draw('text', place, rounded(edge))]
   })
   const columns = bars.map((bar, at) => {
     const box = { x: left + at * barWidth + 0.5, y: y(bar.count), width: barWidth - 1 }
     const { from, to } = bar
-    const text = `${duration(Number(from.toPrecision(2)))} to ${duration(Number(to.toPrecision(2)))}`
+    const text = `${rounded(from)} to ${rounded(to)}`
     return draw(
       'rect',
       { class: 'column', ...box, height: height - bottom - y(bar.count) },
@@ -51,6 +51,10 @@ export function distribution(bars: readonly DurationBar[]): HTMLElement {
     ...labels,
   )
   return make('figure', {}, make('figcaption', {}, label), scrollable(label, drawing))
+}
+
+function rounded(ms: number): string {
+  return duration(Number(ms.toPrecision(2)))
 }
 
 const LINE = { width: 90, height: 20, values: 30 } as const

@@ -243,7 +243,7 @@ function nodeBox(node: Json<GraphNodeInfo>, x: number, y: number): SVGElement {
   )
 }
 
-/** The nodes of each layer, in an order in which few edges cross: near what they are linked with. */
+/** The nodes of each layer, near what they are linked with: few edges cross. */
 function columnsOf(
   nodes: readonly Json<GraphNodeInfo>[],
   edges: Graph['edges'],

@@ -254,97 +254,77 @@ const LOG_COLUMNS: readonly TableColumn<Line>[] = [
   },
 ]
 
+const WORKERS: TableSetup<Worker> = {
+  caption: 'Workers',
+  columns: WORKER_COLUMNS,
+  sort: 'host',
+  search: { column: 'worker', label: 'id contains' },
+  choice: { column: 'state', values: ['busy', 'idle', 'starting', 'leaving'] },
+  isLive: ({ running, silentSince }) => running.length > 0 || silentSince !== null,
+}
+
+const TASKS: TableSetup<Task> = {
+  caption: 'Tasks',
+  columns: TASK_COLUMNS,
+  search: { column: 'any', label: 'id, name, function or client contains' },
+  choice: {
+    column: 'state',
+    values: ['waiting', 'running', 'success', 'failed', 'canceled', 'workerDied', 'noWorker'],
+  },
+  note:
+    'Waiting tasks are counted by function and reason: the scheduler does not list them ' +
+    'one by one. Tasks appear as running with the next heartbeat of their worker.',
+}
+
+const GRAPHS: TableSetup<Graph> = {
+  caption: 'Graphs',
+  columns: GRAPH_COLUMNS,
+  search: { column: 'client', label: 'client contains' },
+  choice: {
+    column: 'state',
+    values: ['running', 'canceling', 'success', 'failed', 'canceled'],
+  },
+  isLive: ({ ended }) => ended === null,
+  isReported: ({ graphs }) => graphs !== null,
+  note: 'The oldest graphs that have not ended, and the last ones that have.',
+}
+
+const LOG: TableSetup<Line> = {
+  caption: 'Log',
+  columns: LOG_COLUMNS,
+  search: { column: 'text', label: 'text contains' },
+  choice: { column: 'kind', values: ['scheduler', 'worker', 'client', 'failure'] },
+  note: 'The last 2,000 lines, the newest first, since this server has been watching.',
+}
+
+const FUNCTIONS: TableSetup<Function> = {
+  caption: 'Functions',
+  columns: FUNCTION_COLUMNS,
+  sort: '-ended',
+  search: { column: 'function', label: 'name contains' },
+}
+
+const CLIENTS: TableSetup<Client> = {
+  caption: 'Clients',
+  columns: CLIENT_COLUMNS,
+  search: { column: 'client', label: 'name or id contains' },
+}
+
 /** The view of this name; undefined if it is not one of these. */
 export function listView(name: string, host: ViewHost): View | undefined {
   switch (name) {
     case 'workers':
-      return new ListView(
-        name,
-        {
-          caption: 'Workers',
-          columns: WORKER_COLUMNS,
-          sort: 'host',
-          search: { column: 'worker', label: 'id contains' },
-          choice: { column: 'state', values: ['busy', 'idle', 'starting', 'leaving'] },
-          isLive: ({ running, silentSince }) => running.length > 0 || silentSince !== null,
-        },
-        host,
-      )
+      return new ListView(name, WORKERS, host)
     case 'tasks':
-      return new ListView(
-        name,
-        {
-          caption: 'Tasks',
-          columns: TASK_COLUMNS,
-          search: { column: 'any', label: 'id, name, function or client contains' },
-          choice: {
-            column: 'state',
-            values: [
-              'waiting',
-              'running',
-              'success',
-              'failed',
-              'canceled',
-              'workerDied',
-              'noWorker',
-            ],
-          },
-          note:
-            'Waiting tasks are counted by function and reason: the scheduler does not list them ' +
-            'one by one. Tasks appear as running with the next heartbeat of their worker.',
-        },
-        host,
-      )
+      return new ListView(name, TASKS, host)
     case 'graphs':
-      return new ListView(
-        name,
-        {
-          caption: 'Graphs',
-          columns: GRAPH_COLUMNS,
-          search: { column: 'client', label: 'client contains' },
-          choice: {
-            column: 'state',
-            values: ['running', 'canceling', 'success', 'failed', 'canceled'],
-          },
-          isLive: ({ ended }) => ended === null,
-          isReported: ({ graphs }) => graphs !== null,
-          note: 'The oldest graphs that have not ended, and the last ones that have.',
-        },
-        host,
-      )
+      return new ListView(name, GRAPHS, host)
     case 'log':
-      return new ListView(
-        name,
-        {
-          caption: 'Log',
-          columns: LOG_COLUMNS,
-          search: { column: 'text', label: 'text contains' },
-          choice: { column: 'kind', values: ['scheduler', 'worker', 'client', 'failure'] },
-          note: 'The last 2,000 lines, the newest first, since this server has been watching.',
-        },
-        host,
-      )
+      return new ListView(name, LOG, host)
     case 'functions':
-      return new ListView(
-        name,
-        {
-          caption: 'Functions',
-          columns: FUNCTION_COLUMNS,
-          sort: '-ended',
-          search: { column: 'function', label: 'name contains' },
-        },
-        host,
-      )
+      return new ListView(name, FUNCTIONS, host)
     case 'clients':
-      return new ListView(
-        name,
-        {
-          caption: 'Clients',
-          columns: CLIENT_COLUMNS,
-          search: { column: 'client', label: 'name or id contains' },
-        },
-        host,
-      )
+      return new ListView(name, CLIENTS, host)
     default:
       return undefined
   }

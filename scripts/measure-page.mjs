@@ -1,4 +1,5 @@
-// `node scripts/measure-page.mjs [--workers 5000] [--events 2000] [--view NAME]`: what the web page costs in a
+// `node scripts/measure-page.mjs [--workers 5000] [--events 2000] [--view NAME]`: what the web page
+// costs in a
 // large cluster. The cluster is a recorded feed: half of the workers report each second, and tasks
 // end at a steady rate. Prints for each view how many bytes per second its page gets, how long the
 // server works for it, and how many tasks of the page take more than 50 ms in ten seconds: panning

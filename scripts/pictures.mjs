@@ -24,10 +24,8 @@ const ALL_SIZES = [
   { width: 1280, height: 900 },
   { width: 390, height: 844 },
 ]
-const VIEWS = [
-  ...['overview', 'workers', 'tasks', 'timeline', 'functions', 'clients', 'graphs', 'failures'],
-  ...['log', 'graph', 'function', 'worker', 'task'],
-]
+const VIEWS =
+  'overview workers tasks timeline functions clients graphs failures log graph function worker task'
 /** How long the cluster works before it is looked at. */
 const WARM_UP_MS = 75_000
 
@@ -184,7 +182,7 @@ async function takeAll(url, into) {
   for (const viewport of ALL_SIZES) {
     for (const colorScheme of ['light', 'dark']) {
       const { page, go } = await openPage(url, { viewport, colorScheme })
-      for (const view of VIEWS) {
+      for (const view of VIEWS.split(' ')) {
         await go(view)
         const path = join(into, `${view}-${viewport.width}-${colorScheme}.png`)
         await page.screenshot({ path, fullPage: true })

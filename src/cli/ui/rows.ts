@@ -190,7 +190,7 @@ function listing<Row extends object>(table: Listing<Row>): (query: RowsQuery) =>
   }
 }
 
-/** What waits; what runs, as of the last heartbeats, the longest first; the last that have ended. */
+/** What waits; what runs, as of the last heartbeats, the longest first; what has ended. */
 function taskEntries(board: Board, info: ClusterInfo): readonly TaskEntry[] {
   const waiting = info.waiting.map(({ reason, requirement, function: name, count, seconds: s }) => {
     const waitsFor = requirement === '' ? reason : `${reason} (${requirement})`
@@ -237,9 +237,10 @@ function taskKey({ id, function: name, waitsFor }: TaskEntry): string {
 
 function graphEntries({ graphs }: Board, { clients }: ClusterInfo): readonly GraphEntry[] {
   const names = new Map(clients.map(({ id, name }) => [id, name]))
-  return graphs.map(({ layers: _, nodes: __, edges: ___, ...graph }) => {
-    const total = Object.values(graph.counts).reduce((sum, count) => sum + count, 0)
-    return { ...graph, total, clientName: names.get(graph.client) ?? '' }
+  return graphs.map(({ id, client, status, begun, ended, counts }) => {
+    const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
+    const clientName = names.get(client) ?? ''
+    return { id, client, status, begun, ended, counts, total, clientName }
   })
 }
 

@@ -2,6 +2,7 @@
 // few. A node forgets its inputs when it starts, so they are noted here when it arrives.
 // docs/protocol.md#graph-reports
 
+import type { InstantMs } from '../../../base/machine.js'
 import type {
   GraphCounts,
   GraphEdge,
@@ -10,6 +11,7 @@ import type {
   GraphReport,
   TaskStatus,
 } from '../../../wire/message.js'
+import { History } from '../monitor/history.js'
 import type { SchedulerState } from '../state.js'
 import { DROPPED, FAILED, type NodeTable, READY, STARTED, SUCCEEDED, WAITING } from './nodes.js'
 import type { GraphTables } from './tables.js'
@@ -21,7 +23,7 @@ const MAX_EDGES = 1_000
 const MAX_LAYERS = 100
 
 /** Limits of one state message. */
-const MOST = { graphs: 50, drawn: 2_000, counted: 100_000 } as const
+const MOST = { graphs: 50, ended: 20, drawn: 2_000, counted: 100_000 } as const
 
 /** How many further nodes a report may list, and visit to count layers. */
 export interface ReportRoom {
@@ -130,6 +132,24 @@ export function graphReport(graph: GraphTables, status: TaskStatus, room: Report
     nodes: drawn,
     edges: isDrawn ? (graph.shape?.edges ?? []) : [],
   }
+}
+
+/** The last report about a graph, and when that was. */
+export interface EndedGraph {
+  readonly report: GraphReport
+  readonly endAt: InstantMs
+}
+
+/** Room for the last graphs that have ended. */
+export function endedGraphs(): History<EndedGraph> {
+  return new History(MOST.ended)
+}
+
+/** The report about a graph that has ended, as it is sent now. */
+export function endedReport({ report, endAt }: EndedGraph, now: InstantMs): GraphReport {
+  // 0 would mean that it has not ended.
+  const endedAgoMS = Math.max(now - endAt, Number.EPSILON)
+  return { ...report, begunAgoMS: report.begunAgoMS + endedAgoMS, endedAgoMS }
 }
 
 function nodeReports(graph: GraphTables, layers: readonly number[]): readonly GraphNodeReport[] {

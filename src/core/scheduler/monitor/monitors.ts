@@ -22,7 +22,14 @@ import type {
 import type { ClientEntry, PastAttempt, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { Budget } from '../publication.js'
-import { graphReports, newRoom, type ReportRoom } from '../graph/shape.js'
+import {
+  type EndedGraph,
+  endedGraphs,
+  endedReport,
+  graphReports,
+  newRoom,
+  type ReportRoom,
+} from '../graph/shape.js'
 import { attemptOf } from './explain.js'
 import { History } from './history.js'
 import { hasFailed } from '../../function-tally.js'
@@ -36,7 +43,6 @@ const MAX_EVENTS = 10_000
 const EVENT_RATE = { perMs: 5, burst: 5_000 } as const
 
 const MAX_FAILURES = 1_000
-const MAX_ENDED_GRAPHS = 20
 const MAX_MONITORS = 100
 
 /** Maximum credit of a monitor: the messages that it has not read yet. */
@@ -101,24 +107,16 @@ interface TaskEnding {
   readonly durationMs: number | undefined
 }
 
-/** The last report about a graph, and when that was. */
-interface EndedGraph {
-  readonly report: GraphReport
-  readonly endAt: InstantMs
-}
-
-/** A subscribed client. Numbers are those of the next event, failure or ended graph to send. */
+/** A subscribed client. Numbers are those of the next item to send; undefined: none is wanted. */
 interface Monitor {
   readonly client: Identity
   credit: number
-  /** Undefined if it did not request events. */
   events: number | undefined
   /** Of the events above the rate limit, those that it has been told of. */
   skippedEvents: number
   wantsFailures: boolean
   /** Undefined if it never requested failures. */
   failures: number | undefined
-  /** Undefined if it does not request graphs. */
   graphs: number | undefined
   /** The first rows of its next state message. */
   firstWorker: number
@@ -132,7 +130,7 @@ export class Monitors {
   readonly #byClient = new Map<ClientEntry, Monitor>()
   readonly #events = new History<Ended>(MAX_EVENTS)
   readonly #failures = new History<Ended>(MAX_FAILURES)
-  readonly #graphs = new History<EndedGraph>(MAX_ENDED_GRAPHS)
+  readonly #graphs: History<EndedGraph> = endedGraphs()
   readonly #eventRate = new Budget(EVENT_RATE.perMs, EVENT_RATE.burst)
   /** Events above the rate limit, since the start. */
   #skippedEvents = 0
@@ -269,14 +267,10 @@ export class Monitors {
   /** Those that have not ended, and those that have ended since the last state. */
   #nextGraphs(monitor: Monitor): readonly GraphReport[] {
     if (monitor.graphs === undefined) return []
-    const { now } = this.#state.turn
-    const ended = nextOf(this.#graphs, monitor.graphs, MAX_ENDED_GRAPHS)
-    monitor.graphs = ended.to
-    const reports = ended.items.map(({ report, endAt }) => {
-      const endedAgoMS = ago(endAt, now)
-      return { ...report, begunAgoMS: report.begunAgoMS + endedAgoMS, endedAgoMS }
-    })
-    return [...graphReports(this.#state), ...reports]
+    const { turn } = this.#state
+    const { items, to } = nextOf(this.#graphs, monitor.graphs, Infinity)
+    monitor.graphs = to
+    return [...graphReports(this.#state), ...items.map((ended) => endedReport(ended, turn.now))]
   }
 
   #add(client: ClientEntry): Monitor | undefined {
