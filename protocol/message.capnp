@@ -938,7 +938,7 @@ struct GraphNodeReport $extension {
   layer @2 :UInt16;
   # Its layer, from 0: the length of the longest path that leads to it.
 
-  state @3 :GraphNodeState;
+  nodeState @3 :GraphNodeState;
   # Its state.
 
   enum GraphNodeState {

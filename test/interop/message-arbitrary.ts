@@ -241,7 +241,7 @@ const graphReport: fc.Arbitrary<GraphReport> = fc.record({
       taskId: taskIds,
       function: text,
       layer: uint16,
-      state: fc.constantFrom(...GRAPH_NODE_STATE),
+      nodeState: fc.constantFrom(...GRAPH_NODE_STATE),
     }),
   ),
   edges: list(fc.record({ input: uint16, node: uint16 })),

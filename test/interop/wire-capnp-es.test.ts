@@ -47,6 +47,8 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   state: ['unknown', 'waiting', 'assigned', 'canceling'],
   outcome: ['unfinished', 'running', 'failed', 'workerLost'],
   stream: ['stdout', 'stderr'],
+  cause: ['disconnected', 'shutDown', 'lostConnection', 'timedOut'],
+  nodeState: ['waiting', 'ready', 'running', 'succeeded', 'failed', 'dropped'],
 }
 
 /** Those of fields whose names occur in several structs; one of these is meant if it has the value. */

@@ -77,7 +77,9 @@ function graphInfo(report: GraphReport, time: number, begun: Date | undefined): 
     ended: endedAgoMS === 0 ? undefined : new Date(time - endedAgoMS),
     counts: nodeCounts(counts),
     layers: layers.map((layer) => ({ ...nodeCounts(layer), layers: layer.layers })),
-    nodes: nodes.map(({ taskId, ...node }) => ({ task: idToHex(taskId), ...node })),
+    nodes: nodes.map(({ taskId, nodeState: state, function: name, layer }) => {
+      return { task: idToHex(taskId), function: name, layer, state }
+    }),
     edges: edges.map(({ input, node }) => [input, node]),
   }
 }

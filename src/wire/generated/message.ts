@@ -3571,7 +3571,7 @@ export interface GraphNodeReport {
   /** Its layer, from 0: the length of the longest path that leads to it. */
   readonly layer: number
   /** Its state. */
-  readonly state: GraphNodeState
+  readonly nodeState: GraphNodeState
 }
 
 /** Reads the struct that was entered last. */
@@ -3581,10 +3581,10 @@ export function readGraphNodeReport(reader: Reader): GraphNodeReport {
     taskId: reader.id(pointersAt, structEnd) as TaskId,
     function: reader.text(pointersAt + 8, structEnd),
     layer: reader.uint16(structAt, pointersAt),
-    state: nameOf(
+    nodeState: nameOf(
       GRAPH_NODE_STATE,
       reader.uint16(structAt + 2, pointersAt),
-      'GraphNodeReport.state',
+      'GraphNodeReport.nodeState',
     ),
   }
 }
@@ -3627,7 +3627,7 @@ function writeGraphNodeReport(writer: Writer, at: number, value: GraphNodeReport
   writer.id(pointersAt, value.taskId)
   writer.text(pointersAt + 8, value.function)
   writer.uint16(at, value.layer)
-  writer.uint16(at + 2, codeOf(GRAPH_NODE_STATE, value.state, 'GraphNodeReport.state'))
+  writer.uint16(at + 2, codeOf(GRAPH_NODE_STATE, value.nodeState, 'GraphNodeReport.nodeState'))
 }
 
 /** Adds a list of the struct and sets the pointer to it. */

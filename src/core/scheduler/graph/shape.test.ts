@@ -54,7 +54,12 @@ test('a graph is reported by layer, with its nodes and edges, until it has ended
   assert.deepEqual(layersOf(first), ['0 0 1 0 0 0', '2 0 0 0 0 0', '1 0 0 0 0 0'])
   assert.deepEqual([first.status, first.begunAgoMS, first.endedAgoMS], ['running', 200, 0])
   assert.deepEqual(
-    first.nodes.map(({ taskId: id, function: name, layer, state }) => [id, name, layer, state]),
+    first.nodes.map(({ taskId: id, function: name, layer, nodeState }) => [
+      id,
+      name,
+      layer,
+      nodeState,
+    ]),
     [
       ['a', 'name of f', 0, 'running'],
       ['b', 'name of f', 1, 'waiting'],

@@ -161,7 +161,7 @@ function nodeReports(graph: GraphTables, layers: readonly number[]): readonly Gr
       taskId: nodes.idOf(node),
       function: fn === undefined ? '' : state.functions.of(fn).name,
       layer,
-      state: STATES[queued.has(node) ? READY : nodes.stateOf(node)] ?? 'waiting',
+      nodeState: STATES[queued.has(node) ? READY : nodes.stateOf(node)] ?? 'waiting',
     }
   })
 }
