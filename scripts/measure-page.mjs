@@ -20,6 +20,7 @@ const { values } = parseArgs({
     events: { type: 'string', default: '2000' },
     seconds: { type: 'string', default: '10' },
     view: { type: 'string', multiple: true },
+    'no-build': { type: 'boolean', default: false },
   },
 })
 const [WORKERS, EVENTS, SECONDS] = [values.workers, values.events, values.seconds].map(Number)
@@ -38,7 +39,7 @@ const VIEWS = [
   'timeline',
 ]
 
-await build()
+if (!values['no-build']) await build()
 await ensurePeers((name) => name === 'browser')
 const { chromium } = await import(
   join(ROOT, '.peers/browser/node_modules/playwright-core/index.mjs')

@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Client } from 'scaler-ts'
-import { type RunningCommand, startCommand, startScheduler } from '../package/command.js'
+import {
+  ROOT,
+  type RunningCommand,
+  startCommand,
+  startProgram,
+  startScheduler,
+} from '../package/command.js'
 import { axeFindings, MISSING_BROWSER, openPage } from './browser.js'
 
 const skip = MISSING_BROWSER
@@ -278,3 +284,15 @@ test(
     await page.locator('td:has-text("first")').waitFor()
   },
 )
+
+test('5,000 workers are shown; how fast is measured, not asserted', { skip }, async (t) => {
+  const views = ['workers', 'tasks', 'timeline'].flatMap((view) => ['--view', view])
+  const script = `${ROOT}scripts/measure-page.mjs`
+  const measuring = startProgram(t, [script, '--no-build', '--seconds', '1', ...views])
+  const { code, stdout, stderr } = await measuring.ended
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /^5000 workers, 2000 ended tasks per second, 1 s per view$/m)
+  for (const view of ['workers', 'tasks', 'timeline']) {
+    assert.match(stdout, new RegExp(`^${view} +[\\d.]+ +\\d+ +\\d+ +\\d+$`, 'm'))
+  }
+})
