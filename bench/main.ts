@@ -16,7 +16,9 @@ import { queuedTasks } from './queued.js'
 import { recovery } from './recovery.js'
 import { responsiveness } from './responsiveness.js'
 import { longMap, sharedObject } from './shared-object.js'
+import { slices } from './slices.js'
 import { startUp } from './start-up.js'
+import { busyTasks, clearing, runKinds, secondClient } from './runs.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -32,10 +34,15 @@ const BENCHMARKS: readonly Benchmark[] = [
   nested,
   graphs,
   functions,
+  slices,
   startUp,
   queuedTasks,
   recovery,
   responsiveness,
+  runKinds,
+  secondClient,
+  busyTasks,
+  clearing,
 ]
 
 interface CommandLine extends BenchOptions {

@@ -166,7 +166,7 @@ function factsOf(overview: OverviewJson): HTMLElement {
     ['failed', count(tasks?.failed)],
     ['cancelled', count(tasks?.canceled)],
     ['workers', `${count(all)} (${count(workers.busy)} busy)`],
-    ['workers lost', count(overview.lost?.total)],
+    ['workers lost (10 minutes)', count(overview.lost?.count)],
     ['clients', count(overview.clients)],
     ['graphs', count(overview.graphs)],
     ['cpu of the workers', percent(overview.cpu)],

@@ -64,6 +64,13 @@ struct Task {
   traceContext @16 :Text $extension;
   # The trace to which it belongs (docs/protocol.md#traces).
 
+  count @17 :UInt32 $extension;
+  # How many tasks this is: a run of tasks that differ only in their arguments
+  # (docs/protocol.md#runs); 0 = one.
+
+  packed @18 :Data $extension;
+  # The arguments of all tasks of the run, instead of `functionArgs`.
+
   enum OutputPlace {
     # Where the output of a task goes.
 
@@ -99,6 +106,9 @@ struct TaskCancel {
 
   flags @1 :TaskCancelFlags;
   # How.
+
+  count @2 :UInt32 $extension;
+  # How many consecutive tasks, of which `taskId` is the first (docs/protocol.md#runs); 0 = one.
 
   struct TaskCancelFlags {
     # How a task is cancelled.
@@ -143,6 +153,13 @@ struct TaskResult {
 
   error @9 :List(TaskError) $extension;
   # failed: the error as text, for monitors; at most one (docs/protocol.md#failures).
+
+  count @10 :UInt32 $extension;
+  # How many consecutive tasks ended in this way, of which `taskId` is the first
+  # (docs/protocol.md#runs); 0 = one.
+
+  packed @11 :Data $extension;
+  # success: the results of all of them, instead of `results` and `inlineResults`.
 }
 
 struct TaskError $extension {
@@ -822,11 +839,11 @@ struct MonitorState $extension {
   binder @20 :Status.BinderStatus;
   # How many messages it has received and sent, by the names of their structs.
 
-  lostWorkers @21 :UInt64;
-  # Workers that were lost since the scheduler started.
+  lost @21 :UInt32;
+  # How many workers were lost in the last ten minutes and have not returned.
 
-  workerEnds @22 :List(WorkerEnd);
-  # The last workers that have left or were lost, oldest first; at most 50.
+  lostWorkers @22 :List(LostWorker);
+  # The last workers that were lost in the last ten minutes, oldest first; at most 100.
 
   graphCount @23 :UInt32;
   # How many graphs there are that have not ended.
@@ -836,34 +853,38 @@ struct MonitorState $extension {
   # since the last state for this monitor.
 }
 
-struct WorkerEnd $extension {
-  # A worker that has left or was lost.
+struct LostWorker $extension {
+  # A worker that was lost: it did not say that it would leave.
 
   worker @0 :Data $id(identity);
-  # Which worker.
+  # The worker.
 
   name @1 :Text;
-  # Its name for display; empty: none.
+  # Its name for people; empty if it has none.
 
   host @2 :Text;
-  # Its host; empty: unknown.
+  # Its host name; empty if it did not report it.
 
-  cause @3 :WorkerEndCause;
-  # How it ended.
+  cause @3 :LossCause;
+  # How the scheduler noticed.
 
   agoMS @4 :Float64;
-  # When, in milliseconds before the message.
+  # When: milliseconds before the message.
 
-  tasks @5 :UInt32;
-  # How many tasks it had, which were taken back.
+  hasReturned @5 :Bool;
+  # Whether it is connected again.
 
-  enum WorkerEndCause {
-    # How a worker ends; the last two are losses.
+  tasks @6 :List(NamedTask);
+  # The tasks that it had, in the order in which it received them; at most 8.
 
-    disconnected @0;    # It said that it leaves.
-    shutDown @1;        # The cluster was shut down.
-    lostConnection @2;  # Its connection was lost.
-    timedOut @3;        # It was silent for too long.
+  taskCount @7 :UInt32;
+  # How many tasks it had.
+
+  enum LossCause {
+    # How the loss of a worker was noticed.
+
+    connection @0;  # Its connection was closed.
+    silence @1;     # It sent nothing for too long.
   }
 }
 
@@ -1105,7 +1126,7 @@ struct OperatorRequest $extension {
   # stack without a task, logs, drain: which worker.
 
   lines @5 :UInt32;
-  # logs: the most lines to send.
+  # logs: the most lines to send. waiting: the most tasks, up to 1,000.
 
   limitMS @6 :UInt32;
   # drain: how long running tasks may take to finish, in milliseconds.
@@ -1118,6 +1139,7 @@ struct OperatorRequest $extension {
     stack @2;    # The JavaScript stack of a task or a worker.
     logs @3;     # The last lines of a worker.
     drain @4;    # Have a worker leave once it has finished what it runs.
+    waiting @5;  # The tasks that have waited longest.
   }
 }
 
@@ -1135,6 +1157,7 @@ struct OperatorAnswer $extension {
 
   tasks @3 :List(TaskStory);
   # explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates.
+  # waiting: the oldest first, without nodes of graphs that are not tasks yet.
 
   stack @4 :List(StackFrame);
   # stack: at most 100 frames, the innermost first; none: no JavaScript was running.
@@ -1180,7 +1203,8 @@ struct TaskStory $extension {
   # inactive: why it waits.
 
   needs @6 :Text;
-  # Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability.
+  # Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability; in the
+  # answer to waiting, all that it requires.
 
   forMS @7 :Float64;
   # How long it has been in this state, in milliseconds; 0: unknown.

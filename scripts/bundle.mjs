@@ -42,7 +42,7 @@ const CHUNKS = [
   ['doctor', /^cli\/(table|top\/\w|command\/(\w+-text|cluster-columns))/],
   ['doctor', /^client\/connect\/(diagnosis|peers)$/],
   ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
-  ['wire', /^wire\/|^runtime\/(task-scope|tracing)$|^core\/function-tally$/],
+  ['wire', /^wire\/|^runtime\/(task-scope|tracing)$|^core\/(function-tally|task-table)$/],
   ['client', /^((core\/)?client|core\/monitor|cluster\/(?!embedded-main)|runtime\/progress)/],
   // The shell of the scheduler is small, and its machine is loaded on demand.
   ['transport', /^(transport|runtime|scheduler)\//],

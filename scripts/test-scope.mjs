@@ -36,6 +36,11 @@ export const LONG_GROUPS = [
     files: /^test\/package\/(install-|package|bundle\.)/,
     peers: /^(node-\d+|packaging|hadolint)$/,
   },
+  {
+    what: 'large clusters on the terminal',
+    files: /^test\/package\/cli-top-many\./,
+    isPart: true,
+  },
   { what: 'the web page in Chromium', files: /^test\/browser\//, peers: /^browser$/ },
   { what: 'OpenTelemetry', files: /^test\/integration\/spans\./, peers: /^opentelemetry$/ },
   {

@@ -18,6 +18,7 @@ export type { ObjectReference } from './client/submit/objects.js'
 export type { SendObjectOptions } from './client/submit/objects.js'
 export type { ResultOptions } from './client/future/future.js'
 export { asCompleted, type CompletedFuture } from './client/future/wait.js'
+export { gather } from './client/future/gather.js'
 export { wait, type WaitOptions, type WaitResult } from './client/future/wait.js'
 export { Cluster } from './cluster/cluster.js'
 export type { ClusterOptions, ClusterStartOptions } from './cluster/options.js'
@@ -30,6 +31,8 @@ export type {
   FailureInfo,
   FunctionInfo,
   HostInfo,
+  LostWorker,
+  LostWorkers,
   ObjectTotals,
   MessageTotals,
   RunningInfo,
@@ -39,8 +42,6 @@ export type {
   TaskEnded,
   TaskRates,
   WaitingInfo,
-  WorkerEnd,
-  WorkerEnds,
   WorkerInfo,
   WorkerState,
 } from './client/monitor/cluster-info.js'

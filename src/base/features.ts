@@ -31,6 +31,9 @@ export const FEATURE_MONITORS = 128
 /** Bit 8: OperatorRequest and OperatorAnswer, and cancels by operators. */
 export const FEATURE_OPERATORS = 256
 
+/** Bit 9: runs: Tasks, TaskResults and TaskCancels with a count. */
+export const FEATURE_RUNS = 512
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -41,7 +44,8 @@ export const OUR_FEATURES: number =
   FEATURE_WAITING |
   FEATURE_PEERS |
   FEATURE_MONITORS |
-  FEATURE_OPERATORS
+  FEATURE_OPERATORS |
+  FEATURE_RUNS
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

@@ -56,6 +56,12 @@ export class Fifo<T> {
     return node
   }
 
+  /** Adds after an item that is in this queue. */
+  insertAfter(item: T, previous: FifoNode<T>): FifoNode<T> {
+    const { next } = previous
+    return next === undefined ? this.push(item) : this.insertBefore(item, next)
+  }
+
   /** Removes and returns the item that has waited longest. */
   shift(): T | undefined {
     const node = this.#first

@@ -27,13 +27,14 @@ export class Histogram {
     return this.#sum
   }
 
-  add(value: number): void {
+  /** Adds a value `times` times. */
+  add(value: number, times: number = 1): void {
     const bucket = value > this.#min ? Math.ceil(Math.log(value / this.#min) / LOG_GROWTH) : 0
     const last = this.#counts.length - 1
     const at = bucket < last ? bucket : last
-    this.#counts[at] = (this.#counts[at] ?? 0) + 1
-    this.#count += 1
-    this.#sum += value
+    this.#counts[at] = (this.#counts[at] ?? 0) + times
+    this.#count += times
+    this.#sum += value * times
   }
 
   /** Adds all values of another one with the same bounds. */

@@ -80,6 +80,19 @@ export const REPORT_TIMEOUT_OPTION: {
   short: ['-t'],
 }
 
+/** Whether to print JSON; commands describe what they print then. */
+export const JSON_OPTION: {
+  readonly type: { readonly kind: 'boolean' }
+  readonly description: string
+  readonly default: boolean
+  readonly flag: string
+} = {
+  type: { kind: 'boolean' },
+  description: 'print JSON instead of text',
+  default: false,
+  flag: 'json',
+}
+
 /** One command. Each is exported by a file of its own, which is loaded only when needed. */
 export interface CommandDefinition {
   /** `scaler <name>`, and the name of its section in configuration files: `doctor`. */
@@ -148,6 +161,26 @@ export interface CommandEnd {
 export function finished(end: Partial<CommandEnd> = {}): RunningCommand {
   const ended = Promise.resolve({ reason: '', isFailure: false, ...end })
   return { ended, stop: () => Promise.resolve() }
+}
+
+/**
+ * A command that a signal stops immediately: its process holds nothing that has to be closed, and
+ * `ended` need not settle any more.
+ */
+export function interruptible(ended: Promise<CommandEnd>): Promise<RunningCommand> {
+  return Promise.resolve({ ended, stop: () => Promise.resolve() })
+}
+
+/** A command that ends soon after its signal is aborted. */
+export function abortable(
+  run: (signal: AbortSignal) => Promise<CommandEnd>,
+): Promise<RunningCommand> {
+  const abort = new AbortController()
+  const stop = (): Promise<void> => {
+    abort.abort()
+    return Promise.resolve()
+  }
+  return Promise.resolve({ ended: run(abort.signal), stop })
 }
 
 // Formats an error as one line for stderr, with the names that the user typed.

@@ -59,6 +59,25 @@ test('the first column is cut before others are; extra columns never cut it', ()
   assert.match(lines(long, 100)[1] ?? '', /x +1 kg {2}a kennel$/)
 })
 
+test('cells that differ only at their end are shortened, then cut in the middle', () => {
+  const shorten = (cells: readonly string[]): readonly string[] => {
+    return cells.map((text) => text.replace('a common part, ', '…, '))
+  }
+  const columns = [
+    { name: 'dog', cell: ({ name }: Dog) => name },
+    { name: 'needs', cell: ({ home }: Dog) => home ?? '', isText: true, shorten },
+  ]
+  const rows = ['first', 'second'].map((which) => {
+    return { name: 'Rex', kilos: 1, home: `a common part, and the ${which} one` }
+  })
+  const shown = (width: number): readonly string[] => {
+    return tableLines({ columns, rows }, { width, color: false }).slice(1)
+  }
+  assert.match(shown(60)[0] ?? '', /^Rex {2}a common part, and the first one$/)
+  assert.deepEqual(shown(27), ['Rex  …, and the first one', 'Rex  …, and the second one'])
+  assert.deepEqual(shown(20), ['Rex  …, and …rst one', 'Rex  …, and …ond one'])
+})
+
 test('the title is bold with colours, hidden rows are counted, and control characters shown', () => {
   const hidden = { count: 1_234, hint: 'see --limit' }
   const rows = [{ name: 'a\u001b[2J', kilos: 1 }]
@@ -75,6 +94,7 @@ test('rows are sorted by columns; what is unknown comes last', () => {
   assert.equal(sorted('-weight'), 'Zoe Rex Ada bob')
   assert.equal(sorted('-initial', 'weight'), 'bob Zoe Rex Ada')
   assert.equal(sorted(), 'Rex Ada bob Zoe')
+  assert.throws(() => sorted('-'), { message: 'option sort: expected a column after -' })
   assert.throws(() => sorted('age'), {
     message: 'option sort: unknown column "age"; there are dog, weight, home, initial',
   })
@@ -86,6 +106,7 @@ test('filters compare values, parts of text and numbers with units', () => {
   assert.equal(filtered('dog~O'), 'bob Zoe')
   assert.equal(filtered('weight=30'), 'Rex')
   assert.equal(filtered('weight=30 kg'), 'Rex')
+  assert.equal(filtered('weight=– kg'), 'bob')
   assert.equal(filtered('weight>5'), 'Rex Zoe')
   assert.equal(filtered('weight>=5'), 'Rex Ada Zoe')
   assert.equal(filtered('weight<30'), 'Ada')
@@ -97,6 +118,8 @@ test('filters compare values, parts of text and numbers with units', () => {
 for (const [text, message] of [
   ['dog', /^option filter: expected COLUMN=VALUE, .+, got "dog"$/],
   ['age=1', /^option filter: unknown column "age"; there are dog, /],
+  ['weight=heavy', /^option filter: expected a number after weight=, got "heavy"$/],
+  ['weight!=heavy', /^option filter: expected a number after weight!=, got "heavy"$/],
   ['weight>heavy', /^option filter: expected a number after weight>, got "heavy"$/],
   ['weight>1 stone', /^option filter: expected a number after/],
 ] as const) {

@@ -19,6 +19,8 @@ export interface Column<Row> {
   readonly isText?: boolean
   /** Shown only where the first column is not cut because of it. */
   readonly isExtra?: boolean
+  /** Shorter cells for where there is no room for the whole ones, which may still be cut then. */
+  readonly shorten?: (cells: readonly string[]) => readonly string[]
   /** Only for sorting and filtering: another column contains it. */
   readonly isHidden?: boolean
 }
@@ -110,19 +112,35 @@ function fitted<Row>(
 ): readonly FittedColumn[] {
   const kept: FittedColumn[] = []
   let used = 0
-  for (const { name, cell, isText = false, isExtra = false } of columns) {
-    const cells = rows.map((row) => plainText(cell(row)))
+  for (const { name, cell, shorten, isText = false, isExtra = false } of columns) {
+    let cells: readonly string[] = rows.map((row) => plainText(cell(row)))
     if (cells.every((text) => text === '')) continue
-    const wanted = Math.max(textWidth(name), ...cells.map(textWidth))
+    const wantedWidth = (): number => Math.max(textWidth(name), ...cells.map(textWidth))
     const first = isExtra ? widths.first : Math.min(widths.first, Math.floor(widths.all / 3))
-    if (used + wanted + GAP > widths.all - first) {
-      if (isExtra) continue
+    const room = widths.all - first - used - GAP
+    if (shorten !== undefined && wantedWidth() > room) {
+      cells = shorten(cells).map((text) => middleCut(text, Math.max(room, MIN_SHORT)))
+    }
+    const wanted = wantedWidth()
+    if (wanted > room) {
+      if (isExtra || shorten !== undefined) continue
       break
     }
     used += wanted + GAP
     kept.push({ name, isText, cells, width: wanted })
   }
   return kept
+}
+
+/** A column is not cut to less than this. */
+const MIN_SHORT = 8
+
+/** The beginning and the end of a text that is too wide: texts often differ at their end. */
+function middleCut(text: string, width: number): string {
+  if (textWidth(text) <= width) return text
+  const letters = Array.from(text)
+  const tail = letters.slice(-Math.floor(width / 2)).join('')
+  return fitText(fitText(text, width - textWidth(tail) - 1, '') + '…' + tail, width, '…')
 }
 
 function pad(text: string, width: number, isText: boolean): string {
@@ -140,6 +158,11 @@ export function grouped(count: number): string {
   return String(count).replaceAll(/\B(?=(\d{3})+$)/gu, ',')
 }
 
+/** `1 worker`, `4,000 workers`. */
+export function countText(count: number, thing: string): string {
+  return `${grouped(count)} ${thing}${count === 1 ? '' : 's'}`
+}
+
 // Sorting and filtering, as given on the command line.
 
 /** Puts rows into the order of `--sort`. */
@@ -155,6 +178,7 @@ export function readOrder<Row>(
 ): Order<Row> {
   const keys = names.map((given) => {
     const isDown = given.startsWith('-')
+    if (given === '-') throw new ConfigError('option sort: expected a column after -')
     const column = columnNamed(columns, isDown ? given.slice(1) : given, 'sort')
     return { value: valueOf(column), sign: isDown ? -1 : 1 }
   })
@@ -195,6 +219,8 @@ export function readFilter<Row>(
   const column = columnNamed(columns, name, 'filter')
   const value = valueOf(column)
   const number = numberOf(operand)
+  const isWord = number === undefined && !/^\s*[\d–]|^\s*$/.test(operand)
+  if (isWord && isNumeric(columns, column) && sign !== '~') throw noNumber(name + sign, operand)
   const lower = operand.toLowerCase()
   const isEqual = (row: Row): boolean => {
     const own = value(row)
@@ -206,17 +232,23 @@ export function readFilter<Row>(
   if (sign === '~') {
     return (row) => `${value(row) ?? ''}\n${column.cell(row)}`.toLowerCase().includes(lower)
   }
-  if (number === undefined) {
-    throw new ConfigError(
-      `option filter: expected a number after ${name}${sign}, got ${JSON.stringify(operand)}`,
-    )
-  }
+  if (number === undefined) throw noNumber(name + sign, operand)
   return (row) => {
     const own = value(row)
     if (typeof own !== 'number') return false
     if (own === number) return sign.endsWith('=')
     return sign.startsWith('>') ? own > number : own < number
   }
+}
+
+function noNumber(before: string, operand: string): ConfigError {
+  const got = JSON.stringify(operand)
+  return new ConfigError(`option filter: expected a number after ${before}, got ${got}`)
+}
+
+/** Whether the values of a column are numbers; the first column always has text. */
+function isNumeric<Row>(columns: readonly Column<Row>[], column: Column<Row>): boolean {
+  return column.value !== undefined && column.isText !== true && column !== columns[0]
 }
 
 function valueOf<Row>(column: Column<Row>): (row: Row) => Value {

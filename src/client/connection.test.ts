@@ -106,6 +106,7 @@ test('after silence unfinished futures fail, with the last connection error', as
   const clock = new ManualClock()
   const client = testClient({ clock, isConnected: false, client: { timeoutMs: 10_000 } })
   const future = client.submitter.submit(double, [1])
+  await turn()
   client.link.failToConnect('connection refused')
   clock.advance(9_999)
   assert.equal(future.state, 'pending')

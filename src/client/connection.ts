@@ -18,6 +18,7 @@ import {
   type ClientSocket,
   type ClientSocketSetup,
   ClientTraffic,
+  type ConnectionWatcher,
   openDealer,
   type OtherAction,
   type TrafficEvent,
@@ -29,7 +30,8 @@ import { OutputPrinter, ProgramOutput } from './output.js'
 import { ResultReader, StoredResults } from './future/result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { describeWaiting, Explanations, type WaitingState, warnOfWaiting } from './explanation.js'
-import type { TaskOwner } from './future/home.js'
+import { type AnyOwner, endEach, failEach, ownerOfTask, type TaskOwner } from './future/home.js'
+import type { HeldTasks } from './submit/runs.js'
 
 /** A `map` pulls no input while tasks of this size in total wait to be sent. */
 const MAX_WAITING_BYTES = 1024 ** 2
@@ -53,16 +55,6 @@ export interface ConnectionSetup {
   readonly programOutput?: ProgramOutput
 }
 
-/** Events on the way to a scheduler. */
-export interface ConnectionWatcher {
-  /** The scheduler has answered. */
-  onOpen(): void
-  /** An attempt failed, or a connection was lost. */
-  onFailure(reason: string): void
-  /** There will be no further attempt. */
-  onEnd(): void
-}
-
 const NO_WORKER = identity('')
 /** The maximum delay of Node's timers. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -82,13 +74,14 @@ export class ClientConnection {
   readonly explanations: Explanations = new Explanations((taskId) =>
     this.request({ type: 'explanationRequested', taskId }),
   )
+  held: HeldTasks | undefined
   readonly #logger: Logger
   readonly #isNested: boolean
   readonly #results: ResultReader
   readonly #storedResults: StoredResults
   readonly #programOutput: ProgramOutput
   readonly #printer: OutputPrinter
-  readonly #machine: ClientMachine<TaskOwner>
+  readonly #machine: ClientMachine<AnyOwner>
   readonly #clock: Clock
   readonly #traffic: ClientTraffic
   readonly #watchers = new Set<ConnectionWatcher>()
@@ -161,13 +154,16 @@ export class ClientConnection {
 
   /** Unfinished tasks. */
   get unfinishedTasks(): number {
-    return this.#machine.unfinishedTasks
+    return this.#machine.unfinishedTasks + (this.held?.count ?? 0)
   }
 
-  /** Whether a `map` may submit more. `isBounded`: its user has set a limit. */
-  hasRoom(isBounded: boolean): boolean {
+  /**
+   * Whether a `map` that is about to submit `more` tasks may submit another one. `isBounded`: its
+   * user has set a limit.
+   */
+  hasRoom(isBounded: boolean, more = 0): boolean {
     const machine = this.#machine
-    if (machine.unfinishedTasks >= this.settings.maxUnfinishedTasks) return false
+    if (this.unfinishedTasks + more >= this.settings.maxUnfinishedTasks) return false
     if (machine.waitingBytes >= MAX_WAITING_BYTES) return false
     return isBounded || machine.heldBytes < MAX_HELD_BYTES
   }
@@ -204,6 +200,7 @@ export class ClientConnection {
 
   /** Whether the result of a task can be an argument without having been fetched. */
   has(id: TaskId): boolean {
+    this.held?.send()
     return this.#machine.has(id)
   }
 
@@ -213,7 +210,13 @@ export class ClientConnection {
   }
 
   /** Submits a task. Its owner is notified of its end, possibly before this returns. */
-  submit(task: TaskSubmission<TaskOwner>): void {
+  submit(task: TaskSubmission<AnyOwner>): void {
+    this.held?.send()
+    this.submitHeld(task)
+  }
+
+  /** Submits tasks that were held. */
+  submitHeld(task: TaskSubmission<AnyOwner>): void {
     this.#traffic.post({ type: 'taskSubmitted', task })
   }
 
@@ -227,9 +230,10 @@ export class ClientConnection {
    * Cancels all unfinished tasks with an owner for which `isMeant` holds. The time depends on the
    * number of all tasks.
    */
-  cancelAll(isMeant: (owner: TaskOwner) => boolean): void {
-    for (const { owner, taskId } of this.#machine.unfinished()) {
-      if (isMeant(owner)) this.request({ type: 'cancelRequested', taskId })
+  cancelAll(isMeant: (owner: AnyOwner) => boolean): void {
+    this.held?.send()
+    for (const { owner, taskId, count } of this.#machine.unfinished()) {
+      if (isMeant(owner)) this.request({ type: 'cancelRequested', taskId, count })
     }
     this.#results.endAll('cancelled', isMeant)
   }
@@ -256,6 +260,7 @@ export class ClientConnection {
 
   /** Any other request to the core. */
   request(event: TrafficEvent): void {
+    this.held?.send()
     this.#traffic.post(event)
     this.#onHandled()
   }
@@ -309,6 +314,7 @@ export class ClientConnection {
    * before it leaves, so that these are printed.
    */
   close(lastWords?: () => Promise<void>): Promise<void> {
+    this.held?.send()
     this.retain()
     void this.#closed.then(() => this.release())
     const leave = (): void => this.#traffic.post({ type: 'closeRequested' })
@@ -335,7 +341,7 @@ export class ClientConnection {
     await this.close()
   }
 
-  #newMachine(): ClientMachine<TaskOwner> {
+  #newMachine(): ClientMachine<AnyOwner> {
     const { settings, objectIds, serializer } = this
     return new ClientMachine({
       identity: this.identity,
@@ -350,21 +356,24 @@ export class ClientConnection {
       inlineLimitBytes: settings.inlineLimitBytes,
       reconnect: settings.reconnect,
       objectIdOf: (content) => objectIds.of(content),
+      serializedValues: (packed) => this.#results.serializedValues(packed),
     })
   }
 
   #perform(action: OtherAction): void {
     switch (action.type) {
       case 'finishTask':
-        return this.#results.finish(action)
+        return this.#results.finish({ ...action, owner: ownerOfTask(action) })
+      case 'finishRun':
+        return this.#results.finishRun(action)
       case 'endTask':
-        return action.owner.end(action.reason, action.detail, action.failedTaskId)
+        return endEach(action, action)
       case 'offerResult':
-        return action.owner.offer(action.metadata, action.worker)
+        return ownerOfTask(action).offer(action.metadata, action.worker)
       case 'requestAttempts':
-        return this.explanations.expect(action.owner, action.taskId)
+        return this.explanations.expect(ownerOfTask(action), action.taskId)
       case 'reportAttempts':
-        return this.explanations.remember(action.owner, action.attempts)
+        return this.explanations.remember(ownerOfTask(action), action.attempts)
       case 'explainTask':
         return this.explanations.answer(action.taskId, action.explanation)
       case 'printOutput':
@@ -372,7 +381,7 @@ export class ClientConnection {
       case 'endOutput':
         return this.#printer.endAll()
       case 'reportProgress':
-        return action.owner.progress(action.done, action.total)
+        return ownerOfTask(action).progress(action.done, action.total)
       case 'warnWaiting':
         // A command says it itself, once it gives up.
         if (!this.#isVisitor) warnOfWaiting(action.warning, this.address)
@@ -428,7 +437,8 @@ export class ClientConnection {
     this.#logger.error('the client failed and is closed', { error: String(error) })
     const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined, isLocal: true }
     this.#hasClosed = true
-    for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
+    for (const owner of this.held?.take() ?? []) owner.fail(error, report)
+    for (const tasks of this.#machine.unfinished()) failEach(tasks, error, report)
     this.#results.endAll('closed', () => true)
     this.explanations.endAll()
     // Feeders that wait for room, or for their input, have no task that could notify them.

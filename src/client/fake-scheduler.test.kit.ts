@@ -3,7 +3,12 @@
 // them.
 
 import { NO_BYTES, bytesToLatin1 } from '../base/bytes.js'
-import { FEATURE_GRAPHS, FEATURE_INLINE, FEATURE_TASK_UPDATES } from '../base/features.js'
+import {
+  FEATURE_GRAPHS,
+  FEATURE_INLINE,
+  FEATURE_RUNS,
+  FEATURE_TASK_UPDATES,
+} from '../base/features.js'
 import {
   identity,
   objectId,
@@ -24,6 +29,9 @@ import {
   type TaskStatus,
 } from '../wire/message.js'
 import { joinChunks, splitChunks } from '../wire/object-content.js'
+import { PackedReader } from '../serializer/value/packed-reader.js'
+import { PackedWriter } from '../serializer/value/packed-writer.js'
+import { countOf, layoutOf, mayBeginRun, nthTaskId } from '../wire/run.js'
 import { FakeGraphs } from './graph/fake-graphs.kit.js'
 
 /** The kind of scheduler. */
@@ -32,16 +40,24 @@ export interface FakeSchedulerOptions {
   readonly id?: string
   /** Results up to this size travel inside the TaskResult, if it is not a 1.9.9 one. */
   readonly inlineLimitBytes?: number
+  /** False: it gets single tasks only, like an older one. */
+  readonly takesRuns?: boolean
   /** Whether it accepts graphs. By default they arrive as tasks. */
   readonly takesGraphs?: boolean
+  /** The codec of the client, if it is not the default one. */
+  readonly clientCodec?: TaskCodec
   /** The codec of its functions. Default: that of the default serializer. */
   readonly codec?: TaskCodec
 }
+
+type AnyFunction = (...args: unknown[]) => unknown
 
 /** One scheduler for any number of clients. */
 export class FakeScheduler {
   /** All messages but heartbeats. */
   readonly received: Message[] = []
+  /** All tasks, those of runs one by one. */
+  readonly tasks: Task[] = []
   /** Violations of the protocol by clients. */
   readonly faults: string[] = []
   readonly objects: Map<ObjectId, Uint8Array> = new Map()
@@ -68,12 +84,20 @@ export class FakeScheduler {
   /** Clients that have sent a heartbeat over their connection. */
   readonly #clients = new Set<Identity>()
   #resultCount = 0
+  readonly #takesRuns: boolean
+  readonly #isForeign: boolean
+  /** Tasks that came packed. */
+  readonly #packed = new Set<TaskId>()
+  /** Values of such tasks that are sent together, in order of completion. */
+  #values: { readonly task: Task; readonly payload: Uint8Array }[] = []
 
   constructor(send: (to: Identity, message: Message) => void, options: FakeSchedulerOptions = {}) {
     this.#send = send
     this.id = options.id ?? 'scheduler-id-001'
     this.#inlineLimitBytes = options.inlineLimitBytes ?? 8_192
     this.#codec = options.codec ?? defaultCodec
+    this.#takesRuns = options.takesRuns ?? true
+    this.#isForeign = options.clientCodec !== undefined
     if (options.takesGraphs !== true) return
     this.graphs = new FakeGraphs({
       run: (task) => this.#onTask(task.source, task),
@@ -99,6 +123,8 @@ export class FakeScheduler {
     this.id = id
     this.objects.clear()
     this.unfinished.clear()
+    this.#packed.clear()
+    this.#values = []
     this.#clients.clear()
   }
 
@@ -128,11 +154,12 @@ export class FakeScheduler {
         return this.#onInstruction(from, message)
       case 'objectRequest':
         return this.#onRequest(from, message)
-      case 'taskCancel': {
-        const task = this.unfinished.get(message.taskId)
-        if (task !== undefined) this.refuse(task, 'canceled')
+      case 'taskCancel':
+        for (let index = 0; index < countOf(message); index += 1) {
+          const task = this.unfinished.get(nthTaskId(message.taskId, index))
+          if (task !== undefined) this.refuse(task, 'canceled')
+        }
         return
-      }
       case 'graphTask':
         if (this.graphs === undefined) this.faults.push('a graph')
         return this.graphs?.onPart(message)
@@ -163,11 +190,58 @@ export class FakeScheduler {
   finish(task: Task, status: 'success' | 'failed', payload: Uint8Array): void {
     if (!this.unfinished.delete(task.taskId)) return
     if (this.isOurs && payload.byteLength <= this.#inlineLimitBytes) {
+      if (status === 'success' && this.#packed.delete(task.taskId)) {
+        return this.#sendLater(task, payload)
+      }
       this.#reply(task, { status, results: [], inlineResults: [payload] })
       return
     }
     const id = this.#storeResult(payload)
     this.#reply(task, { status, results: [id], inlineResults: [] })
+  }
+
+  #sendLater(task: Task, payload: Uint8Array): void {
+    if (this.#values.push({ task, payload }) === 1) setImmediate(() => this.#sendValues())
+  }
+
+  /** Values of consecutive tasks are sent in one message. */
+  #sendValues(): void {
+    const values = this.#values
+    this.#values = []
+    let first = values[0]
+    let writer = new PackedWriter(this.#codec)
+    for (const [index, { task, payload }] of values.entries()) {
+      first ??= values[index]
+      writer.beginEntry()
+      this.#write(writer, payload)
+      writer.endEntry()
+      const next = values[index + 1]?.task.taskId
+      if (first === undefined) continue
+      const id = first.task.taskId
+      const { count } = writer
+      if (mayBeginRun(id, count + 1) && next === nthTaskId(id, count)) continue
+      this.#sendRun(task.source, id, count, writer.finish())
+      first = undefined
+      writer = new PackedWriter(this.#codec)
+    }
+  }
+
+  /** Tests finish tasks with any bytes. */
+  #write(writer: PackedWriter, payload: Uint8Array): void {
+    if (this.#isForeign) return writer.serialized(payload)
+    try {
+      writer.value(this.#codec.deserialize(payload), Infinity)
+    } catch {
+      writer.serialized(payload)
+    }
+  }
+
+  #sendRun(to: Identity, id: TaskId, count: number, packed: Uint8Array): void {
+    const metadata = Buffer.alloc(16 * count)
+    for (let index = 0; index < count; index += 1) metadata.writeFloatBE(0.0015, 16 * index)
+    const worker = identity('worker 1')
+    const about = { taskId: id, status: 'success', metadata, results: [], count, packed } as const
+    this.#send(to, { kind: 'taskResult', ...PLAIN_RESULT, worker, ...about })
   }
 
   #storeResult(content: Uint8Array): ObjectId {
@@ -182,7 +256,8 @@ export class FakeScheduler {
     this.#clients.add(from)
     if (this.isMute) return
     const graphs = this.graphs === undefined ? 0 : FEATURE_GRAPHS
-    const features = this.isOurs ? FEATURE_INLINE | FEATURE_TASK_UPDATES | graphs : 0
+    const runs = this.#takesRuns ? FEATURE_RUNS : 0
+    const features = this.isOurs ? FEATURE_INLINE | FEATURE_TASK_UPDATES | graphs | runs : 0
     this.#send(from, {
       kind: 'clientHeartbeatEcho',
       schedulerId: schedulerId(this.id),
@@ -194,6 +269,8 @@ export class FakeScheduler {
 
   #onTask(from: Identity, task: Task): void {
     if (task.source !== from) this.faults.push('a task with a foreign source')
+    if (task.packed.byteLength > 0) return this.#onRun(from, task)
+    this.tasks.push(task)
     if (this.unfinished.has(task.taskId)) {
       if (!this.isOurs) this.faults.push('the same task twice')
       return
@@ -201,6 +278,18 @@ export class FakeScheduler {
     this.unfinished.set(task.taskId, task)
     this.maxUnfinished = Math.max(this.maxUnfinished, this.unfinished.size)
     if (!this.isHolding) void this.#run(task)
+  }
+
+  #onRun(from: Identity, task: Task): void {
+    const count = countOf(task)
+    const reader = new PackedReader(task.packed, layoutOf(task.packed, count), this.#codec)
+    if (!mayBeginRun(task.taskId, count)) this.faults.push('a run with unsuitable ids')
+    for (let index = 0; index < count; index += 1) {
+      const taskId = nthTaskId(task.taskId, index)
+      const args = reader.serialized(index).map((data) => ({ type: 'inline', data }) as const)
+      this.#packed.add(taskId)
+      this.#onTask(from, { ...task, taskId, functionArgs: args, count: 0, packed: NO_BYTES })
+    }
   }
 
   #onInstruction(from: Identity, message: ObjectInstruction): void {
@@ -246,7 +335,8 @@ export class FakeScheduler {
       const stored = attachments.map((bytes) => ({ bytes, token: bytes }))
       const { value: fn } = codec.deserializeFunction(functionBytes, stored)
       const args = inputs.map((bytes) => codec.deserialize(bytes))
-      const value = await (fn as (...args: unknown[]) => unknown)(...args)
+      // A task that throws ends no earlier than those that came before it.
+      const value = await Promise.resolve().then(() => (fn as AnyFunction)(...args))
       this.finish(task, 'success', codec.serialize(value))
     } catch (error) {
       this.finish(task, 'failed', serializeError(error))
@@ -269,6 +359,8 @@ export class FakeScheduler {
     },
   ): void {
     if (this.graphs?.onEnd(task, result) === true) return
+    // In the order in which tasks end.
+    this.#sendValues()
     const metadata = Buffer.alloc(result.status === 'success' ? 16 : 0)
     if (metadata.length > 0) metadata.writeFloatBE(0.0015, 0)
     const { taskId } = task

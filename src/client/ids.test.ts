@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, idToHex } from '../base/ids.js'
+import { mayBeginRun, nthTaskId } from '../wire/run.js'
 import { newClientIdentity, ObjectIds, TaskIds } from './ids.js'
 
 test('a client identity has the form that monitors know, and is new each time', () => {
@@ -33,6 +34,21 @@ test('task ids have 16 bytes and do not repeat, even across blocks', () => {
     seen.add(id)
   }
   assert.equal(seen.size, count)
+})
+
+test('a run of ids is in one block, and none is used twice', () => {
+  const ids = new TaskIds()
+  const seen = new Set<string>()
+  for (const count of [5, 1024, 1, 1000, 24, 1, 1023, 500, 600]) {
+    const first = ids.takeRun(count)
+    assert.ok(mayBeginRun(first, count))
+    for (let n = 0; n < count; n += 1) {
+      const id = nthTaskId(first, n)
+      assert.ok(!seen.has(id))
+      seen.add(id)
+    }
+    seen.add(ids.next())
+  }
 })
 
 test('the task ids of one client differ in the part that people read', () => {

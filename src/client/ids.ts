@@ -10,6 +10,7 @@ import {
   type ObjectId,
   type TaskId,
 } from '../base/ids.js'
+import { MAX_RUN_TASKS } from '../wire/run.js'
 import { objectIdFrom, SERIALIZER_SUFFIX } from '../wire/object-content.js'
 
 const PREFIX_BYTES = 8
@@ -61,17 +62,40 @@ export class TaskIds {
     this.#renewMiddle()
   }
 
+  /** How many ids were taken. */
+  get count(): number {
+    return this.#upper * 2 ** 16 + this.#lower
+  }
+
   /** An id that no other task has. */
   next(): TaskId {
     const lower = this.#lower
     const digits = String.fromCharCode(lower >>> 8, lower & 0xff)
     const id = taskId(digits + this.#middle + digits)
-    this.#lower = (lower + 1) & 0xffff
-    if (this.#lower === 0) {
-      this.#upper += 1
-      this.#renewMiddle()
-    }
+    this.#skip(1)
     return id
+  }
+
+  /** How many ids are left in the block of the next one. */
+  get leftInBlock(): number {
+    return MAX_RUN_TASKS - (this.#lower % MAX_RUN_TASKS)
+  }
+
+  /** The first of `count` consecutive ids in one block, which no other tasks have. */
+  takeRun(count: number): TaskId {
+    if (count > this.leftInBlock) this.#skip(this.leftInBlock)
+    const id = this.next()
+    this.#skip(count - 1)
+    return id
+  }
+
+  /** Within a block. */
+  #skip(count: number): void {
+    if (count === 0) return
+    this.#lower = (this.#lower + count) & 0xffff
+    if (this.#lower > 0) return
+    this.#upper += 1
+    this.#renewMiddle()
   }
 
   #renewMiddle(): void {

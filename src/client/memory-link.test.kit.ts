@@ -5,7 +5,6 @@ import assert from 'node:assert/strict'
 import { joinBytes, NO_BYTES } from '../base/bytes.js'
 import type { Identity } from '../base/ids.js'
 import type { Clock } from '../runtime/driver.js'
-import type { TaskCodec } from '../serializer/task-codec.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import type { OutgoingFrame } from '../transport/options.js'
 import { decode, encode, type Message } from '../wire/message.js'
@@ -163,8 +162,6 @@ export interface TestClientOptions extends FakeSchedulerOptions {
   readonly clock?: Clock
   /** As for a client inside tasks. */
   readonly worker?: Identity
-  /** Instead of the client's serializer. That of the scheduler is `codec`. */
-  readonly clientCodec?: TaskCodec
   /** False: the test connects it. */
   readonly isConnected?: boolean
 }

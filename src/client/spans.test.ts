@@ -80,12 +80,12 @@ test('a cancelled task is not an error', async (t) => {
   )
 })
 
-test('a map is one span, which all of its tasks carry', async (t) => {
+test('a map is one span, which its runs of tasks carry', async (t) => {
   const sdk = new FakeSdk(t)
   const client = testClient()
   await sdk.within('app', () => client.submitter.map(double, range(500), {}, false))
   assert.deepEqual(sdk.lines, ['app', 'map double < app done'])
-  assert.deepEqual(tracesOf(client), new Array(500).fill(sdk.traceOf('map double')))
+  assert.deepEqual([...new Set(tracesOf(client))], [sdk.traceOf('map double')])
   assert.equal(sdk.spans[1]?.attributes['messaging.batch.message_count'], 500)
 })
 

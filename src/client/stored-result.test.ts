@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { ClientClosedError, MissingObjectError, TimeoutError } from '../base/errors.js'
 import { asCompleted, wait } from './future/wait.js'
 import type { Future } from './future/future.js'
+import { gather } from './future/gather.js'
 import { testClient, turn, until, type TestClient } from './memory-link.test.kit.js'
 
 const LARGE = 20_000
@@ -38,6 +39,13 @@ test('a large result is fetched on the first request, once, and then deleted', a
   assert.equal(other, one)
   assert.equal(requests(client), 1)
   await until(() => !isStored(client))
+})
+
+test('gather() fetches large results', async () => {
+  const client = testClient()
+  const futures = [submit(client), submit(client)]
+  await until(() => futures[0]?.state === 'done')
+  assert.deepEqual(await gather(futures), [text(LARGE), text(LARGE)])
 })
 
 test('a result that is already awaited is running until its value is here', async () => {

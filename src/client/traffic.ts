@@ -14,7 +14,7 @@ import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
 import { encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
-import type { TaskOwner } from './future/home.js'
+import type { AnyOwner } from './future/home.js'
 
 // The seam between a client and its message carrier: a DEALER, or something in memory in tests.
 
@@ -43,9 +43,9 @@ export function openDealer(setup: ClientSocketSetup): ClientSocket {
 }
 
 /** The events for the machine of a client. */
-export type TrafficEvent = ClientEvent<TaskOwner>
+export type TrafficEvent = ClientEvent<AnyOwner>
 
-type TrafficAction = ClientAction<TaskOwner>
+type TrafficAction = ClientAction<AnyOwner>
 
 /** The actions that the traffic itself executes. */
 type OwnAction = 'send' | 'requestFlush' | 'sendHeartbeat' | 'log'
@@ -64,6 +64,16 @@ interface TrafficHandler {
   onFault(error: unknown): void
 }
 
+/** Events on the way to a scheduler. */
+export interface ConnectionWatcher {
+  /** The scheduler has answered. */
+  onOpen(): void
+  /** An attempt failed, or a connection was lost. */
+  onFailure(reason: string): void
+  /** There will be no further attempt. */
+  onEnd(): void
+}
+
 /** The two sides of the traffic. */
 interface TrafficSetup {
   readonly address: string
@@ -75,7 +85,7 @@ interface TrafficSetup {
   /** The name of the client for people. */
   readonly name: string
   readonly logger: Logger
-  readonly machine: ClientMachine<TaskOwner>
+  readonly machine: ClientMachine<AnyOwner>
   readonly handler: TrafficHandler
   readonly openSocket: (setup: ClientSocketSetup) => ClientSocket
   readonly clock: Clock | undefined

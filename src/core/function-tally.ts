@@ -13,6 +13,8 @@ export interface FunctionTally {
   longestMs: number
   /** The known durations in milliseconds; undefined if there are none. */
   durations: Histogram | undefined
+  /** The first of them, of which quantiles are exact. */
+  readonly first: number[]
   /** The largest memory that a profiled task used; 0 if none was profiled. */
   peakBytes: number
 }
@@ -28,6 +30,9 @@ export interface TaskCost {
 /** The bounds of measured durations, in milliseconds: a microsecond to two weeks. */
 const [SHORTEST_MS, LONGEST_MS] = [0.001, 1_209_600_000]
 
+/** The histogram has buckets: of fewer durations than this, their bounds would stand out. */
+const MAX_FIRST = 20
+
 /** An empty histogram for durations of tasks, in milliseconds. */
 export function taskDurations(): Histogram {
   return new Histogram(SHORTEST_MS, LONGEST_MS)
@@ -35,7 +40,7 @@ export function taskDurations(): Histogram {
 
 /** No task has ended. */
 export function emptyTally(name: string): FunctionTally {
-  return { name, ended: 0, failed: 0, longestMs: 0, durations: undefined, peakBytes: 0 }
+  return { name, ended: 0, failed: 0, longestMs: 0, durations: undefined, first: [], peakBytes: 0 }
 }
 
 /** Counts a finished task. `cost`: its profile, if its worker measured it. */
@@ -50,6 +55,7 @@ export function countTask(
   const { durationMs, peakBytes } = cost
   tally.durations ??= taskDurations()
   tally.durations.add(durationMs)
+  if (tally.first.length < MAX_FIRST) tally.first.push(durationMs)
   if (durationMs > tally.longestMs) tally.longestMs = durationMs
   if (peakBytes > tally.peakBytes) tally.peakBytes = peakBytes
 }
@@ -64,9 +70,13 @@ export function functionReports(
   return busiest.slice(0, most).map(functionReport)
 }
 
-function functionReport({ durations, longestMs, ...tally }: FunctionTally): FunctionReport {
-  // Quantiles are not exact, but none exceeds the longest.
-  const quantile = (share: number): number => Math.min(durations?.quantile(share) ?? 0, longestMs)
+function functionReport({ durations, first, longestMs, ...tally }: FunctionTally): FunctionReport {
+  const few = durations?.count === first.length ? first.toSorted((a, b) => a - b) : undefined
+  const quantile = (share: number): number => {
+    const exact = few?.[Math.ceil(share * first.length) - 1]
+    // Those of a histogram are not exact, but none exceeds the longest.
+    return exact ?? Math.min(durations?.quantile(share) ?? 0, longestMs)
+  }
   return {
     name: tally.name,
     ended: tally.ended,

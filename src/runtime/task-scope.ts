@@ -72,30 +72,45 @@ export interface TaskScope {
   childEnded(): void
 }
 
+/** A task whose scope is only made when somebody asks for it. */
+export abstract class LazyScope {
+  /** Makes it if nobody has asked before. */
+  abstract get scope(): TaskScope
+  /** The scope, if somebody has asked for it. */
+  abstract get made(): TaskScope | undefined
+}
+
+/** A task that is tracked. */
+type Tracked = TaskScope | LazyScope
+
+function scopeOf(tracked: Tracked | undefined): TaskScope | undefined {
+  return tracked instanceof LazyScope ? tracked.scope : tracked
+}
+
 /** No callback is needed when the resource is collected, so it need not be tracked. */
 const UNWATCHED = { requireManualDestroy: true }
 
 /** Tracks which task is running. One per process: `taskScopes`. */
 export class TaskScopes {
-  #storage: AsyncLocalStorage<TaskScope> | undefined
+  #storage: AsyncLocalStorage<Tracked> | undefined
   /** While tasks are not followed: the only running task, or the one that began to submit tasks. */
-  #only: TaskScope | undefined
+  #only: Tracked | undefined
 
   /** The task in which the caller runs; undefined outside tasks. */
   get current(): TaskScope | undefined {
-    return this.#storage?.getStore() ?? this.#only
+    return scopeOf(this.#storage?.getStore() ?? this.#only)
   }
 
   /** The same, but only where it is certain: undefined while tasks are not followed. */
   get followed(): TaskScope | undefined {
-    return this.#storage?.getStore()
+    return scopeOf(this.#storage?.getStore())
   }
 
   /**
    * Calls `fn` as part of the task, in its own asynchronous context: `enterWith` in one task does
    * not affect the next.
    */
-  run<R>(scope: TaskScope, fn: () => R): R {
+  run<R>(scope: Tracked, fn: () => R): R {
     const storage = this.#storage
     const resource = new AsyncResource('ScalerTask', UNWATCHED)
     if (storage !== undefined) return resource.runInAsyncScope(() => storage.run(scope, fn))
@@ -104,7 +119,7 @@ export class TaskScopes {
   }
 
   /** Calls `fn` on behalf of a task that has begun and has not ended. */
-  within<R>(scope: TaskScope, fn: () => R): R {
+  within<R>(scope: Tracked, fn: () => R): R {
     if (this.#storage !== undefined) return this.#storage.run(scope, fn)
     const before = this.#only
     this.#only = scope
@@ -116,8 +131,10 @@ export class TaskScopes {
   }
 
   /** The task has ended. */
-  end(scope: TaskScope): void {
-    if (this.#only === scope) this.#only = undefined
+  end(scope: Tracked): void {
+    const only = this.#only
+    const made = only instanceof LazyScope ? only.made : only
+    if (only === scope || made === scope) this.#only = undefined
   }
 
   /** From now on tasks may overlap. Called inside a task. */

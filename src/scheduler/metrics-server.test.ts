@@ -52,7 +52,7 @@ async function startListener(
 
 /** The status of an answer; 0 if the connection was closed without one. */
 async function statusOf(address: string, path: string): Promise<number> {
-  const text = await answer(address, `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`)
+  const text = await answer(address, `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
   return Number(/^HTTP\/1.1 (\d+) /.exec(text)?.[1] ?? 0)
 }
 
@@ -110,10 +110,18 @@ test('the format is the one that the reader prefers', async () => {
 test('bad requests are refused, and the next one is answered', async () => {
   await using scheduler = await Scheduler.start(ADDRESSES)
   const at = scheduler.metricsAddress
-  assert.match(await answer(at, 'POST /metrics HTTP/1.1\r\nhost: x\r\n\r\n'), /^HTTP\/1.1 405 /)
-  assert.equal(await answer(at, `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`), '')
-  assert.equal(await answer(at, '\u0000\u0001\r\n\r\n'), '')
-  const head = await answer(at, 'HEAD /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
+  assert.match(
+    await answer(at, 'POST /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n'),
+    /^HTTP\/1.1 405 /,
+  )
+  for (const bytes of [9_000, 300_000]) {
+    const rest = 'y'.repeat(bytes)
+    for (const request of [`GET / HTTP/1.1\r\nx: ${rest}`, `GET /healthz?${rest} HTTP/1.1`]) {
+      assert.match(await answer(at, `${request}\r\n\r\n`), /^HTTP\/1.1 431 [^]*\r\n\r\n$/)
+    }
+  }
+  assert.match(await answer(at, '\u0000\u0001\r\n\r\n'), /^HTTP\/1.1 400 [^]*\r\n\r\n$/)
+  const head = await answer(at, 'HEAD /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n')
   assert.match(head, /^HTTP\/1.1 200 [^]*\r\n\r\n$/)
 })
 
@@ -150,32 +158,70 @@ test('a scheduler is not ready while it starts or stops, but alive', async (t) =
 const SLOW: Readonly<Record<string, (socket: Socket) => void>> = {
   'says nothing': () => {},
   'sends half a request': (socket) => socket.write('GET /metrics HTT'),
-  'sends half of the headers': (socket) => socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n'),
+  'sends half of the headers': (socket) =>
+    socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n'),
   'never sends the body': (socket) =>
-    socket.write('POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n'),
-  'never reads': (socket) => socket.pause().write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'),
+    socket.write('POST /metrics HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n'),
+  'never reads': (socket) =>
+    socket.pause().write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n'),
 }
 
 for (const [what, act] of Object.entries(SLOW)) {
-  test(`others are answered once a client that ${what} has used up its time`, async (t) => {
-    const { address } = await startListener(t, { connectionMs: 100 })
-    for (let count = 0; count < 64; count += 1) {
-      const socket = dial(address)
-      t.after(() => socket.destroy())
-      act(socket)
+  test(`64 clients of which each ${what} keep no other one out`, async (t) => {
+    const { address } = await startListener(t)
+    const sockets = Array.from({ length: 64 }, () => dial(address))
+    t.after(() => sockets.forEach((socket) => socket.destroy()))
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    for (const socket of sockets) act(socket)
+    for (let round = 0; round < 3; round += 1) {
+      assert.equal(await statusOf(address, '/healthz'), 200)
+      assert.equal(await statusOf(address, '/metrics'), 200)
     }
-    while ((await statusOf(address, '/healthz')) !== 200);
   })
 }
 
+test('a connection is closed after a time, whatever it does', async (t) => {
+  for (const act of Object.values(SLOW)) {
+    const { address } = await startListener(t, { connectionMs: 50 })
+    const socket = dial(address)
+    const closed = closeOf(socket)
+    act(socket)
+    socket.resume()
+    await closed
+  }
+})
+
+test('on the loopback, only its own names are answered', async (t) => {
+  const { address } = await startListener(t)
+  const [, port = ''] = address.split(':')
+  const codeFor = async (...hosts: readonly string[]): Promise<string> => {
+    const lines = hosts.map((host) => `host: ${host}\r\n`).join('')
+    const version = hosts.length === 0 ? '1.0' : '1.1'
+    const text = await answer(address, `GET /metrics HTTP/${version}\r\n${lines}\r\n`)
+    return /^HTTP\/1.1 (\d+) /.exec(text)?.[1] ?? ''
+  }
+  for (const host of ['localhost', `LocalHost:${port}`, '127.0.0.1:9', '127.1.2.3', '[::1]:9464']) {
+    assert.equal(await codeFor(host), '200', host)
+  }
+  assert.equal(await codeFor(), '200', 'no browser leaves it out')
+  for (const host of [
+    'evil.example',
+    `evil.example:${port}`,
+    '127.0.0.1.evil.example',
+    '10.0.0.1',
+  ]) {
+    assert.equal(await codeFor(host), '403', host)
+  }
+})
+
 test('a client that sends without end, or several requests, gets at most one answer', async (t) => {
   const { address } = await startListener(t)
-  const request = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'
+  const request = 'GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n'
   const many = await answer(address, request.repeat(1_000))
   assert.equal(many.split('scaler_build_info{').length, 2)
   for (const [begin, more] of [
     ['GET /metrics HTTP/1.1\r\n', 'x: y\r\n'],
-    ['POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nz\r\n'],
+    ['POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nz\r\n'],
   ] as const) {
     const socket = dial(address)
     const closed = closeOf(socket.resume())
@@ -186,7 +232,7 @@ test('a client that sends without end, or several requests, gets at most one ans
     feed()
     await closed
   }
-  assert.equal(await answer(address, 'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'), '')
+  assert.equal(await answer(address, 'CONNECT x:1 HTTP/1.1\r\nhost: localhost\r\n\r\n'), '')
   const upgrade = request.replace('\r\n', '\r\nconnection: upgrade\r\nupgrade: websocket\r\n')
   assert.match(await answer(address, upgrade), /^HTTP\/1.1 200 /)
   assert.equal(await statusOf(address, '/healthz'), 200)
@@ -194,7 +240,7 @@ test('a client that sends without end, or several requests, gets at most one ans
 
 test('clients that disconnect at any moment do not matter, however many there are', async (t) => {
   const { address } = await startListener(t)
-  const request = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'
+  const request = 'GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n'
   for (let wave = 0; wave < sized(40, 4); wave += 1) {
     const closed = Array.from({ length: 100 }, async (_, n) => {
       const socket = dial(address)

@@ -1,7 +1,9 @@
-// The HTTP listener for metrics and probes. It shares the scheduler's event loop, therefore each
-// connection is limited in number, size and time, and answers one request.
+// The HTTP listener for metrics and probes. It shares the scheduler's event loop, therefore
+// connections are limited in number, size and time, and each answers one request.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { isIPv4, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { Recurrence } from '../base/recurrence.js'
 import { packageVersion } from '../runtime/process-statistics.js'
 import { DescriptorUsage, ProcessUsage } from '../runtime/process-usage.js'
@@ -15,6 +17,9 @@ const LIMITS = { connections: 64, headerBytes: 8_192 } as const
 
 /** A connection is closed after this time, whatever it does. */
 const CONNECTION_MS = 10_000
+
+/** The same after a malformed request: time to read the answer, while the rest is ignored. */
+const REFUSED_MS = 500
 
 /** Minimum interval between reports of errors. */
 const TELL_INTERVAL_MS = 60_000
@@ -52,6 +57,12 @@ export class MetricsServer {
   readonly #descriptors = new DescriptorUsage()
   readonly #texts = new Map<MetricsFormat, SharedText>()
   readonly #errors = new Recurrence(TELL_INTERVAL_MS)
+  /** Open connections, the oldest first. */
+  readonly #open = new Set<Duplex>()
+  /** Those that have not sent a complete request. */
+  readonly #idle = new Set<Duplex>()
+  /** The host at which it listens, if that is on the loopback. */
+  #ownHost: string | undefined
 
   private constructor(server: Server, source: MetricsSource) {
     this.#server = server
@@ -69,19 +80,13 @@ export class MetricsServer {
     const { createServer } = await import('node:http')
     const server = createServer({ maxHeaderSize: LIMITS.headerBytes })
     const metrics = new MetricsServer(server, source)
-    server.maxConnections = LIMITS.connections
     server.maxRequestsPerSocket = 1
-    server.on('connection', (socket) => {
-      const connection = { close: () => void socket.destroy() }
-      const timer = setTimeout(connection.close, connectionMs)
-      source.descriptorRoom.onAccepted(connection)
-      socket.once('close', () => {
-        clearTimeout(timer)
-        source.descriptorRoom.onSpoken(connection)
-      })
+    server.on('connection', (socket) => metrics.#onConnection(socket, connectionMs))
+    server.on('clientError', (error, socket) => metrics.#onClientError(error, socket))
+    server.on('request', (request, response) => {
+      metrics.#idle.delete(request.socket)
+      metrics.#answer(request, response)
     })
-    server.on('clientError', (_, socket) => socket.destroy())
-    server.on('request', (request, response) => metrics.#answer(request, response))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen({ port, ...(host === '*' ? {} : { host }) }, () => {
@@ -93,6 +98,9 @@ export class MetricsServer {
     })
     // For example, no file descriptor is left for another connection.
     server.on('error', (error) => metrics.#onError(error))
+    const bound = server.address()
+    const isOnLoopback = bound !== null && typeof bound !== 'string' && isLoopback(bound.address)
+    if (isOnLoopback) metrics.#ownHost = host.toLowerCase()
     return metrics
   }
 
@@ -112,8 +120,54 @@ export class MetricsServer {
     })
   }
 
+  /** There is always room for another connection, so that nobody can keep probes out. */
+  #onConnection(socket: Socket, connectionMs: number): void {
+    if (this.#open.size >= LIMITS.connections) {
+      const [oldest] = this.#idle.size > 0 ? this.#idle : this.#open
+      oldest?.destroy()
+    }
+    const connection = { close: () => void socket.destroy() }
+    const timer = setTimeout(connection.close, connectionMs)
+    this.#open.add(socket)
+    this.#idle.add(socket)
+    this.#source.descriptorRoom.onAccepted(connection)
+    socket.once('close', () => {
+      clearTimeout(timer)
+      this.#open.delete(socket)
+      this.#idle.delete(socket)
+      this.#source.descriptorRoom.onSpoken(connection)
+    })
+  }
+
+  /** A request that cannot be read, or is too long. */
+  #onClientError(error: Error & { readonly code?: string }, socket: Duplex): void {
+    // After a request that was read, this answer would be taken for the one to that.
+    if (!this.#idle.has(socket) || !socket.writable) return void socket.destroy()
+    const isLong = error.code === 'HPE_HEADER_OVERFLOW'
+    const status = isLong ? '431 Request Header Fields Too Large' : '400 Bad Request'
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+    // Closing it before everything was read would discard the answer.
+    socket.resume()
+    const timer = setTimeout(() => socket.destroy(), REFUSED_MS)
+    socket.once('close', () => clearTimeout(timer))
+  }
+
+  /** On the loopback, web pages of others could ask under names of their own (DNS rebinding). */
+  #isAllowedHost(host: string | undefined): boolean {
+    if (host === undefined || this.#ownHost === undefined) return true
+    const name = host
+      .toLowerCase()
+      .replace(/:\d{1,5}$/, '')
+      .replace(/^\[(.*)\]$/, '$1')
+    return name === 'localhost' || name === this.#ownHost || isLoopback(name)
+  }
+
   #answer(request: IncomingMessage, response: ServerResponse): void {
     response.setHeader('connection', 'close')
+    if (!this.#isAllowedHost(request.headers.host)) {
+      response.writeHead(403).end('unknown host: ask for localhost, or listen at another address\n')
+      return
+    }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end()
       return
@@ -174,6 +228,10 @@ export class MetricsServer {
     }
     return metricsText(this.#source.snapshot(), facts, format)
   }
+}
+
+function isLoopback(host: string): boolean {
+  return host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
 /** OpenMetrics for readers that ask for this version of it and do not prefer the older format. */

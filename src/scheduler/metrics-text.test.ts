@@ -27,6 +27,7 @@ test('counts are shown with their labels', () => {
         ]),
         running: 3,
         workers: { idle: 1, busy: 2, leaving: 4 },
+        lost: { connection: 5, silence: 0 },
       }),
     ),
   )
@@ -34,6 +35,8 @@ test('counts are shown with their labels', () => {
   assert.equal(samples.get('scaler_tasks_total{outcome="failed"}'), 2)
   assert.equal(samples.get('scaler_tasks_running'), 3)
   assert.equal(samples.get('scaler_workers{state="leaving"}'), 4)
+  assert.equal(samples.get('scaler_workers_lost_total{cause="connection"}'), 5)
+  assert.equal(samples.get('scaler_workers_lost_total{cause="silence"}'), 0)
   assert.equal(samples.get('scaler_process_open_fds'), 20)
   assert.ok(!samples.has('scaler_process_max_fds'), 'it is unknown')
   assert.equal(samples.get('scaler_build_info{version="1.2.3",node="20.0.0"}'), 1)

@@ -45,6 +45,8 @@ export function metricsText(
   text.gauge('scaler_tasks_running', 'Tasks held by workers.', [[{}, metrics.running]])
   const states = new Map(Object.entries(workers))
   text.gauge('scaler_workers', 'Connected workers.', samplesOf('state', states))
+  const lost = new Map(Object.entries(metrics.lost))
+  text.counter('scaler_workers_lost', 'Workers that were lost.', samplesOf('cause', lost))
   const { durations, queueTimes, turns } = metrics
   text.histogram('scaler_task_duration_seconds', 'Measured durations of tasks.', durations)
   text.histogram('scaler_task_queue_seconds', 'Time in the queue of the scheduler.', queueTimes)

@@ -57,6 +57,7 @@ export function snapshot(changes: Partial<MetricsSnapshot> = {}): MetricsSnapsho
     waiting: new Map(),
     running: 0,
     workers: { idle: 0, busy: 0, leaving: 0 },
+    lost: { connection: 0, silence: 0 },
     objects: { count: 0, bytes: 0 },
     durations: none,
     queueTimes: none,

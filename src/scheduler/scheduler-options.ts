@@ -109,7 +109,7 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
   },
   protected: {
     type: { kind: 'boolean' },
-    description: 'clients may not shut the cluster down',
+    description: 'clients may not shut the cluster down; operators may not cancel or drain',
     default: false,
     flag: 'protected',
     short: ['-p'],

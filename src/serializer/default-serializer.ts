@@ -132,6 +132,13 @@ export class DefaultSerializer implements Serializer {
     return this.#write(value, { strictness }).bytes
   }
 
+  /** Whether the object is a built-in one, which is sent by its name. */
+  isNamed(object: object): boolean {
+    const { natives } = this.#writing
+    natives.refresh()
+    return natives.objectNameOf(object) !== undefined
+  }
+
   /** A function, with its large captured values separate. Throws `SerializeError`. */
   serializeFunction(fn: AnyFunction): FunctionMessages {
     return this.#shipper.ship(fn)

@@ -41,7 +41,13 @@ export interface FunctionSerializer {
 }
 
 /** Everything that a task needs. It throws the errors named above, and no others. */
-export interface TaskCodec extends Serializer, FunctionSerializer {}
+export interface TaskCodec extends Serializer, FunctionSerializer {
+  /**
+   * Whether the object is a built-in one, which is sent by its name. Undefined: only the serializer
+   * knows how values are sent.
+   */
+  readonly isNamed?: ((object: object) => boolean) | undefined
+}
 
 /** The content of the serializer object of a client that uses the default serializer. */
 export const DEFAULT_SERIALIZER_CONTENT = 'scaler-ts/default'
@@ -67,6 +73,10 @@ class DefaultCodec implements TaskCodec {
 
   attachmentCount(bytes: Uint8Array): number {
     return processSerializer.attachmentCount(bytes)
+  }
+
+  isNamed(object: object): boolean {
+    return processSerializer.isNamed(object)
   }
 }
 

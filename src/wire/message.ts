@@ -1,6 +1,7 @@
 // Messages to bytes and back: the only entry point of this folder. The meaning of the messages and
 // their encoding is in docs/protocol.md; the code for each struct is generated from the schemas.
 
+import { NO_BYTES } from '../base/bytes.js'
 import { identity, taskId } from '../base/ids.js'
 import {
   measureMessage,
@@ -61,6 +62,8 @@ export type {
   GraphTaskCancel,
   LineSource,
   LoggedLine,
+  LossCause,
+  LostWorker,
   Message,
   MonitorReport,
   MonitorRequest,
@@ -107,8 +110,6 @@ export type {
   TaskUpdateType,
   WaitingCount,
   WaitingTasks,
-  WorkerEnd,
-  WorkerEndCause,
   WorkerHeartbeat,
   WorkerHeartbeatEcho,
   WorkerReport,
@@ -170,6 +171,8 @@ export const PLAIN_TASK: Pick<
   | 'output'
   | 'outputClient'
   | 'traceContext'
+  | 'count'
+  | 'packed'
 > = {
   capabilities: [],
   parentTaskId: taskId(''),
@@ -183,12 +186,21 @@ export const PLAIN_TASK: Pick<
   output: 'log',
   outputClient: identity(''),
   traceContext: '',
+  count: 0,
+  packed: NO_BYTES,
 }
 
 /** A result that reports nothing beyond 1.9.9. */
 export const PLAIN_RESULT: Pick<
   TaskResult,
-  'inlineResults' | 'worker' | 'failedTaskId' | 'attempt' | 'attempts' | 'error'
+  | 'inlineResults'
+  | 'worker'
+  | 'failedTaskId'
+  | 'attempt'
+  | 'attempts'
+  | 'error'
+  | 'count'
+  | 'packed'
 > = {
   inlineResults: [],
   worker: identity(''),
@@ -196,6 +208,8 @@ export const PLAIN_RESULT: Pick<
   attempt: 0,
   attempts: [],
   error: [],
+  count: 0,
+  packed: NO_BYTES,
 }
 
 /** A heartbeat of a worker that holds nothing from before and is not leaving. */

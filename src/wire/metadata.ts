@@ -5,6 +5,8 @@ import { asBuffer } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 
 const PROFILE_BYTES = 16
+/** A profile of a task in a run may have only the duration (docs/protocol.md#runs). */
+const DURATION_BYTES = 4
 const TWO_32 = 2 ** 32
 
 /** The cost of running a task (docs/protocol.md#profile-result). */
@@ -29,15 +31,19 @@ export function encodeProfileResult(profile: ProfileResult): Uint8Array {
 }
 
 /**
- * The profile in a `TaskResult.metadata`, undefined if empty. Invalid amounts (negative, infinite,
- * NaN) become 0. Throws `ProtocolError` for any other length.
+ * The profile of one task in a `TaskResult.metadata`, undefined if empty. Invalid amounts
+ * (negative, infinite, NaN) become 0. Throws `ProtocolError` for any other length.
  */
 export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undefined {
   if (metadata.byteLength === 0) return undefined
-  if (metadata.byteLength !== PROFILE_BYTES) {
-    throw new ProtocolError(`TaskResult.metadata of ${metadata.byteLength} bytes: expected 16 or 0`)
+  const { byteLength } = metadata
+  if (byteLength !== PROFILE_BYTES && byteLength !== DURATION_BYTES) {
+    throw new ProtocolError(`TaskResult.metadata of ${byteLength} bytes: expected 16, 4 or 0`)
   }
   const bytes = asBuffer(metadata)
+  if (byteLength === DURATION_BYTES) {
+    return { durationSeconds: amount(bytes.readFloatBE(0)), peakMemoryBytes: 0, cpuSeconds: 0 }
+  }
   const memory = bytes.readUInt32BE(4) * TWO_32 + bytes.readUInt32BE(8)
   return {
     durationSeconds: amount(bytes.readFloatBE(0)),
@@ -48,9 +54,22 @@ export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undef
 
 /** How long the function took, in milliseconds; undefined without a profile. */
 export function durationMsOf(metadata: Uint8Array): number | undefined {
-  return metadata.byteLength === PROFILE_BYTES
+  return metadata.byteLength === PROFILE_BYTES || metadata.byteLength === DURATION_BYTES
     ? amount(asBuffer(metadata).readFloatBE(0)) * 1000
     : undefined
+}
+
+/**
+ * The durations in the profiles of `count` tasks (docs/protocol.md#runs), in milliseconds;
+ * undefined without profiles.
+ */
+export function durationsOf(metadata: Uint8Array, count: number): Float64Array | undefined {
+  const stride = metadata.byteLength / count
+  if (stride !== PROFILE_BYTES && stride !== DURATION_BYTES) return undefined
+  const view = new DataView(metadata.buffer, metadata.byteOffset, metadata.byteLength)
+  const durations = new Float64Array(count)
+  for (let at = 0; at < count; at += 1) durations[at] = amount(view.getFloat32(at * stride)) * 1000
+  return durations
 }
 
 /** The peak memory in bytes; 0 without a profile, or if it was not measured. */
@@ -58,6 +77,12 @@ export function peakBytesOf(metadata: Uint8Array): number {
   if (metadata.byteLength !== PROFILE_BYTES) return 0
   const bytes = asBuffer(metadata)
   return Math.min(bytes.readUInt32BE(4) * TWO_32 + bytes.readUInt32BE(8), Number.MAX_SAFE_INTEGER)
+}
+
+/** The same for task `at` of the `count` tasks of a run. */
+export function peakBytesAt(metadata: Uint8Array, count: number, at: number): number {
+  if (metadata.byteLength !== PROFILE_BYTES * count) return 0
+  return peakBytesOf(metadata.subarray(PROFILE_BYTES * at, PROFILE_BYTES * (at + 1)))
 }
 
 function amount(value: number): number {

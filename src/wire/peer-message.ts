@@ -23,6 +23,7 @@ import {
 /** The fields that 1.9.9 does not have. */
 interface ExtensionFields {
   readonly task: keyof typeof PLAIN_TASK
+  readonly taskCancel: 'count'
   readonly taskResult: keyof typeof PLAIN_RESULT
   readonly graphTask: 'isOpen'
   readonly workerHeartbeat: keyof typeof PLAIN_HEARTBEAT | 'features' | 'runtime'
@@ -38,6 +39,7 @@ type ExtensionsOf<K extends Extended> = Pick<MessageOf<K>, ExtensionFields[K] & 
 /** Their neutral values. */
 const EXTENSIONS: { readonly [K in Extended]: ExtensionsOf<K> } = {
   task: PLAIN_TASK,
+  taskCancel: { count: 0 },
   taskResult: PLAIN_RESULT,
   graphTask: { isOpen: false },
   workerHeartbeat: { ...PLAIN_HEARTBEAT, features: 0, runtime: '' },

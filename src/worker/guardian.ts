@@ -87,7 +87,7 @@ function main({ cells, claimCells, originMs, isRestricted }: GuardianInput): voi
   const nowMs = (): number => Math.trunc(sharedNow() - originMs)
   watch(new StackLooker(isRestricted), (question) => {
     if (question.type === 'askStatus') {
-      return { type: 'status', status: board.statusOf(question.task, nowMs()) }
+      return { type: 'status', status: board.statusOf(question.task, nowMs(), question.count) }
     }
     if (question.type !== 'retract') return { type: 'pulse' }
     return { type: 'retracted', tasks: question.tasks.filter((task) => taker.retract(task)) }

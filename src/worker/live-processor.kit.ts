@@ -2,10 +2,13 @@
 
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { ProcessorDeath } from '../base/errors.js'
-import { identity, objectId, taskId, type ObjectId } from '../base/ids.js'
+import { identity, objectId, type ObjectId, taskId, type TaskId } from '../base/ids.js'
 import type { LogFields, Logger } from '../base/logger.js'
 import type { LastRun, RunStatus, StackReport } from '../core/worker/events.js'
 import { defaultSerializer } from '../serializer/serializer.js'
+import { defaultCodec } from '../serializer/task-codec.js'
+import { PackedReader } from '../serializer/value/packed-reader.js'
+import { PackedWriter } from '../serializer/value/packed-writer.js'
 import {
   encodeFrame,
   type OutputStream,
@@ -16,6 +19,7 @@ import {
   type TaskUpdate,
 } from '../wire/message.js'
 import { encodeTaskFlags } from '../wire/metadata.js'
+import { countOf, layoutOf, nthTaskId } from '../wire/run.js'
 import { serializerIdOf } from './object-ids.js'
 import {
   hostProcessor,
@@ -110,6 +114,30 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     )
   }
 
+  /** Sends it consecutive tasks, each with one argument. */
+  dispatchSlice(first: TaskId, funcObjectId: ObjectId, args: readonly unknown[]): void {
+    const writer = new PackedWriter(defaultCodec)
+    for (const arg of args) {
+      writer.beginEntry()
+      writer.value(arg, Infinity)
+      writer.endEntry()
+    }
+    const run = { count: args.length, packed: writer.finish() }
+    this.dispatch(first, funcObjectId, [], run)
+  }
+
+  /** The values in its packed answers, by the ids of their tasks. */
+  get packedValues(): ReadonlyMap<TaskId, unknown> {
+    const values = new Map<TaskId, unknown>()
+    for (const { taskId: first, packed, ...result } of this.results) {
+      if (packed.byteLength === 0) continue
+      const count = countOf(result)
+      const reader = new PackedReader(packed, layoutOf(packed, count), defaultCodec)
+      for (let n = 0; n < count; n += 1) values.set(nthTaskId(first, n), reader.value(n))
+    }
+    return values
+  }
+
   /** Its answers, each as the id, the status and the value if there is one. */
   get story(): string[] {
     return this.results.map(({ taskId: id, status, inlineResults }) => {
@@ -134,7 +162,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
       return this.statuses.some((one) => one.dispatchNumber === dispatchNumber && one.isStarted)
     }
     for (const end = performance.now() + DEADLINE_MS; !isBegun() && performance.now() < end;) {
-      this.host.askStatus(dispatchNumber)
+      this.host.askStatus(dispatchNumber, 1)
       const count = this.statuses.length
       await this.until('the status of a task', () => this.statuses.length > count)
       await pause(1)

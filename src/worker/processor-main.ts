@@ -114,6 +114,7 @@ function main(): void {
   tapOutput(STDOUT, 'stdout', { stage: runner, tell })
   tapOutput(STDERR, 'stderr', { stage: runner, tell })
   const writeExitNote = (): void => {
+    runner.flush()
     outbox.send({ type: 'exitNote', note: runner.exitNote })
   }
   process.on('exit', writeExitNote)

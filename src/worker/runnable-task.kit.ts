@@ -35,6 +35,7 @@ export function runnableTask(
     fn: new StoredObject([Buffer.from(fn)]),
     inputs: [],
     refusal: undefined,
+    packed: undefined,
     ...facts,
   }
 }

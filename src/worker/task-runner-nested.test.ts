@@ -239,6 +239,7 @@ test('a cancelled waiting task is abandoned; if it is alone, the agent decides',
   for (let turns = 0; turns < 5; turns += 1) await nextTurn()
   assert.deepEqual(setup.statusOf(0), {
     dispatchNumber: 0,
+    taskNumber: 0,
     isStarted: true,
     isListening: false,
     isAlone: false,

@@ -182,8 +182,7 @@ test('a worker that is lost disappears, but its loss is seen', { skip }, async (
   third.child.kill('SIGKILL')
   await page.locator('a:has-text("third")').waitFor({ state: 'hidden' })
   await page.goto(`${url}#/overview`)
-  const lost =
-    /Attention: 1 worker was lost in the last ten minutes: third on .* lost its connection/
+  const lost = /Attention: lost in the last 10 minutes: third on .* \(connection closed\)/
   await page.getByText(lost).waitFor()
   await page.goto(`${url}#/log`)
   await page.locator('td.bad:has-text("worker third on")').waitFor()

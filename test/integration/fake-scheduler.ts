@@ -214,6 +214,7 @@ export class FakeScheduler {
     this.send({
       kind: 'taskCancel',
       taskId: taskId(id),
+      count: 0,
       flags: { force, retrieveTaskObject: false },
     })
   }

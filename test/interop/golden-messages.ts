@@ -113,6 +113,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
     message: {
       kind: 'taskCancel',
       taskId: ID,
+      count: 0,
       flags: { force: false, retrieveTaskObject: false },
     },
   },
@@ -126,6 +127,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
     message: {
       kind: 'taskCancel',
       taskId: ID,
+      count: 0,
       flags: { force: true, retrieveTaskObject: false },
     },
   },

@@ -5,6 +5,7 @@ import { identity, objectId, schedulerId, taskId, type TaskId } from '#src/base/
 import type {
   ClientReport,
   GraphReport,
+  LostWorker,
   Message,
   ObjectContent,
   PeerInfo,
@@ -31,10 +32,10 @@ import {
   GRAPH_NODE_STATE,
   EXPLAINED_STATE,
   LINE_SOURCE,
+  LOSS_CAUSE,
   OPERATOR_ACTION,
   OPERATOR_OUTCOME,
   TASK_UPDATE_TYPE,
-  WORKER_END_CAUSE,
 } from '#src/wire/generated/message.js'
 
 const TASK_STATUSES: readonly TaskStatus[] = [
@@ -125,6 +126,8 @@ const task: fc.Arbitrary<Task> = fc.record({
   output: fc.constantFrom('log' as const, 'forward' as const, 'off' as const),
   outputClient: fc.oneof(fc.constant(identity('')), identities),
   traceContext: fc.oneof(fc.constant(''), text),
+  count: fc.oneof(fc.constant(0), uint32),
+  packed: fc.oneof(fc.constant(new Uint8Array()), bytes),
 })
 
 const worker: fc.Arbitrary<WorkerStatus> = fc.record({
@@ -192,6 +195,17 @@ const waitingCount: fc.Arbitrary<WaitingCount> = fc.record({
   function: text,
   tasks: uint32,
   forMS: uint32,
+})
+
+const lostWorker: fc.Arbitrary<LostWorker> = fc.record({
+  worker: identities,
+  name: text,
+  host: text,
+  cause: fc.constantFrom(...LOSS_CAUSE),
+  agoMS: float64,
+  hasReturned: bool,
+  tasks: list(fc.record({ taskId: taskIds, name: text }), 2),
+  taskCount: uint32,
 })
 
 const taskError: fc.Arbitrary<TaskError> = fc.record({ name: text, message: text, stack: text })
@@ -289,18 +303,8 @@ const monitorState: fc.Arbitrary<MonitorState> = fc.record({
   failedPerS: float64,
   turnP99MS: float64,
   binder: fc.record({ received: messageCounts, sent: messageCounts }),
-  lostWorkers: uint64,
-  workerEnds: list(
-    fc.record({
-      worker: identities,
-      name: text,
-      host: text,
-      cause: fc.constantFrom(...WORKER_END_CAUSE),
-      agoMS: float64,
-      tasks: uint32,
-    }),
-    2,
-  ),
+  lost: uint32,
+  lostWorkers: list(lostWorker, 2),
   graphCount: uint32,
   graphs: list(graphReport, 2),
 })
@@ -348,6 +352,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   fc.record({
     kind: fc.constant('taskCancel' as const),
     taskId: taskIds,
+    count: fc.oneof(fc.constant(0), uint32),
     flags: fc.record({ force: bool, retrieveTaskObject: bool }),
   }),
   fc.record({
@@ -362,6 +367,8 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     attempt: fc.oneof(fc.constant(0), uint32),
     attempts: list(attempt, 2),
     error: fc.array(taskError, { maxLength: 1 }),
+    count: fc.oneof(fc.constant(0), uint32),
+    packed: fc.oneof(fc.constant(new Uint8Array()), bytes),
   }),
   fc.record({
     kind: fc.constant('graphTask' as const),

@@ -114,7 +114,7 @@ describe('messages for other peers', () => {
     [{ kind: 'nothing' }, /unknown kind nothing/],
     [{ kind: 'taskCancel' }, /a taskCancel message: taskId is missing or has the wrong type/],
     [{ kind: 'taskCancel', taskId: 'a' }, /a taskCancel message: flags is missing/],
-    [{ kind: 'taskCancel', taskId: 7, flags: {} }, /a taskCancel message: taskId/],
+    [{ kind: 'taskCancel', taskId: 7, count: 0, flags: {} }, /a taskCancel message: taskId/],
     [
       { kind: 'graphTask', taskId: 'a', source: 'b', targets: [], graph: [{ taskId: 'a' }] },
       /a graphTask message: graph\.0\.source is missing/,

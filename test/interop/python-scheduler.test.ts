@@ -139,7 +139,7 @@ pythonTest(
     assert.match(log, /the scheduler at tcp:[^"]* reports"/)
     const metrics = await (await fetch(new URL('/metrics', url))).text()
     assert.match(metrics, /^scaler_up 1$/m)
-    assert.doesNotMatch(metrics, /scaler_workers_lost|scaler_graphs/)
+    assert.doesNotMatch(metrics, /scaler_workers_missing|scaler_graphs/)
   },
 )
 

@@ -47,7 +47,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   state: ['unknown', 'waiting', 'assigned', 'canceling'],
   outcome: ['unfinished', 'running', 'failed', 'workerLost'],
   stream: ['stdout', 'stderr'],
-  cause: ['disconnected', 'shutDown', 'lostConnection', 'timedOut'],
+  cause: ['connection', 'silence'],
   nodeState: ['waiting', 'ready', 'running', 'succeeded', 'failed', 'dropped'],
 }
 

@@ -55,8 +55,32 @@ test('lists show what runs, waits and has failed, sorted and filtered', async (t
       seconds: 0,
       worker: null,
       host: null,
+      client: null,
     },
   )
+  assert.match(tasks, /\n.*: --waiting 20\n$/)
+  const oldest = ['--waiting', '5', '--filter', 'state=no-capability']
+  const [one, ...more] = JSON.parse(await run('tasks', address, '--json', ...oldest)) as [object]
+  assert.deepEqual(
+    [{ ...one, seconds: 0, client: '' }, more],
+    [
+      {
+        task: waiting.id,
+        name: 'price',
+        state: 'no-capability',
+        requirement: 'gpu=1',
+        count: 1,
+        seconds: 0,
+        worker: null,
+        host: null,
+        client: '',
+      },
+      [],
+    ],
+  )
+  const listed = await run('tasks', address, '-w', '5')
+  assert.match(listed, new RegExp(`^price\\(\\) .* ${waiting.id.slice(0, 8)} +gpu=1$`, 'm'))
+  assert.match(listed, /^endless\(\) +running /m)
   assert.match(await run('clients', address), /^client .*\nlister \(\d+\) /)
   const failures = await run('failures', address, '--limit', '1')
   assert.match(failures, /^failure .*\nprice\(\) RangeError: no price for -2 .*\n… 1 more/)
@@ -75,6 +99,8 @@ for (const [args, message] of [
   [['--sort', 'size'], /^scaler workers: --sort: unknown column "size"; there are worker, state/],
   [['--filter', 'state'], /^scaler workers: --filter: expected COLUMN=VALUE/],
   [['--filter', 'lag>x'], /^scaler workers: --filter: expected a number after lag>/],
+  [['--filter', 'cpu=abc'], /^scaler workers: --filter: expected a number after cpu=/],
+  [['--sort', '-'], /^scaler workers: --sort: expected a column after -/],
   [['--sort'], /^scaler workers: --sort.*: expected a value/],
 ] as const) {
   test(`wrong usage is one line and exit code 2: ${args.join(' ')}`, async (t) => {

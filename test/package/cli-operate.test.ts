@@ -55,8 +55,10 @@ test('explain: a waiting, a running and a failed task, and unknown ids', async (
     '',
     'scaler explain: task abcdef0123 is unknown: the scheduler knows unfinished tasks and the last 1,000 failed ones\n',
   ])
-  const [tooShort, , why] = await explain('a')
-  assert.deepEqual([tooShort, /at least 4 digits/.test(String(why))], [1, true])
+  const shortened = 'scaler explain: task "a": expected 4 to 64 digits of the id\n'
+  assert.deepEqual(await explain('a'), [2, '', shortened])
+  const misspelt = 'scaler explain: task "zz": expected the hexadecimal digits of an id\n'
+  assert.deepEqual(await explain('zz'), [2, '', misspelt])
 })
 
 test('cancel: tasks of another client; a protected scheduler refuses', async (t) => {
@@ -144,10 +146,17 @@ test('drain: running tasks finish, the worker does not return; others fail in wo
   }, file)
   await until('the task runs', () => future.state === 'running', 60_000)
   const worker = (await future.explain()).attempts[0]?.worker ?? ''
-  const [code, text, why] = await run(t, 'drain', worker, 'nobody', '--address', address)
-  assert.equal(code, 1)
-  assert.equal(text, `draining ${worker}: 1 running task has up to 60 min\n`)
-  assert.match(String(why), /^scaler drain: worker nobody is unknown/)
+  const misspelt = await run(t, 'drain', worker, 'nobody', '--address', address)
+  assert.deepEqual(misspelt.slice(0, 2), [1, ''])
+  assert.match(
+    String(misspelt[2]),
+    /^scaler drain: worker nobody is unknown: see scaler workers; no worker was drained\n$/,
+  )
+  assert.deepEqual(await run(t, 'drain', worker, worker, '--address', address), [
+    0,
+    `draining ${worker}: 1 running task has up to 60 min\n`,
+    '',
+  ])
   const { hosts } = await client.info()
   assert.equal(hosts[0]?.workers.find(({ id }) => id === worker)?.state, 'leaving')
   const rest = await run(t, 'drain', hosts[0]?.host ?? '', '--address', address, '--json')
@@ -294,6 +303,10 @@ test('every command on two agents, before and after one is killed and the schedu
   process.kill(held.pid, 'SIGKILL')
   await shows(new RegExp(`\\|${otherName}\\|.* busy `), 'workers')
   await checkAll()
+  const status = await list('status')
+  assert.match(status, new RegExp(`^attention: 1 worker was lost .*: ${holder} on `, 'm'))
+  const had = `loop\\(\\) ${stuck.id.slice(0, 8)} `
+  assert.match(status, new RegExp(`^lost workers.*\n\\d+\\|${holder}\\|.* ${had}`, 'm'))
   assert.match(await show('explain', stuck.id), /attempt {2}.*died|attempt {2}.*lost/)
 
   // The next scheduler knows what its peers tell it, and no failures from before.

@@ -4,9 +4,11 @@
 import { identity, taskId, type TaskId } from '#src/base/ids.js'
 import { GraphNodes } from '#src/core/client/graph/nodes.js'
 import type { ArgumentSource, GraphTarget } from '#src/core/client/events.js'
+import { nthTaskId, pack } from '#src/wire/run.js'
 import { ClientHost } from './client-host.js'
-import { Future, type ResultWish } from './future.js'
+import { Future, type ResultWish, RunFutures } from './future.js'
 import type { OutcomeChecker } from './outcome-checker.js'
+import { anyValue } from './processor-run.js'
 import { needsOf, type Program } from './program.js'
 import type { ClientPlan, NodePlan, Scenario, Step } from './scenario.js'
 import { optionsOf, programBytes, shipFunction, stored } from './shipment.js'
@@ -89,6 +91,8 @@ export class Application {
     switch (step.type) {
       case 'submit':
         return this.#submit(step)
+      case 'run':
+        return this.#submitRun(step)
       case 'graph':
         return this.#submitGraph(step)
       case 'cancel':
@@ -124,6 +128,28 @@ export class Application {
         ...shipFunction(program.fn, (content) => this.client.objectIdOf(content)),
         args: [programBytes(program), ...sources],
         options: optionsOf(program, program.priority),
+      },
+    })
+  }
+
+  #submitRun({ name, programs, wish }: StepOf<'run'>): void {
+    const [first] = programs
+    if (first === undefined) return
+    const firstId = taskId(`AA${name.padEnd(12, '.')}AA`)
+    const owner = new RunFutures(
+      programs.map((program, at) => this.#newFuture(nthTaskId(firstId, at), program, wish)),
+    )
+    for (const program of programs) this.#checker.onSubmit(this.host, program, [], undefined)
+    const entries = programs.map((program) => anyValue(programBytes(program)))
+    this.client.post({
+      type: 'taskSubmitted',
+      task: {
+        taskId: firstId,
+        owner,
+        ...shipFunction(first.fn, (content) => this.client.objectIdOf(content)),
+        args: [],
+        options: optionsOf(first, first.priority),
+        run: { count: programs.length, packed: pack(entries) },
       },
     })
   }
@@ -263,6 +289,9 @@ function describeStep(step: Step): string {
     const { program, needs } = step
     const rest = needs.length === 0 ? '' : ` that needs ${needs.join(' ')}`
     return `submits ${program.name}${rest}`
+  }
+  if (step.type === 'run') {
+    return `submits the run ${step.programs.map(({ name }) => name).join(' ')}`
   }
   if (step.type === 'graph') {
     const nodes = step.nodes.map(({ program, needs, isTarget }) => {

@@ -9,9 +9,11 @@ import { ClientMachine } from '#src/core/client/client-machine.js'
 import type { ClientAction, ClientCoreOptions, ClientEvent } from '#src/core/client/events.js'
 import { Driver } from '#src/runtime/driver.js'
 import { decode, encode, type Message } from '#src/wire/message.js'
+import { nthTaskId, unpack } from '#src/wire/run.js'
 import { CheckedMachine, rethrow } from './checked-machine.js'
 import { describeMessage, showId } from './describe.js'
-import type { Future, FutureOutcome } from './future.js'
+import { Future, type FutureOutcome, type RunFutures } from './future.js'
+import { valuesIn } from './processor-run.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import { VirtualDealer } from './virtual-dealer.js'
 import type { VirtualProcess } from './virtual-process.js'
@@ -35,8 +37,11 @@ export type ClientSettings = Pick<
   'timeoutMs' | 'heartbeatIntervalMs' | 'inlineLimitBytes'
 >
 
-type Event = ClientEvent<Future>
-type Action = ClientAction<Future>
+/** A task, or several of them in one run. */
+export type Owner = Future | RunFutures
+
+type Event = ClientEvent<Owner>
+type Action = ClientAction<Owner>
 
 /** One client. */
 export class ClientHost {
@@ -44,7 +49,7 @@ export class ClientHost {
   readonly process: VirtualProcess
   readonly #world: World
   readonly #setup: ClientSetup
-  readonly #machine: ClientMachine<Future>
+  readonly #machine: ClientMachine<Owner>
   readonly #driver: Driver<Event, Action>
   readonly #dealer: VirtualDealer
   readonly #postponed: Event[] = []
@@ -62,7 +67,7 @@ export class ClientHost {
     this.identity = identity
     this.process = process
     this.lastHeard = world.clock.now
-    this.#machine = new ClientMachine<Future>({
+    this.#machine = new ClientMachine<Owner>({
       identity,
       serializer: {
         id: serializerIdOf(identity),
@@ -72,6 +77,7 @@ export class ClientHost {
       ...settings,
       reconnect: true,
       objectIdOf: (content) => this.objectIdOf(content),
+      serializedValues: (packed) => valuesIn(unpack(packed, 1)[0]),
     })
     this.#driver = new Driver<Event, Action>({
       machine: new CheckedMachine(this.#machine, world.checkEvery),
@@ -185,7 +191,7 @@ export class ClientHost {
         this.#tell(() => `(${action.level}) ${action.text} ${JSON.stringify(action.fields)}`)
         break
       case 'finishTask':
-        this.#finish(action.owner, {
+        this.#finish(futureOf(action), {
           type: action.isSuccess ? 'value' : 'error',
           text: Buffer.from(action.payload).toString('latin1'),
           failedTaskId: action.failedTaskId,
@@ -193,11 +199,24 @@ export class ClientHost {
         break
       case 'endTask': {
         const { reason, detail, failedTaskId } = action
-        this.#finish(action.owner, { type: 'end', reason, detail, failedTaskId })
+        for (let at = 0; at < action.count; at += 1) {
+          const future = futureOf({ ...action, taskId: nthTaskId(action.taskId, at) })
+          this.#finish(future, { type: 'end', reason, detail, failedTaskId })
+        }
         break
       }
+      case 'finishRun':
+        for (const [at, entry] of unpack(action.packed, action.count).entries()) {
+          const [value] = valuesIn(entry)
+          this.#finish(futureOf({ ...action, taskId: nthTaskId(action.taskId, at) }), {
+            type: 'value',
+            text: Buffer.from(value ?? '').toString('latin1'),
+            failedTaskId: undefined,
+          })
+        }
+        break
       case 'offerResult':
-        this.#onOffer(action.owner)
+        this.#onOffer(futureOf(action))
         break
       case 'closeLink':
         this.#hasEnded = true
@@ -255,6 +274,10 @@ export class ClientHost {
   #tell(text: () => string): void {
     this.#world.story.tell(this.#setup.name, text)
   }
+}
+
+function futureOf({ owner, taskId }: { readonly owner: Owner; readonly taskId: TaskId }): Future {
+  return owner instanceof Future ? owner : owner.of(taskId)
 }
 
 /** An outcome in a few words. */

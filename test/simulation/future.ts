@@ -69,3 +69,19 @@ export class Future {
     this.#isOver = true
   }
 }
+
+/** The futures of a run, which are one owner. */
+export class RunFutures {
+  readonly #futures: ReadonlyMap<TaskId, Future>
+
+  constructor(futures: readonly Future[]) {
+    this.#futures = new Map(futures.map((future) => [future.taskId, future]))
+  }
+
+  /** The future of a task. */
+  of(id: TaskId): Future {
+    const future = this.#futures.get(id)
+    if (future === undefined) throw new Error('a task of another run')
+    return future
+  }
+}

@@ -3,24 +3,61 @@
 
 import { NO_BYTES } from '#src/base/bytes.js'
 import { taskId, type Identity, type ObjectId } from '#src/base/ids.js'
-import type { TaskResult, TaskUpdate } from '#src/wire/message.js'
+import { PLAIN_RESULT, type Task, type TaskResult, type TaskUpdate } from '#src/wire/message.js'
 import { encodeProfileResult } from '#src/wire/metadata.js'
-import type { ProcessorRun } from './processor-run.js'
+import { mayBeginRun, nthTaskId, pack } from '#src/wire/run.js'
+import { anyValue, type ProcessorRun } from './processor-run.js'
 import type { ProcessorVoice } from './processor-voice.js'
 
 /** The parts that reports need. */
 export interface ReportsSetup {
   readonly worker: Identity
   readonly voice: ProcessorVoice
+  readonly inlineLimitBytes: number
   /** Keeps a result as an object, if it will be needed; returns its id. */
   keep(run: ProcessorRun, bytes: Uint8Array): ObjectId | undefined
   onResult(result: TaskResult): void
   onUpdate(update: TaskUpdate): void
 }
 
+/** The result of one of several tasks that are answered together. */
+interface PackedResult {
+  readonly task: Task
+  readonly bytes: Uint8Array
+  readonly metadata: Uint8Array
+}
+
+function isAfter(results: readonly PackedResult[], { taskId: id, attempt }: Task): boolean {
+  const [first] = results
+  const isSame = first !== undefined && first.task.attempt === attempt
+  return (
+    isSame &&
+    mayBeginRun(first.task.taskId, results.length + 1) &&
+    nthTaskId(first.task.taskId, results.length) === id
+  )
+}
+
+function packedResultOf(results: readonly PackedResult[], worker: Identity): TaskResult {
+  const { task } = results[0] as PackedResult
+  return {
+    kind: 'taskResult',
+    taskId: task.taskId,
+    status: 'success',
+    ...PLAIN_RESULT,
+    metadata: Buffer.concat(results.map(({ metadata }) => metadata)),
+    results: [],
+    worker,
+    attempt: task.attempt,
+    count: results.length,
+    packed: pack(results.map(({ bytes }) => anyValue(bytes))),
+  }
+}
+
 /** The reports of one processor. They are sent with the next flush of its voice. */
 export class ProcessorReports {
   readonly #setup: ReportsSetup
+  /** The packed results that were added last. */
+  #packed: { readonly results: PackedResult[]; readonly word: () => void } | undefined
 
   constructor(setup: ReportsSetup) {
     this.#setup = setup
@@ -36,7 +73,28 @@ export class ProcessorReports {
       cpuSeconds: 0,
     })
     const results = id === undefined ? [] : [id]
+    const isPacked = run.task.packed.byteLength > 0 && status === 'success' && this.#fits(bytes)
+    if (isPacked) return this.#pack(run, bytes, metadata)
     this.#answer(run, { status, metadata, results, inlineResults: [bytes] })
+  }
+
+  #fits(bytes: Uint8Array): boolean {
+    return bytes.byteLength <= this.#setup.inlineLimitBytes
+  }
+
+  /** Results of consecutive tasks leave together if nothing is reported between them. */
+  #pack({ task }: ProcessorRun, bytes: Uint8Array, metadata: Uint8Array): void {
+    const last = this.#packed
+    const isNext =
+      last !== undefined && this.#setup.voice.isLast(last.word) && isAfter(last.results, task)
+    if (isNext) {
+      last.results.push({ task, bytes, metadata })
+      return
+    }
+    const results = [{ task, bytes, metadata }]
+    const word = (): void => this.#setup.onResult(packedResultOf(results, this.#setup.worker))
+    this.#packed = { results, word }
+    this.#setup.voice.add(word)
   }
 
   /** A run was skipped, or is not needed any more. */
@@ -65,6 +123,8 @@ export class ProcessorReports {
       attempt: task.attempt,
       attempts: [],
       error: [],
+      count: 0,
+      packed: NO_BYTES,
     }
     this.#setup.voice.add(() => this.#setup.onResult(result))
   }

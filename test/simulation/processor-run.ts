@@ -1,10 +1,47 @@
 // One run of a task in a simulated processor: its program, its inputs, its progress.
 
 import type { InstantMs } from '#src/base/machine.js'
+import { asBuffer } from '#src/base/bytes.js'
 import type { Task } from '#src/wire/message.js'
+import { countOf, nthTaskId, unpack } from '#src/wire/run.js'
 import type { RunRecord } from './journal.js'
 import type { Program } from './program.js'
 import { checkFunction } from './shipment.js'
+
+/** The tasks of a Task, one by one. Their arguments are in `functionArgs`; `packed` stays as it is. */
+export function tasksOf(message: Task): readonly Task[] {
+  if (message.packed.byteLength === 0) return [message]
+  return unpack(message.packed, countOf(message)).map((entry, n) => {
+    const own = valuesIn(entry).map((data) => ({ type: 'inline', data }) as const)
+    const functionArgs = [...own, ...message.functionArgs]
+    return { ...message, bytes: undefined, taskId: nthTaskId(message.taskId, n), functionArgs }
+  })
+}
+
+/** The values in an entry, each written as any value. */
+export function valuesIn(entry: Uint8Array = new Uint8Array()): readonly Uint8Array[] {
+  const bytes = asBuffer(entry)
+  const values: Uint8Array[] = []
+  for (let at = 0; at < bytes.length;) {
+    const end = at + PREFIX_BYTES + bytes.readUInt32LE(at + 1)
+    values.push(bytes.subarray(at + PREFIX_BYTES, end))
+    at = end
+  }
+  return values
+}
+
+/** The first byte of a value of any kind, and its length. */
+const ANY_VALUE = 15
+const PREFIX_BYTES = 5
+
+/** The entry of a result. */
+export function anyValue(bytes: Uint8Array): Uint8Array {
+  const entry = Buffer.alloc(PREFIX_BYTES + bytes.byteLength)
+  entry[0] = ANY_VALUE
+  entry.writeUInt32LE(bytes.byteLength, 1)
+  entry.set(bytes, PREFIX_BYTES)
+  return entry
+}
 
 /** Bytes, or undefined: the object is not there. */
 export type RunInput = Uint8Array | undefined

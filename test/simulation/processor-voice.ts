@@ -27,6 +27,11 @@ export class ProcessorVoice {
     this.#outbox.push(word)
   }
 
+  /** Whether this message was added last and has not been sent. */
+  isLast(word: () => void): boolean {
+    return this.#outbox.at(-1) === word
+  }
+
   /** Sends the collected messages. */
   flush(): void {
     const words = this.#outbox

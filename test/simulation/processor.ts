@@ -8,13 +8,14 @@ import { objectIdOf, taskId, type Identity, type ObjectId, type TaskId } from '#
 import type { InstantMs } from '#src/base/machine.js'
 import type { LastRun, RunStatus, StopReason } from '#src/core/worker/events.js'
 import { decode, type Message, type Task } from '#src/wire/message.js'
+import { countOf, nthTaskId } from '#src/wire/run.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '#src/wire/metadata.js'
 import type { ProcessorHostHandler } from '#src/worker/agent/processor-host.js'
 import { NestedClient } from './nested-client.js'
 import { childErrorOf, errorOf, valueOf, type Program } from './program.js'
 import { ProcessorQueue } from './processor-queue.js'
 import { ProcessorReports } from './processor-reports.js'
-import { ProcessorRun, type RunInput } from './processor-run.js'
+import { ProcessorRun, type RunInput, tasksOf } from './processor-run.js'
 import { ProcessorVoice } from './processor-voice.js'
 import type { ClientSettings } from './client-host.js'
 import type { PipeSettings } from './virtual-pipe.js'
@@ -92,13 +93,14 @@ export class VirtualProcessor {
   }
 
   #newReports(): ProcessorReports {
-    const { worker, handler } = this.#setup
+    const { worker, handler, inlineLimitBytes } = this.#setup
     return new ProcessorReports({
       worker,
+      inlineLimitBytes,
       voice: this.#voice,
       keep: (run, bytes) => this.#keep(run, bytes),
       onResult: (result) => {
-        this.#given.delete(result.taskId)
+        for (let n = 0; n < countOf(result); n += 1) this.#given.delete(nthTaskId(result.taskId, n))
         handler.onResult(result)
       },
       onUpdate: (update) => handler.onUpdate(update),
@@ -108,17 +110,22 @@ export class VirtualProcessor {
   /** A message from the agent. */
   send(bytes: Uint8Array): void {
     const message = decode(bytes)
-    if (message.kind === 'task') this.#given.add(message.taskId)
+    if (message.kind === 'task') {
+      for (let n = 0; n < countOf(message); n += 1) this.#given.add(nthTaskId(message.taskId, n))
+    }
     this.#inMain(() => this.#onMessage(message))
   }
 
-  stop(id: string, reason: StopReason): void {
-    this.#inMain(() => this.#stop(id, reason))
+  /** Stops consecutive tasks. */
+  stop(id: TaskId, count: number, reason: StopReason): void {
+    this.#inMain(() => {
+      for (let n = 0; n < count; n += 1) this.#stop(nthTaskId(id, n), reason)
+    })
   }
 
-  askStatus(dispatchNumber: number): void {
+  askStatus(dispatchNumber: number, count: number): void {
     this.#inGuardian(() => {
-      const status = this.#statusOf(dispatchNumber)
+      const status = this.#statusOf(dispatchNumber, count)
       this.#voice.tellSoon(() => this.#setup.handler.onStatus(status))
     })
   }
@@ -184,7 +191,7 @@ export class VirtualProcessor {
 
   #onMessage(message: Message): void {
     if (message.kind === 'task') {
-      this.#queue.push(this.#runOf(message))
+      for (const task of tasksOf(message)) this.#queue.push(this.#runOf(task))
       this.#run()
     } else if (message.kind === 'objectResponse') {
       const { objectIds, objectBytes } = message.objectContent
@@ -438,13 +445,16 @@ export class VirtualProcessor {
     })
   }
 
-  #statusOf(dispatchNumber: number): RunStatus {
-    const run = [...this.#started].find(({ number }) => number === dispatchNumber)
-    const zombie = [...this.#zombies].find(({ number }) => number === dispatchNumber)
-    const found = run ?? zombie
-    const others = this.#started.size - (run === undefined ? 0 : 1)
+  #statusOf(dispatchNumber: number, count: number): RunStatus {
+    const isAsked = ({ number }: ProcessorRun): boolean =>
+      number >= dispatchNumber && number < dispatchNumber + count
+    const asked = [...this.#started, ...this.#zombies].filter(isAsked)
+    const found = asked.sort((a, b) => a.number - b.number).at(-1)
+    const isCounted = found !== undefined && this.#started.has(found)
+    const others = this.#started.size - (isCounted ? 1 : 0)
     return {
       dispatchNumber,
+      taskNumber: found?.number ?? dispatchNumber,
       isStarted: found !== undefined,
       isListening: found !== undefined && found.program.abortMs >= 0,
       isAlone: found !== undefined && others === 0,

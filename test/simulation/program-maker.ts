@@ -37,6 +37,30 @@ const PLAIN = {
 /** More often than a task is ever started. */
 const ALWAYS = 99
 
+/** Programs of one function with the same options, as a map has them. */
+export function makeRun(random: Random, taste: Taste, name: string): readonly Program[] {
+  const count = random.chance(0.3) ? random.whole(10, 80) : random.whole(2, 9)
+  // Tasks of functions with attachments travel alone.
+  const fns = taste.fns.map((fn) => fn.split('+', 1)[0] as string)
+  const first = makeProgram(random, { ...taste, fns }, `${name}r0`, 0)
+  const isLimited = first.timeoutMs > 0
+  // Of many, each takes only a moment: a slice of a run contains several.
+  const ms = isLimited || count < 10 ? first.ms : Math.min(first.ms, random.spread(0.01, 5))
+  return Array.from({ length: count }, (_, index) => {
+    const isOdd = index > 0 && random.chance(0.1)
+    const program = {
+      ...first,
+      ms,
+      name: `${name}r${index}`,
+      end: isOdd ? first.end : 'returns',
+    } as const
+    const failsFirst = isOdd || index === 0 ? first.failsFirst : 0
+    if (isLimited) return { ...program, failsFirst }
+    const isLong = isOdd && random.chance(0.2)
+    return { ...program, failsFirst, ms: ms * (isLong ? 100 : random.between(0.5, 1.5)) }
+  })
+}
+
 /** The usual treatment of a result. */
 export const WANTED: ResultWish = { type: 'now', afterMs: 0 }
 

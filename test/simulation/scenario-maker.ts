@@ -2,7 +2,7 @@
 
 import type { FaultPlan } from './fault.js'
 import { makeFaults } from './fault-maker.js'
-import { makeProgram, makeWish, WANTED, type Taste } from './program-maker.js'
+import { makeProgram, makeRun, makeWish, WANTED, type Taste } from './program-maker.js'
 import { Random } from './random.js'
 import type { SchedulerSettings } from './scheduler-host.js'
 import type { AgentPlan, ClientPlan, NodePlan, Scenario, Step } from './scenario.js'
@@ -164,7 +164,8 @@ function makeSteps(random: Random, taste: Taste, client: number): Step[] {
   for (let index = 0; index < count; index += 1) {
     if (random.chance(0.6)) atMs += gapMs * random.between(0, 2)
     const kind = random.weighted({
-      submit: 10,
+      submit: 8,
+      run: 3,
       graph: 3,
       cancel: 2,
       pin: 1,
@@ -178,7 +179,7 @@ function makeSteps(random: Random, taste: Taste, client: number): Step[] {
 }
 
 interface StepFacts {
-  readonly kind: 'submit' | 'graph' | 'cancel' | 'pin' | 'unpin' | 'clear'
+  readonly kind: 'submit' | 'run' | 'graph' | 'cancel' | 'pin' | 'unpin' | 'clear'
   readonly atMs: number
   readonly name: string
   readonly taste: Taste
@@ -193,6 +194,11 @@ function makeStep(random: Random, facts: StepFacts): Step[] {
       made.names.push(name)
       const program = makeProgram(random, taste, name, 2)
       return [{ type: 'submit', atMs, program, needs, wish: makeWish(random) }]
+    }
+    case 'run': {
+      const programs = makeRun(random, taste, name)
+      made.names.push(...programs.map((program) => program.name))
+      return [{ type: 'run', atMs, name, programs, wish: makeWish(random) }]
     }
     case 'graph':
       return [makeGraph(random, facts)]

@@ -49,6 +49,14 @@ export type Step =
       readonly wish: ResultWish
     }
   | {
+      /** Tasks that are submitted together. They have the function and options of the first. */
+      readonly type: 'run'
+      readonly atMs: number
+      readonly name: string
+      readonly programs: readonly Program[]
+      readonly wish: ResultWish
+    }
+  | {
       readonly type: 'graph'
       readonly atMs: number
       readonly name: string
@@ -74,6 +82,7 @@ export interface NodePlan {
 export function programsOf(client: ClientPlan): readonly Program[] {
   return client.steps.flatMap((step) => {
     if (step.type === 'submit') return [step.program]
+    if (step.type === 'run') return step.programs
     return step.type === 'graph' ? step.nodes.map(({ program }) => program) : []
   })
 }

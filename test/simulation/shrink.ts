@@ -69,6 +69,9 @@ function* smallerSteps(step: Step): Generator<Step> {
     for (const needs of without(step.needs)) yield { ...step, needs }
     for (const program of smallerPrograms(step.program)) yield { ...step, program }
     if (step.wish.type !== 'now') yield { ...step, wish: { type: 'now', afterMs: 0 } }
+  } else if (step.type === 'run') {
+    const { programs } = step
+    if (programs.length > 1) yield { ...step, programs: programs.slice(0, -1) }
   } else if (step.type === 'graph') {
     const { nodes } = step
     if (nodes.length > 1) yield { ...step, nodes: nodes.slice(0, -1) }

@@ -3,6 +3,7 @@
 
 import type { Identity, SchedulerId, TaskId } from '#src/base/ids.js'
 import type { Message } from '#src/wire/message.js'
+import { countOf, nthTaskId } from '#src/wire/run.js'
 import { describeMessage, showId } from './describe.js'
 import type { GivenTask } from './calm.js'
 import type { Journal } from './journal.js'
@@ -56,18 +57,20 @@ export class WireChecker implements SchedulerWatcher {
     const isWorker = this.#workers.has(peer)
     switch (message.kind) {
       case 'task':
-        this.#countOf(peer, message.taskId).asked += 1
+        for (const id of idsOf(message)) this.#countOf(peer, id).asked += 1
         break
       case 'graphTask':
         this.#countOf(peer, message.taskId).asked += 1
         for (const id of message.targets) this.#countOf(peer, id).asked += 1
         break
       case 'graphTaskCancel':
-      case 'taskCancel':
         this.#countOf(peer, message.taskId).cancelled += 1
         break
+      case 'taskCancel':
+        for (const id of idsOf(message)) this.#countOf(peer, id).cancelled += 1
+        break
       case 'taskResult':
-        if (isWorker) this.#onWorkerResult(peer, message)
+        if (isWorker) for (const id of idsOf(message)) this.#onWorkerResult(peer, id, message)
         break
       default:
     }
@@ -76,14 +79,19 @@ export class WireChecker implements SchedulerWatcher {
   onSent(scheduler: SchedulerId, to: Identity, message: Message): void {
     const peer = `${scheduler} ${to}`
     if (message.kind === 'task') {
-      this.#onTaskGiven(peer, message.taskId)
       const at = this.#now()
-      this.#given.set(`${peer} ${message.taskId}`, { peer, worker: to, taskId: message.taskId, at })
+      for (const id of idsOf(message)) {
+        this.#onTaskGiven(peer, id)
+        this.#given.set(`${peer} ${id}`, { peer, worker: to, taskId: id, at })
+      }
     } else if (message.kind === 'taskCancel') {
-      this.#countOf(peer, message.taskId).cancelled += 1
-      if (message.flags.force) this.#given.delete(`${peer} ${message.taskId}`)
+      for (const id of idsOf(message)) {
+        this.#countOf(peer, id).cancelled += 1
+        if (message.flags.force) this.#given.delete(`${peer} ${id}`)
+      }
     }
-    if (message.kind === 'taskResult') this.#onClientResult(peer, message)
+    if (message.kind !== 'taskResult') return
+    for (const id of idsOf(message)) this.#onClientResult(peer, id, message)
   }
 
   onDisconnected(scheduler: SchedulerId, peer: Identity): void {
@@ -106,18 +114,18 @@ export class WireChecker implements SchedulerWatcher {
     count.asked += 1
   }
 
-  #onWorkerResult(peer: string, message: Message & { kind: 'taskResult' }): void {
-    const count = this.#countOf(peer, message.taskId)
+  #onWorkerResult(peer: string, id: TaskId, message: Message & { kind: 'taskResult' }): void {
+    const count = this.#countOf(peer, id)
     if (message.status === 'notFound') count.notFound += 1
     else count.answered += 1
-    if (message.status !== 'notFound') this.#given.delete(`${peer} ${message.taskId}`)
+    if (message.status !== 'notFound') this.#given.delete(`${peer} ${id}`)
     const isTooMuch = count.answered + count.notFound > count.asked + count.cancelled
     if (!isTooMuch) return
     throw new Violation('wire', `${peer} answers too often: ${describeMessage(message)}`)
   }
 
-  #onClientResult(peer: string, message: Message & { kind: 'taskResult' }): void {
-    const count = this.#countOf(peer, message.taskId)
+  #onClientResult(peer: string, id: TaskId, message: Message & { kind: 'taskResult' }): void {
+    const count = this.#countOf(peer, id)
     count.answered += 1
     if (count.answered <= count.asked + count.cancelled) return
     throw new Violation('wire', `${peer} is answered too often: ${describeMessage(message)}`)
@@ -136,4 +144,9 @@ export class WireChecker implements SchedulerWatcher {
     }
     return count
   }
+}
+
+/** The tasks that a message is about. */
+function idsOf(message: { readonly taskId: TaskId; readonly count: number }): readonly TaskId[] {
+  return Array.from({ length: countOf(message) }, (_, at) => nthTaskId(message.taskId, at))
 }

@@ -6,6 +6,7 @@ import type { Units } from '#src/core/worker/queue/units.js'
 import { WorkerMachine } from '#src/core/worker/worker-machine.js'
 import { Driver } from '#src/runtime/driver.js'
 import { decode, encode, type Message } from '#src/wire/message.js'
+import { countOf, nthTaskId } from '#src/wire/run.js'
 import type { AgentUnits } from './agent-units.js'
 import { CheckedMachine, rethrow } from './checked-machine.js'
 import type { ClientSettings } from './client-host.js'
@@ -165,9 +166,9 @@ export class WorkerHost {
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
-        return this.#processor?.stop(action.taskId, action.reason)
+        return this.#processor?.stop(action.taskId, action.count, action.reason)
       case 'askStatus':
-        return this.#processor?.askStatus(action.dispatchNumber)
+        return this.#processor?.askStatus(action.dispatchNumber, action.count)
       case 'retractTasks':
         return this.#processor?.retract(action.dispatchNumbers)
       case 'collectGarbage':
@@ -212,9 +213,10 @@ export class WorkerHost {
   }
 
   #dispatch(bytes: Uint8Array, units: Units | undefined): void {
-    const id = taskIdIn(bytes)
-    this.#dispatched.push(id)
-    this.#setup.units.onDispatched(this, id, units)
+    for (const id of taskIdsIn(bytes)) {
+      this.#dispatched.push(id)
+      this.#setup.units.onDispatched(this, id, units)
+    }
     this.#processor?.send(bytes)
   }
 
@@ -233,7 +235,9 @@ export class WorkerHost {
       handler: {
         onReady: (pid) => handle({ type: 'processorReady', processor: number, pid }),
         onResult: (result) => {
-          this.#setup.units.onDone(this, result.taskId)
+          for (let n = 0; n < countOf(result); n += 1) {
+            this.#setup.units.onDone(this, nthTaskId(result.taskId, n))
+          }
           handle({ type: 'taskAnswered', processor: number, result })
         },
         onUpdate: (update) => handle({ type: 'taskUpdated', processor: number, update }),
@@ -283,8 +287,9 @@ export class WorkerHost {
   }
 }
 
-/** The id in the bytes of a Task. */
-function taskIdIn(bytes: Uint8Array): string {
+/** The ids in the bytes of a Task. */
+function taskIdsIn(bytes: Uint8Array): readonly string[] {
   const message = decode(bytes)
-  return message.kind === 'task' ? message.taskId : ''
+  if (message.kind !== 'task') return []
+  return Array.from({ length: countOf(message) }, (_, n) => nthTaskId(message.taskId, n))
 }

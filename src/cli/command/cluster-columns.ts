@@ -5,9 +5,12 @@ import type {
   ClusterInfo,
   ConnectedClient,
   FailureInfo,
+  LostWorker,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
+import type { ExplainedTask } from '../../client/monitor/operator-reply.js'
 import { type Column, grouped, UNKNOWN } from '../table.js'
+import { comparedNeeds, LOSS_TEXTS } from './problem-text.js'
 
 /** A worker with its host. */
 export type WorkerRow = WorkerInfo & { readonly host: string }
@@ -80,13 +83,39 @@ export interface TaskRow {
   readonly seconds: number
   readonly worker: string | undefined
   readonly host: string | undefined
+  /** Undefined if it is not known: it is known of tasks that wait. */
+  readonly client: string | undefined
 }
 
-/** What runs, as of the last heartbeats, and what waits. */
+/** What runs, as of the last heartbeats, and how many tasks of each function wait and why. */
 export function taskRows(info: ClusterInfo): readonly TaskRow[] {
-  const running = workerRows(info).flatMap(({ running: runs, id, host }) => {
+  const nowhere = { task: undefined, worker: undefined, host: undefined, client: undefined }
+  const waiting = info.waiting.map(({ function: name, reason, ...rest }): TaskRow => {
+    return { name, state: reason, ...rest, ...nowhere }
+  })
+  return [...runningRows(info), ...waiting]
+}
+
+/** Tasks that wait, each by itself. */
+export function waitingRows(tasks: readonly ExplainedTask[]): readonly TaskRow[] {
+  return tasks.map(({ task, name, function: fn, reason, requirement, seconds, client }) => ({
+    task,
+    name: name ?? fn ?? '',
+    state: reason ?? 'waiting',
+    requirement: requirement ?? '',
+    count: 1,
+    seconds: seconds ?? 0,
+    worker: undefined,
+    host: undefined,
+    client: client ?? undefined,
+  }))
+}
+
+/** What runs, as of the last heartbeats. */
+export function runningRows(info: ClusterInfo): readonly TaskRow[] {
+  return workerRows(info).flatMap(({ running: runs, id, host }) => {
     return runs.map(({ task, name, sinceMs }): TaskRow => {
-      const where = { worker: id, host }
+      const where = { worker: id, host, client: undefined }
       return {
         task,
         name,
@@ -98,10 +127,23 @@ export function taskRows(info: ClusterInfo): readonly TaskRow[] {
       }
     })
   })
-  const waiting = info.waiting.map(({ function: name, reason, ...rest }): TaskRow => {
-    return { task: undefined, name, state: reason, ...rest, worker: undefined, host: undefined }
-  })
-  return [...running, ...waiting]
+}
+
+/** What tasks require; where there is too little room for all of it, in what that differs. */
+export const NEEDS_COLUMN: Column<{ readonly requirement: string }> = {
+  name: 'needs',
+  cell: ({ requirement }) => requirement,
+  isText: true,
+  shorten: (cells) => {
+    const different = new Set(cells.filter((text) => text !== ''))
+    if (different.size < 2) return cells
+    const { common } = comparedNeeds([...different])
+    if (common.length === 0) return cells
+    return cells.map((text) => {
+      const rest = text.split(', ').filter((need) => !common.includes(need))
+      return text === '' || rest.length === 0 ? text : ['…', ...rest].join(', ')
+    })
+  },
 }
 
 /** Columns of tasks. */
@@ -116,7 +158,7 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     value: ({ task }) => task,
     isText: true,
   },
-  { name: 'needs', isExtra: true, cell: ({ requirement }) => requirement, isText: true },
+  NEEDS_COLUMN,
   {
     name: 'worker',
     isExtra: true,
@@ -129,6 +171,13 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     isExtra: true,
     cell: ({ host }) => host ?? '',
     value: ({ host }) => host,
+    isText: true,
+  },
+  {
+    name: 'client',
+    isExtra: true,
+    cell: ({ client }) => client ?? '',
+    value: ({ client }) => client,
     isText: true,
   },
 ]
@@ -157,6 +206,36 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
   { name: 'name', cell: ({ name }) => name, isHidden: true },
   { name: 'id', isExtra: true, cell: ({ id }) => id, isText: true },
 ]
+
+/** A worker that was lost, and how long ago that was, in seconds. */
+export type LostRow = LostWorker & { readonly secondsAgo: number }
+
+/** The last lost worker first. */
+export function lostRows({ lost, time }: ClusterInfo): readonly LostRow[] {
+  return (lost?.workers ?? []).toReversed().map((worker) => {
+    return { ...worker, secondsAgo: Math.max(0, (time.getTime() - worker.time.getTime()) / 1_000) }
+  })
+}
+
+/** Columns of lost workers. */
+export const LOST_COLUMNS: readonly Column<LostRow>[] = [
+  { name: 'lost', cell: ({ id }) => id },
+  { name: 'ago', cell: (row) => span(row.secondsAgo), value: (row) => row.secondsAgo },
+  { name: 'had', cell: lostTasksText, isText: true },
+  {
+    name: 'cause',
+    cell: ({ cause, hasReturned }) => (hasReturned ? 'has returned' : LOSS_TEXTS[cause]),
+    isText: true,
+  },
+  { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
+  { name: 'name', isExtra: true, cell: ({ name }) => name, isText: true },
+]
+
+function lostTasksText({ tasks: [first], taskCount }: LostWorker): string {
+  if (first === undefined) return 'no task'
+  const more = taskCount > 1 ? ` +${grouped(taskCount - 1)}` : ''
+  return `${functionName(first.name)} ${first.task.slice(0, SHORT_ID)}${more}`
+}
 
 /** A failure, and how long ago it was, in seconds. */
 export type FailureRow = FailureInfo & { readonly secondsAgo: number }

@@ -52,11 +52,11 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
     hosts: [
       { host: 'one', address: undefined, cpu: 20, freeBytes: 4e9, workers: [worker('7|one|a')] },
     ],
+    lost: { count: 0, workers: [] },
     clients: [],
     functions: [],
     failures: [],
     objects: { count: 3, bytes: 1_500 },
-    workerEnds: { lost: 0, last: [] },
     ...more,
   }
 }

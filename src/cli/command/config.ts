@@ -2,7 +2,13 @@
 
 import { ConfigError } from '../../base/errors.js'
 import { type AnyOptionTable, nearestHint } from '../../base/option.js'
-import { type CommandDefinition, type CommandInput, errorLine, finished } from '../command.js'
+import {
+  type CommandDefinition,
+  type CommandInput,
+  errorLine,
+  finished,
+  JSON_OPTION,
+} from '../command.js'
 import { ALIASES, COMMANDS, loadAllCommands } from '../commands.js'
 import { commandHelp, styleOf } from '../help.js'
 import { flagsOf, placeOf } from '../option/flag.js'
@@ -88,12 +94,7 @@ function toml(value: unknown): string {
 }
 
 const CONFIG_OPTIONS: AnyOptionTable = {
-  json: {
-    type: { kind: 'boolean' },
-    description: 'print JSON instead of TOML',
-    default: false,
-    flag: 'json',
-  },
+  json: { ...JSON_OPTION, description: 'print JSON instead of TOML' },
 }
 
 /** `scaler config [COMMAND [FLAGS]]`. */

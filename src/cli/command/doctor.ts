@@ -6,6 +6,8 @@ import {
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
+  interruptible,
+  JSON_OPTION,
   MONITOR_ADDRESS_OPTION,
 } from '../command.js'
 
@@ -25,12 +27,7 @@ const DOCTOR_OPTIONS = {
     default: false,
     flag: 'scheduler-only',
   },
-  json: {
-    type: { kind: 'boolean' },
-    description: 'print one JSON object instead of lines',
-    default: false,
-    flag: 'json',
-  },
+  json: { ...JSON_OPTION, description: 'print one JSON object instead of lines' },
 } as const satisfies AnyOptionTable
 
 /** `scaler doctor ADDRESS`. */
@@ -45,8 +42,7 @@ export const DOCTOR: CommandDefinition = {
     'scaler doctor tcp://127.0.0.1:2345 --scheduler-only --timeout-seconds 2',
   ],
   hasLog: false,
-  // A signal stops it immediately: the process holds nothing that has to be closed.
-  start: (input) => Promise.resolve({ ended: examine(input), stop: () => Promise.resolve() }),
+  start: (input) => interruptible(examine(input)),
 }
 
 async function examine({ positionals, values, color }: CommandInput): Promise<CommandEnd> {

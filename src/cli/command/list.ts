@@ -2,13 +2,17 @@
 // filtered by its columns, of what `scaler status` summarizes.
 
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import { TimeoutError } from '../../base/errors.js'
 import { jsonText } from '../../base/text.js'
+import type { MonitorSetup } from '../../client/monitor/links.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import {
   CLUSTER_ADDRESS,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
+  interruptible,
+  JSON_OPTION,
   MONITOR_ADDRESS_OPTION,
   REPORT_TIMEOUT_OPTION,
 } from '../command.js'
@@ -39,13 +43,25 @@ const LIST_OPTIONS = {
     short: ['-n'],
   },
   json: {
-    type: { kind: 'boolean' },
+    ...JSON_OPTION,
     description: 'print one JSON array instead of a table, with null for what is not known',
-    default: false,
-    flag: 'json',
   },
   monitorAddress: MONITOR_ADDRESS_OPTION,
   timeoutMs: REPORT_TIMEOUT_OPTION,
+} as const satisfies AnyOptionTable
+
+/** The options of `scaler tasks`. */
+const TASKS_OPTIONS = {
+  ...LIST_OPTIONS,
+  waiting: {
+    type: { kind: 'integer', min: 0, max: 1_000 },
+    description:
+      'list the tasks that have waited longest, at most this many, each with its id and client, ' +
+      'instead of how many wait',
+    default: 0,
+    flag: 'waiting',
+    short: ['-w'],
+  },
 } as const satisfies AnyOptionTable
 
 /** What a listing command lists. */
@@ -53,27 +69,39 @@ interface Listing<Row> {
   readonly columns: readonly Column<Row>[]
   /** In the order in which they are shown unless they are sorted. */
   readonly rows: (info: ClusterInfo) => readonly Row[]
+  /** Requests rows that are not part of a report; undefined: these options do not ask for any. */
+  readonly request?: (input: CommandInput) => RowRequest<Row> | undefined
   /** What is printed if there are none: `no workers`. */
   readonly none: string
   /** How many there are, if the scheduler does not tell which. */
   readonly untold?: (info: ClusterInfo) => number
+  /** What else a reader of these rows may want to know, in one line; may be empty. */
+  readonly note?: (rows: readonly Row[], info: ClusterInfo) => string
 }
+
+/** Requests the rows of a table that replace those of the report. */
+type RowRequest<Row> = (
+  setup: MonitorSetup,
+  info: ClusterInfo,
+  timeoutMs: number,
+) => Promise<readonly Row[]>
 
 type Columns = typeof columns
 
 function listCommand<Row>(
-  definition: Pick<CommandDefinition, 'name' | 'summary' | 'examples'>,
+  definition: Pick<CommandDefinition, 'name' | 'summary' | 'examples'> & {
+    readonly tables?: CommandDefinition['tables']
+  },
   listing: (columns: Columns) => Listing<Row>,
 ): CommandDefinition {
   return {
+    tables: [LIST_OPTIONS],
     ...definition,
     positionals: [CLUSTER_ADDRESS],
-    tables: [LIST_OPTIONS],
     hasLog: false,
-    // A signal stops it immediately: the process holds nothing that has to be closed.
     start: async (input) => {
       const list = await prepared(input, listing(await import('./cluster-columns.js')))
-      return { ended: list(), stop: () => Promise.resolve() }
+      return interruptible(list())
     },
   }
 }
@@ -99,13 +127,35 @@ export const TASKS: CommandDefinition = listCommand(
     examples: [
       'scaler tasks tcp://127.0.0.1:2345 --sort -for',
       "scaler tasks tcp://127.0.0.1:2345 --filter state=running 'for>5min'",
+      'scaler tasks tcp://127.0.0.1:2345 --waiting 20 --filter name=price',
     ],
+    tables: [TASKS_OPTIONS],
   },
-  ({ TASK_COLUMNS: columns, taskRows: rows }) => ({
+  ({ TASK_COLUMNS: columns, taskRows: rows, runningRows, waitingRows }) => ({
     columns,
     rows,
+    request: ({ values }) => {
+      const { waiting: lines } = optionsIn<OptionsOf<typeof TASKS_OPTIONS>>(TASKS_OPTIONS, values)
+      if (lines === 0) return undefined
+      return async (setup, info, timeoutMs) => {
+        const { requestOf, requestRefusal } = await import('../../client/monitor/look.js')
+        const { address, monitorAddress = '' } = setup
+        if (address === undefined) throw requestRefusal(monitorAddress)
+        const question = { action: 'waiting', lines } as const
+        const answer = await requestOf({ ...setup, address }, question, timeoutMs)
+        if (answer.outcome !== 'done') {
+          const why = answer.note || 'the scheduler has too many requests'
+          throw new TimeoutError(`waiting tasks cannot be listed now: ${why}; try again`)
+        }
+        return [...runningRows(info), ...waitingRows(answer.tasks)]
+      }
+    },
     none: 'no tasks',
     untold: ({ tasks }) => tasks.running + tasks.waiting,
+    note: (shown) => {
+      const isCounted = shown.some(({ task }) => task === undefined)
+      return isCounted ? 'the ids of those that have waited longest: --waiting 20' : ''
+    },
   }),
 )
 
@@ -143,20 +193,24 @@ export const FAILURES: CommandDefinition = listCommand(
 
 /** Checks the options; the result connects and prints. */
 async function prepared<Row>(
-  { values, positionals, color }: CommandInput,
-  { columns, rows: rowsOf, none, untold }: Listing<Row>,
+  input: CommandInput,
+  listing: Listing<Row>,
 ): Promise<() => Promise<CommandEnd>> {
   const { printWidth, readFilter, readOrder, tableLines } = await import('../table.js')
+  const { values, positionals, color } = input
+  const { columns, none, untold, note } = listing
   const options = optionsIn<OptionsOf<typeof LIST_OPTIONS>>(LIST_OPTIONS, values)
+  const request = listing.request?.(input)
   const { sort = [], filter = [], limit, json, timeoutMs, monitorAddress } = options
   const order = readOrder(columns, sort)
   const filters = filter.map((text) => readFilter(columns, text))
   const [address = ''] = positionals
   return async () => {
-    const { openLook } = await import('../../client/connect/locate.js')
-    const look = await openLook(address, { timeoutMs, monitorAddress })
-    const info = await look()
-    const all = rowsOf(info)
+    const { locate } = await import('../../client/connect/locate.js')
+    const { lookAtCluster } = await import('../../client/monitor/look.js')
+    const setup = await locate(address, { timeoutMs, monitorAddress })
+    const info = await lookAtCluster(setup, { timeoutMs })
+    const all = await (request?.(setup, info, timeoutMs) ?? listing.rows(info))
     const chosen = order(all.filter((row) => filters.every((isChosen) => isChosen(row))))
     const rows = limit === 0 ? chosen : chosen.slice(0, limit)
     const noneText = (): string => {
@@ -168,7 +222,9 @@ async function prepared<Row>(
     if (json) process.stdout.write(`${jsonText(rows)}\n`)
     else if (rows.length > 0) {
       const style = { width: printWidth(process.stdout), color }
-      process.stdout.write(`${tableLines({ columns, rows, hidden }, style).join('\n')}\n`)
+      const more = note?.(rows, info) ?? ''
+      const lines = [...tableLines({ columns, rows, hidden }, style), ...(more ? [more] : [])]
+      process.stdout.write(`${lines.join('\n')}\n`)
     } else process.stdout.write(`${noneText()}\n`)
     return { reason: '', isFailure: false }
   }

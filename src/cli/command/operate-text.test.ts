@@ -89,6 +89,8 @@ test('what was not done is one line', () => {
   )
   assert.match(problemText('task 00f', answer('ambiguous', { tasks, note: 'more' })), /00fe, …$/)
   assert.equal(problemText('task 0', answer('unknown', { note: 'why' })), 'task 0 is unknown: why')
+  const ended = answer('unknown', { tasks: [{ ...TASK, state: 'failed' }] })
+  assert.equal(problemText('task 00f', ended), 'task 00ff (price()) has already ended: failed')
   assert.match(problemText('task 0', answer('busy')), /try again$/)
   assert.match(problemText('task 0', answer('timedOut')), /give the whole id$/)
   assert.equal(cancelText(answer('done', { tasks: [TASK] })), 'cancelled 00ff (price())\n')

@@ -93,8 +93,11 @@ export function problemText(about: string, reply: OperatorReply): string {
       return `${it} was not found in time; try again, or give the whole id`
     case 'unsupported':
       return `${it}${more}`
-    default:
+    default: {
+      const [ended] = tasks
+      if (ended !== undefined) return `task ${title(ended)} has already ended: ${ended.state}`
       return worker === null ? `${it} is unknown${more}` : `${it}${more}`
+    }
   }
 }
 

@@ -11,6 +11,8 @@ import {
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
+  interruptible,
+  JSON_OPTION,
   REPORT_TIMEOUT_OPTION,
 } from '../command.js'
 import type { WorkerRow } from './cluster-columns.js'
@@ -20,12 +22,7 @@ import type * as operateText from './operate-text.js'
 const OPERATE_OPTIONS = {
   address: CLUSTER_ADDRESS_OPTION,
   timeoutMs: { ...REPORT_TIMEOUT_OPTION, default: 10_000 },
-  json: {
-    type: { kind: 'boolean' },
-    description: 'print JSON instead of text',
-    default: false,
-    flag: 'json',
-  },
+  json: JSON_OPTION,
 } as const satisfies AnyOptionTable
 
 const LOGS_OPTIONS = {
@@ -64,7 +61,7 @@ export const EXPLAIN: CommandDefinition = {
     'scaler explain 0001ad79a140 --json',
   ],
   hasLog: false,
-  start: (input) => running(explain(input)),
+  start: (input) => interruptible(explain(input)),
 }
 
 /** `scaler cancel TASK…`. */
@@ -75,7 +72,7 @@ export const CANCEL: CommandDefinition = {
   tables: [OPERATE_OPTIONS],
   examples: ['scaler cancel 0001ad79a140 --address tcp://127.0.0.1:2345'],
   hasLog: false,
-  start: (input) => running(cancel(input)),
+  start: (input) => interruptible(cancel(input)),
 }
 
 /** `scaler stack TASK|WORKER`. */
@@ -89,7 +86,7 @@ export const STACK: CommandDefinition = {
     'scaler stack left --json',
   ],
   hasLog: false,
-  start: (input) => running(stack(input)),
+  start: (input) => interruptible(stack(input)),
 }
 
 /** `scaler logs WORKER`. */
@@ -100,7 +97,7 @@ export const LOGS: CommandDefinition = {
   tables: [LOGS_OPTIONS],
   examples: ['scaler logs left --lines 20 --address tcp://127.0.0.1:2345'],
   hasLog: false,
-  start: (input) => running(logs(input)),
+  start: (input) => interruptible(logs(input)),
 }
 
 /** `scaler drain WORKER|HOST…`. */
@@ -116,18 +113,22 @@ export const DRAIN: CommandDefinition = {
     'scaler drain host7.example --grace-seconds 600',
   ],
   hasLog: false,
-  start: (input) => running(drain(input)),
-}
-
-/** A signal stops it immediately: the process holds nothing that has to be closed. */
-function running(ended: Promise<CommandEnd>): ReturnType<CommandDefinition['start']> {
-  return Promise.resolve({ ended, stop: () => Promise.resolve() })
+  start: (input) => interruptible(drain(input)),
 }
 
 const DONE: CommandEnd = { reason: '', isFailure: false }
 
+/** Throws `ConfigError` for what no id of a task begins with. */
+function checkTask(given: string): void {
+  if (/^[\da-f]{4,64}$/i.test(given)) return
+  const isHex = /^[\da-f]*$/i.test(given)
+  const expected = isHex ? '4 to 64 digits of the id' : 'the hexadecimal digits of an id'
+  throw new ConfigError(`task ${JSON.stringify(given)}: expected ${expected}`)
+}
+
 async function explain(input: CommandInput): Promise<CommandEnd> {
   const [task = ''] = input.positionals
+  checkTask(task)
   const { address, ask, text, options } = await prepare(input)
   const answer = await ask({ action: 'explain', task })
   const [story] = answer.tasks
@@ -139,6 +140,7 @@ async function explain(input: CommandInput): Promise<CommandEnd> {
 }
 
 async function cancel(input: CommandInput): Promise<CommandEnd> {
+  input.positionals.forEach(checkTask)
   const { ask, text, options } = await prepare(input)
   const problems: string[] = []
   const results: object[] = []
@@ -207,12 +209,16 @@ async function drain(input: CommandInput): Promise<CommandEnd> {
     if (options.json) results.push({ worker: id, draining, running: tasks })
     else if (draining) process.stdout.write(text.drainText(id, answer, graceMs))
   }
+  const meant = new Set<WorkerRow>()
   for (const given of input.positionals) {
     const ofHost = all.filter(({ host }) => host === given)
     const found = ofHost.length > 0 ? ofHost : text.meantWorkers(all, given)
     if (ofHost.length === 0 && found.length !== 1) problems.push(text.choiceText(given, found))
-    else for (const worker of found) await order(worker)
+    for (const worker of found) meant.add(worker)
   }
+  // Whoever misspells one of them may want to reconsider the others.
+  if (problems.length > 0) return failed(`${problems.join('; ')}; no worker was drained`)
+  for (const worker of meant) await order(worker)
   if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`)
   return problems.length === 0 ? DONE : failed(problems.join('; '))
 }

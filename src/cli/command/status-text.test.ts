@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textWidth } from '../../runtime/progress/line.js'
+import type { LostWorker } from '../../client/monitor/cluster-info.js'
 import { info, TIME, worker } from './cluster-info.kit.js'
-import { problemsOf, statusText } from './status-text.js'
+import { problemsOf } from './problem-text.js'
+import { statusText } from './status-text.js'
 
 const BUSY = info({
   hosts: [
@@ -89,24 +91,32 @@ test('in 80 columns the tables have what matters most', () => {
 })
 
 test('what is wrong comes first, with what to do', () => {
-  const waiting = { requirement: 'gpu=1', function: 'price', count: 4_000, seconds: 9 }
-  const [problem] = problemsOf(info({ waiting: [{ ...waiting, reason: 'no-capability' }] }))
-  assert.equal(problem?.what, '4,000 tasks of price() wait: no worker offers gpu=1')
-  assert.match(problem?.advice ?? '', /--capabilities/)
-  const one = { reason: 'no-runtime', requirement: '', function: '', count: 1, seconds: 9 } as const
-  assert.equal(
-    problemsOf(info({ waiting: [one] }))[0]?.what,
-    '1 task waits: no worker runs their language',
-  )
   const text = statusText(info({ hosts: [] }), PLAIN)
   assert.match(
     text,
     /^attention: there are no workers; start JavaScript workers: scaler_cluster\s+tcp:/,
   )
   assert.deepEqual(problemsOf(BUSY), [])
-  const { scheduler } = info()
-  const slow = problemsOf(info({ scheduler: { ...scheduler, turnP99Ms: 250 } }))
-  assert.match(slow[0]?.what ?? '', /overloaded \(turns of 250 ms\)/)
+})
+
+test('lost workers are listed, the last first', () => {
+  const lost = (name: string, more: Partial<LostWorker> = {}): LostWorker => ({
+    time: new Date(TIME.getTime() - 90_000),
+    id: `7|${name}|0123`,
+    name,
+    host: 'one',
+    cause: 'connection',
+    hasReturned: false,
+    tasks: [{ task: 'abcdef0123456789', name: 'price' }],
+    taskCount: 3,
+    ...more,
+  })
+  const workers = [lost('left', { hasReturned: true, tasks: [], taskCount: 0 }), lost('right')]
+  const text = statusText(info({ lost: { count: 1, workers } }), PLAIN)
+  assert.match(text, /^attention: 1 worker was lost in the last 10 minutes: right on one/)
+  const [, table = ''] = text.split('lost workers, the last first  ')
+  assert.match(table, /^7\|right\|0123 +90 s +price\(\) abcdef01 \+2 +connection closed +one/m)
+  assert.match(table, /\n7\|left\|0123 +90 s +no task +has returned/)
 })
 
 test('names cannot control the terminal', () => {

@@ -1,7 +1,6 @@
 // What `scaler status` prints: whether the cluster is well and what to do if not, then tables. It
 // fits into 80 columns, and uses more where there are more.
 
-import { counted } from '../../base/text.js'
 import type {
   ClusterInfo,
   FunctionInfo,
@@ -9,29 +8,33 @@ import type {
   WaitingInfo,
 } from '../../client/monitor/cluster-info.js'
 import { textWidth } from '../../runtime/progress/line.js'
-import { type Column, grouped, plainText, tableLines, type TableStyle, UNKNOWN } from '../table.js'
+import {
+  type Column,
+  countText,
+  grouped,
+  plainText,
+  tableLines,
+  type TableStyle,
+  UNKNOWN,
+} from '../table.js'
 import {
   CLIENT_COLUMNS,
   FAILURE_COLUMNS,
   failureRows,
   functionName,
+  LOST_COLUMNS,
+  lostRows,
+  NEEDS_COLUMN,
   size,
   span,
   WORKER_COLUMNS,
 } from './cluster-columns.js'
-
-/** Something that keeps the cluster from doing its work, and what to do about it. */
-export interface StatusProblem {
-  readonly what: string
-  readonly advice: string
-}
+import { problemsOf } from './problem-text.js'
 
 /** At most this many rows of each table. */
 const MAX_ROWS = 20
 const MIN_WIDTH = 40
 const COLORS = { good: 32, bad: 31 } as const
-/** Turns of the scheduler that take longer hold up everything. */
-const LONG_TURN_MS = 100
 
 /** All of it, each line ended by a newline. */
 export function statusText(info: ClusterInfo, style: TableStyle): string {
@@ -59,6 +62,7 @@ export function statusText(info: ClusterInfo, style: TableStyle): string {
       const rows = host.workers.map((worker) => ({ host: host.host, ...worker }))
       return show(STATUS_WORKER_COLUMNS, rows, hostTitle(host))
     }),
+    show(LOST_COLUMNS, lostRows(info), 'lost workers, the last first'),
     show(CLIENT_COLUMNS, info.clients, 'clients'),
     show(FUNCTION_COLUMNS, info.functions),
     show(FAILURE_COLUMNS, failureRows(info), 'failures, the last first'),
@@ -69,63 +73,6 @@ export function statusText(info: ClusterInfo, style: TableStyle): string {
 
 /** The title has the host. */
 const STATUS_WORKER_COLUMNS = WORKER_COLUMNS.filter(({ name }) => name !== 'host')
-
-/** What is wrong, the worst first. */
-export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
-  const { address = 'ADDRESS' } = info.scheduler
-  const problems: StatusProblem[] = []
-  const workers = info.hosts.flatMap((host) => host.workers)
-  if (workers.length === 0) {
-    problems.push({
-      what: 'there are no workers',
-      advice: `start JavaScript workers: scaler_cluster ${address}`,
-    })
-  } else {
-    for (const waiting of info.waiting) {
-      const problem = problemOfWaiting(waiting, address)
-      if (problem !== undefined) problems.push(problem)
-    }
-  }
-  const turnMs = info.scheduler.turnP99Ms ?? 0
-  if (turnMs > LONG_TURN_MS) {
-    const advice = 'give it a core of its own, or submit fewer and longer tasks'
-    problems.push({ what: `the scheduler is overloaded (turns of ${turnMs} ms)`, advice })
-  }
-  return problems
-}
-
-/** Tasks that only wait for workers to become free are no problem. */
-function problemOfWaiting(waiting: WaitingInfo, address: string): StatusProblem | undefined {
-  const { reason, count, requirement } = waiting
-  const tasks = `${grouped(count)} ${count === 1 ? 'task' : 'tasks'}${ofFunction(waiting.function)}`
-  const subject = `${tasks} ${count === 1 ? 'waits' : 'wait'}`
-  switch (reason) {
-    case 'no-capability': {
-      const offer = plainText(requirement).replaceAll(', ', ',')
-      return {
-        what: `${subject}: no worker offers ${plainText(requirement)}`,
-        advice: `start one that does: scaler_cluster --capabilities ${offer} ${address}`,
-      }
-    }
-    case 'no-runtime':
-      return {
-        what: `${subject}: no worker runs their language`,
-        advice: 'start workers of the same language as the client',
-      }
-    case 'no-worker':
-      return {
-        what: `${subject}: no worker accepts tasks`,
-        advice: `start JavaScript workers: scaler_cluster ${address}`,
-      }
-    case 'limit':
-      return {
-        what: `${subject}: the queue is full`,
-        advice: 'add workers, or raise --max-number-of-tasks-waiting',
-      }
-    default:
-      return undefined
-  }
-}
 
 type Paint = (text: string, color: number) => string
 
@@ -144,14 +91,14 @@ function verdictLines(info: ClusterInfo, width: number, paint: Paint): readonly 
 export function healthOf(info: ClusterInfo): { readonly isWell: boolean; readonly text: string } {
   const [worst, ...others] = problemsOf(info)
   if (worst === undefined) return { isWell: true, text: loadText(info) }
-  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'other problem')})`
+  const more = others.length === 0 ? '' : ` (and ${countText(others.length, 'other problem')})`
   return { isWell: false, text: `${worst.what}; ${worst.advice}${more}` }
 }
 
 function loadText({ hosts, tasks: { running, waiting } }: ClusterInfo): string {
   const workers = hosts.reduce((sum, host) => sum + host.workers.length, 0)
   const load = `${grouped(running)} running, ${grouped(waiting)} waiting`
-  return `${counted(workers, 'worker')} on ${counted(hosts.length, 'host')}; ${load}`
+  return `${countText(workers, 'worker')} on ${countText(hosts.length, 'host')}; ${load}`
 }
 
 function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readonly string[] {
@@ -189,15 +136,11 @@ function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readon
 
 /** Columns of the reasons for waiting. */
 export const WAITING_COLUMNS: readonly Column<WaitingInfo>[] = [
-  {
-    name: 'waiting',
-    cell: ({ function: name, requirement }) => {
-      return `${functionName(name)}${requirement === '' ? '' : ` (${requirement})`}`
-    },
-  },
+  { name: 'waiting', cell: ({ function: name }) => functionName(name) },
   { name: 'reason', cell: ({ reason }) => reason, isText: true },
   { name: 'count', cell: ({ count }) => grouped(count) },
   { name: 'for', cell: ({ seconds }) => span(seconds) },
+  NEEDS_COLUMN,
 ]
 
 /** Columns of functions. */
@@ -232,10 +175,6 @@ export function wrapped(text: string, width: number): readonly string[] {
     }
   }
   return [...lines, line]
-}
-
-function ofFunction(name: string): string {
-  return name === '' || name.startsWith('(') ? '' : ` of ${plainText(name)}()`
 }
 
 function short(ms: number | undefined): string {

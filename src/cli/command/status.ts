@@ -4,13 +4,14 @@ import { setTimeout } from 'node:timers/promises'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import { jsonText } from '../../base/text.js'
 import {
+  abortable,
   CLUSTER_ADDRESS,
   MONITOR_ADDRESS_OPTION,
   REPORT_TIMEOUT_OPTION,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
-  type RunningCommand,
+  JSON_OPTION,
 } from '../command.js'
 
 /** The options of `scaler status`. */
@@ -24,12 +25,7 @@ const STATUS_OPTIONS = {
     flag: 'watch',
     short: ['-w'],
   },
-  json: {
-    type: { kind: 'boolean' },
-    description: 'print one JSON object per line instead of text',
-    default: false,
-    flag: 'json',
-  },
+  json: { ...JSON_OPTION, description: 'print one JSON object per line instead of text' },
 } as const satisfies AnyOptionTable
 
 /** `scaler status ADDRESS`. */
@@ -44,16 +40,7 @@ export const STATUS: CommandDefinition = {
     'scaler status tcp://127.0.0.1:2345 --json',
   ],
   hasLog: false,
-  start: (input) => {
-    const stop = new AbortController()
-    return Promise.resolve<RunningCommand>({
-      ended: show(input, stop.signal),
-      stop: () => {
-        stop.abort()
-        return Promise.resolve()
-      },
-    })
-  },
+  start: (input) => abortable((signal) => show(input, signal)),
 }
 
 const WATCH_INTERVAL_MS = 1_000

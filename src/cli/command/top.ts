@@ -5,13 +5,14 @@ import { TimeoutError } from '../../base/errors.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import {
+  abortable,
   CLUSTER_ADDRESS,
   MONITOR_ADDRESS_OPTION,
   REPORT_TIMEOUT_OPTION,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
-  type RunningCommand,
+  JSON_OPTION,
 } from '../command.js'
 import type { Display } from '../top/display.js'
 
@@ -20,10 +21,8 @@ const TOP_OPTIONS = {
   monitorAddress: MONITOR_ADDRESS_OPTION,
   timeoutMs: REPORT_TIMEOUT_OPTION,
   json: {
-    type: { kind: 'boolean' },
+    ...JSON_OPTION,
     description: 'print one JSON object per line and second, as is done without a terminal',
-    default: false,
-    flag: 'json',
   },
 } as const satisfies AnyOptionTable
 
@@ -38,16 +37,7 @@ export const TOP: CommandDefinition = {
     'scaler top tcp://127.0.0.1:2345 --json | jq .rates',
   ],
   hasLog: false,
-  start: (input) => {
-    const stop = new AbortController()
-    return Promise.resolve<RunningCommand>({
-      ended: follow(input, stop.signal),
-      stop: () => {
-        stop.abort()
-        return Promise.resolve()
-      },
-    })
-  },
+  start: (input) => abortable((signal) => follow(input, signal)),
 }
 
 async function follow(input: CommandInput, signal: AbortSignal): Promise<CommandEnd> {

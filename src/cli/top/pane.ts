@@ -1,18 +1,20 @@
 // The panes of `scaler_top` that take the place of the tables: one worker, why tasks wait,
 // failures, tasks, and the help.
 
-import { counted } from '../../base/text.js'
 import type { WorkerLine } from '../../client/monitor/operator-reply.js'
 import {
   FAILURE_COLUMNS,
   type FailureRow,
   functionName,
+  LOST_COLUMNS,
+  type LostRow,
   size,
   span,
   TASK_COLUMNS,
 } from '../command/cluster-columns.js'
-import { problemsOf, WAITING_COLUMNS, wrapped } from '../command/status-text.js'
-import { type Column, plainText, tableLines, UNKNOWN } from '../table.js'
+import { LOSS_TEXTS, problemsOf } from '../command/problem-text.js'
+import { WAITING_COLUMNS, wrapped } from '../command/status-text.js'
+import { type Column, countText, plainText, tableLines, UNKNOWN } from '../table.js'
 import type { TopView } from './top.js'
 import { DROP_ORDER, duration } from './worker-table.js'
 
@@ -56,6 +58,8 @@ export function paneText(view: TopView, width: number): PaneText | undefined {
       const none = view.info.tasks.running === 0 ? 'no task runs or waits' : NOT_TOLD
       return tablePane('tasks', { columns: TASK_COLUMNS, rows: view.tasks, none }, width)
     }
+    case 'lost':
+      return lostPane(view, width)
     case 'help':
       return helpPane(width)
   }
@@ -111,7 +115,7 @@ function waitingPane({ info }: TopView, width: number): PaneText {
   const none = isUntold ? 'this scheduler does not tell why' : 'nothing waits'
   const lines = [...problems, '', ...(table.length === 0 ? [none] : table)]
   return {
-    head: [`why tasks wait: ${counted(info.tasks.waiting, 'task')}`, ''],
+    head: [`why tasks wait: ${countText(info.tasks.waiting, 'task')}`, ''],
     list: { lines: problems.length === 0 ? lines.slice(1) : lines, hasCursor: false },
   }
 }
@@ -130,6 +134,28 @@ function failureLines(failure: FailureRow | undefined, width: number): readonly 
   const error = stack === '' ? `${errorName}: ${message}` : stack
   const lines = [place, ...error.split('\n')].map(plainText)
   return ['-'.repeat(width), ...lines.flatMap((line) => wrapped(line, width))]
+}
+
+function lostPane({ info, lost }: TopView, width: number): PaneText {
+  const none = info.lost === undefined ? NOT_TOLD : 'no worker was lost in the last 10 minutes'
+  const pane = tablePane('lost workers', { columns: LOST_COLUMNS, rows: lost, none }, width)
+  return lost.length === 0 ? pane : { ...pane, detail: (cursor) => lostLines(lost[cursor], width) }
+}
+
+function lostLines(row: LostRow | undefined, width: number): readonly string[] {
+  if (row === undefined) return []
+  const { id, name, host, cause, hasReturned, tasks, taskCount, secondsAgo } = row
+  const after = hasReturned ? '; it has returned' : ''
+  const listed = tasks.map(({ task, name: title }) => `had ${functionName(title)}, task ${task}`)
+  const rest = taskCount - tasks.length
+  const lines = [
+    `worker ${id}${name === '' ? '' : ` (${name})`}, host ${host || UNKNOWN}`,
+    `lost ${span(secondsAgo)} ago: ${LOSS_TEXTS[cause]}${after}`,
+    ...listed,
+    ...(rest > 0 ? [`had ${countText(rest, 'more task')}`] : []),
+    ...(taskCount === 0 ? ['had no task'] : []),
+  ]
+  return ['-'.repeat(width), ...lines.map(plainText).flatMap((line) => wrapped(line, width))]
 }
 
 interface RowsOf<Row> {
@@ -156,11 +182,13 @@ function helpPane(width: number): PaneText {
 
 const HELP: readonly string[] = [
   'n C M c m o f w d s l   sort by the column with this letter; again: the other direction',
+  '[cpu↓] marks the column: ↓ the largest first, ↑ the smallest first',
   'Up Down PageUp PageDown Home End   move',
   'Enter   what the worker runs, and its last lines',
   'e   why tasks wait, and what to do',
   'F   failures, with their errors and stacks',
   't   tasks that run or wait, the longest first',
+  'L   workers that were lost in the last 10 minutes, and what they had',
   '/   show only workers, clients, functions, tasks and failures with a text; Esc shows all',
   'p   pause, and go on',
   'Esc   back',

@@ -2,7 +2,6 @@
 // that every size can be tested. From top to bottom: one line about the scheduler, one about the
 // health of the cluster, then a pane; the first pane has the tables of Python Scaler's screen.
 
-import { counted } from '../../base/text.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import { fitText, textWidth } from '../../runtime/progress/line.js'
 import {
@@ -12,8 +11,9 @@ import {
   TASK_COLUMNS,
   type WorkerRow,
 } from '../command/cluster-columns.js'
-import { FUNCTION_COLUMNS, problemsOf } from '../command/status-text.js'
-import { grouped, plainText, tableLines, UNKNOWN } from '../table.js'
+import { problemsOf } from '../command/problem-text.js'
+import { FUNCTION_COLUMNS } from '../command/status-text.js'
+import { countText, grouped, plainText, tableLines, UNKNOWN } from '../table.js'
 import { type PaneText, paneText } from './pane.js'
 import type { TopView } from './top.js'
 import { bytes, duration, percent, SILENT_S, workerLines } from './worker-table.js'
@@ -112,11 +112,11 @@ class Drawing {
       const rate = rates === undefined ? UNKNOWN : grouped(Math.round(rates.ended))
       const failed =
         rates === undefined || rates.failed === 0 ? '' : this.#failureRate(rates.failed)
-      const workers = `${counted(this.#view.total, 'worker')} on ${counted(hosts.length, 'host')}`
+      const workers = `${countText(this.#view.total, 'worker')} on ${countText(hosts.length, 'host')}`
       return this.#paint(`well: ${workers}; ${rate}/s tasks ended${failed}`, 'green')
     }
-    const more = problems.length === 1 ? '' : `, and ${problems.length - 1} more: e`
-    return this.#paint(`attention: ${first.what}${more}; ${first.advice}`, 'red')
+    const which = problems.length === 1 ? '' : ` (1 of ${problems.length}: e)`
+    return this.#paint(`attention${which}: ${first.what}; ${first.advice}`, 'red')
   }
 
   #failureRate(perSecond: number): string {
@@ -158,8 +158,10 @@ class Drawing {
     const { rows, total, filter } = this.#view
     const of = rows.length === total ? '' : `${grouped(rows.length)} of `
     const match = filter === '' ? '' : ` match ${JSON.stringify(plainText(filter))}`
-    const count = total === 0 ? 'No workers' : `${of}${counted(total, 'worker')}${match}`
-    return this.#fitted(`-- ${count} ${'-'.repeat(this.#size.columns)}`)
+    const count = total === 0 ? 'No workers' : `${of}${countText(total, 'worker')}${match}`
+    const { count: gone = 0 } = this.#info.lost ?? {}
+    const lost = gone === 0 ? '' : `, ${grouped(gone)} lost in 10 min: L`
+    return this.#fitted(`-- ${count}${lost} ${'-'.repeat(this.#size.columns)}`)
   }
 
   /** Scheduler, task manager and messages side by side; in few rows, a summary. */

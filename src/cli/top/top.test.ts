@@ -66,7 +66,7 @@ test('nothing is drawn before the first report', () => {
 
 test('118 columns have room for everything', () => {
   const lines = drawn(state(info()), LARGE)
-  const header = /worker agt_cpu agt_rss +\[cpu\] /
+  const header = /worker agt_cpu agt_rss +\[cpu↓\] /
   assert.match(lines[0] ?? '', /^scaler 0\.1\.0 {2}tcp:\/\/10\.0\.0\.1:2345 {2}up 2 h {2}/)
   assert.equal(lines[1], 'well: 1 worker on 1 host; 1,100/s tasks ended')
   assert.deepEqual(lines.slice(2, 5), [
@@ -83,12 +83,12 @@ test('118 columns have room for everything', () => {
 test('a narrow terminal does without columns, never without the one that sorts', () => {
   const report = many(3)
   const headerOf = (top: TopState, size: TopSize): string => {
-    return drawn(top, size).find((line) => /^ *\[?worker\]? /.test(line)) ?? ''
+    return drawn(top, size).find((line) => /^ *\[?worker[↓↑]?\]? /.test(line)) ?? ''
   }
   const names = headerOf(state(report), SMALL).trim().split(/ +/)
   assert.deepEqual(names, [
     'worker',
-    '[cpu]',
+    '[cpu↓]',
     'rss',
     'os_rss_free',
     'free',
@@ -97,7 +97,8 @@ test('a narrow terminal does without columns, never without the one that sorts',
     'lag',
     'host',
   ])
-  assert.match(headerOf(state(report, 's'), TINY), /^ +worker +cpu +\[suspended\]/)
+  assert.match(headerOf(state(report, 's'), TINY), /^ +worker +cpu +\[suspended↓\]/)
+  assert.match(headerOf(state(report, 's', 's'), TINY), /^ +worker +cpu +\[suspended↑\]/)
 })
 
 test('every size is filled exactly, with every pane', () => {

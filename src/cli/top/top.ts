@@ -9,6 +9,8 @@ import type {
 import {
   type FailureRow,
   failureRows,
+  type LostRow,
+  lostRows,
   type TaskRow,
   taskRows,
   type WorkerRow,
@@ -20,7 +22,7 @@ import { drawTop, type Frame, type TopSize } from './screen.js'
 import { TOP_COLUMNS, type TopSort } from './worker-table.js'
 
 /** `workers`: the first one, with all tables. */
-type Pane = 'workers' | 'worker' | 'waiting' | 'failures' | 'tasks' | 'help'
+type Pane = 'workers' | 'worker' | 'waiting' | 'failures' | 'tasks' | 'lost' | 'help'
 
 /** What is shown, as of one moment. */
 export interface TopView {
@@ -36,6 +38,7 @@ export interface TopView {
   /** The one that has run or waited longest comes first. */
   readonly tasks: readonly TaskRow[]
   readonly failures: readonly FailureRow[]
+  readonly lost: readonly LostRow[]
   readonly sort: TopSort
   /** The selected row, or the first line of a text. */
   readonly cursor: number
@@ -66,6 +69,7 @@ const PANE_KEYS: ReadonlyMap<string, Pane> = new Map([
   ['e', 'waiting'],
   ['F', 'failures'],
   ['t', 'tasks'],
+  ['L', 'lost'],
   ['?', 'help'],
 ])
 
@@ -260,6 +264,7 @@ export class TopState {
       failures: this.#matching(failures, (row) => {
         return [row.function, row.name, row.errorName, row.message, row.worker ?? '']
       }),
+      lost: this.#matching(lostRows(info), ({ id, name, host }) => [id, name, host]),
       sort: this.#sort,
       cursor: this.#cursor,
       first: this.#frame.first,

@@ -104,10 +104,15 @@ export function workerLines(view: TableView): WorkerTable {
   }
 }
 
+/** `[cpu↓]`: the largest values come first. */
+function sortTitle({ column, isAscending }: TopSort): string {
+  return `[${column}${isAscending ? '↑' : '↓'}]`
+}
+
 /** The columns for which there is room. That of the order is always there. */
 function placedColumns({ rows, sort, width }: TableView): readonly PlacedColumn[] {
   let placed = TOP_COLUMNS.map((column) => {
-    const title = column.name === sort.column ? `[${column.name}]` : column.name
+    const title = column.name === sort.column ? sortTitle(sort) : column.name
     const cells = rows.map((row) => plainText(column.cell(row)))
     const widest = Math.max(column.width, textWidth(title), ...cells.map(textWidth))
     return { column, title, cells, width: column.isText ? Math.min(widest, MAX_HOST) : widest }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerOf, overviewOf } from './answers.js'
-import type { ClusterInfo, WorkerEnd } from '../../client/monitor/cluster-info.js'
+import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import type { GraphInfo } from '../../client/monitor/graph-info.js'
 import { worker } from '../command/cluster-info.kit.js'
 import { Board } from './board.js'
-import { ended, failure, info, NOW } from './board.kit.js'
+import { ended, failure, info, lostWorker, NOW } from './board.kit.js'
 import { DeltaMaker } from './delta.js'
 import { RequestError } from './query.js'
 import type { DurationBar } from './durations.js'
@@ -198,26 +198,27 @@ test('the past of a worker has a value per ten seconds', () => {
   assert.deepEqual(from.workers.get('w1')?.past, [10, 20, null, null, 30])
 })
 
-test('workers that were lost are named for ten minutes, and counted', () => {
-  const end = { time: new Date(NOW - 60_000), host: 'vm', tasks: 1 }
-  const last: WorkerEnd[] = [
-    { ...end, worker: 'w7', name: '', cause: 'timed-out' },
-    { ...end, worker: 'w8', name: 'left', cause: 'connection-lost' },
-    { ...end, worker: 'w9', name: 'right', cause: 'left' },
+test('workers that were lost are named and counted, unless they have returned', () => {
+  const workers = [
+    lostWorker('w6', { hasReturned: true }),
+    lostWorker('w7', { name: '', cause: 'silence' }),
+    ...['a', 'b', 'c'].map((name) => lostWorker(`w-${name}`, { name })),
   ]
   const from = new Board()
-  const state = info({ workerEnds: { lost: 12, last } })
-  from.onEvents([{ type: 'sample', info: state }], NOW)
+  from.onEvents([{ type: 'sample', info: info({ lost: { count: 12, workers } }) }], NOW)
   assert.deepEqual(overviewOf(from, NOW).lost, {
-    total: 12,
+    count: 12,
     text:
-      '2 workers were lost in the last ten minutes: left on vm lost its connection, ' +
-      'w7 on vm was silent for too long',
+      'lost in the last 10 minutes: c on vm (connection closed), b on vm (connection closed), ' +
+      'a on vm (connection closed), w7 on vm (no heartbeat), and 8 others',
   })
-  assert.deepEqual(overviewOf(from, NOW + 600_000).lost, { total: 12, text: '' })
+  const returned = new Board()
+  const state = info({ lost: { count: 0, workers: workers.slice(0, 1) } })
+  returned.onEvents([{ type: 'sample', info: state }], NOW)
+  assert.deepEqual(overviewOf(returned, NOW).lost, { count: 0, text: '' })
   const python = new Board()
-  python.onEvents([{ type: 'sample', info: info({ workerEnds: undefined }) }], NOW)
-  assert.equal(overviewOf(python, NOW).lost, null)
+  python.onEvents([{ type: 'sample', info: info({ lost: undefined }) }], NOW)
+  assert.deepEqual([overviewOf(python, NOW).lost, overviewOf(python, NOW).graphs], [null, null])
 })
 
 test('a function has the distribution of its durations', () => {

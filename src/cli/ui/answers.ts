@@ -1,11 +1,12 @@
 // The API of `scaler ui`, without HTTP: a path and its parameters to an answer, from what is known.
 // docs/monitoring.md#the-api
 
-import type { ClusterInfo, WorkerEnds, WorkerState } from '../../client/monitor/cluster-info.js'
+import type { ClusterInfo, LostWorkers, WorkerState } from '../../client/monitor/cluster-info.js'
 import { counted } from '../../base/text.js'
+import { LOSS_TEXTS } from '../command/problem-text.js'
 import { healthOf } from '../command/status-text.js'
 import { type Board, type Freshness, usageOf } from './board.js'
-import { END_TEXTS, workerAt } from './event-log.js'
+import { workerAt } from './event-log.js'
 import type { TimeWindow } from './history.js'
 import { checkParameters, RequestError, ROWS, rowsQuery, WINDOW, windowQuery } from './query.js'
 import { endedEntry, rowsReader, type TaskEntry, TABLES } from './rows.js'
@@ -35,8 +36,8 @@ export interface Overview extends Freshness {
   readonly clients: number
   /** Graphs that have not ended; null if the scheduler does not tell. */
   readonly graphs: number | null
-  /** Workers that were lost, the last one first; null if the scheduler does not tell. */
-  readonly lost: LostWorkers | null
+  /** Workers that were lost in the last ten minutes; null if the scheduler does not tell. */
+  readonly lost: LossSummary | null
   /** Percent of one core, of all workers. */
   readonly cpu: number
   /** Of all workers, in bytes. */
@@ -45,16 +46,13 @@ export interface Overview extends Freshness {
   readonly lostEvents: number
 }
 
-/** Workers that were lost. */
-export interface LostWorkers {
-  /** Since the scheduler started. */
-  readonly total: number
-  /** Those of the last ten minutes, in one sentence; empty: none. */
+/** Workers that were lost in the last ten minutes and have not returned. */
+export interface LossSummary {
+  readonly count: number
+  /** Which, the last one first, and how that was noticed; empty: none. */
   readonly text: string
 }
 
-/** Losses that are recent. */
-const RECENT_MS = 600_000
 /** Lost workers that are named. */
 const MAX_NAMED = 4
 
@@ -125,26 +123,21 @@ export function overviewOf(board: Board, nowMs: number): Overview {
     }),
     clients: info?.clients.length ?? 0,
     // A scheduler of Python Scaler tells neither.
-    graphs: info?.workerEnds === undefined ? null : board.graphCount,
-    lost: info?.workerEnds === undefined ? null : lostWorkers(info.workerEnds, nowMs),
+    graphs: info?.lost === undefined ? null : board.graphCount,
+    lost: info?.lost === undefined ? null : lossSummary(info.lost),
     ...(info === undefined ? { cpu: 0, memory: 0 } : usageOf(info)),
     lostEvents: board.lostEvents,
   }
 }
 
-function lostWorkers({ lost, last }: WorkerEnds, nowMs: number): LostWorkers {
-  const recent = last.filter(({ cause, time }) => {
-    const isLoss = cause === 'connection-lost' || cause === 'timed-out'
-    return isLoss && nowMs - time.getTime() < RECENT_MS
-  })
-  if (recent.length === 0) return { total: lost, text: '' }
-  const named = recent.slice(-MAX_NAMED).reverse()
-  const names = named.map((end) => `${workerAt(end)} ${END_TEXTS[end.cause]}`)
-  const others = recent.length - named.length
+function lossSummary({ count, workers }: LostWorkers): LossSummary {
+  const gone = workers.filter(({ hasReturned }) => !hasReturned)
+  if (gone.length === 0) return { count, text: '' }
+  const named = gone.slice(-MAX_NAMED).reverse()
+  const names = named.map((worker) => `${workerAt(worker)} (${LOSS_TEXTS[worker.cause]})`)
+  const others = count - named.length
   const more = others === 0 ? '' : `, and ${counted(others, 'other')}`
-  const are = recent.length === 1 ? 'worker was' : 'workers were'
-  const text = `${recent.length} ${are} lost in the last ten minutes: ${names.join(', ')}${more}`
-  return { total: lost, text }
+  return { count, text: `lost in the last 10 minutes: ${names.join(', ')}${more}` }
 }
 
 function stateOf({ info, problem }: Board, { ageMs, stale }: Freshness): Overview['health'] {

@@ -127,7 +127,7 @@ export class Board {
       ...usageOf(info),
       turn: scheduler.turnP99Ms,
       // A scheduler of Python Scaler does not tell why tasks wait.
-      ...(info.workerEnds === undefined ? {} : NO_REASONS),
+      ...(info.lost === undefined ? {} : NO_REASONS),
       ...Object.fromEntries(byReason),
     })
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClusterEvent, ClusterInfo } from '../../client/monitor/cluster-info.js'
+import type { ClusterEvent, ClusterInfo, LostWorker } from '../../client/monitor/cluster-info.js'
 import { worker } from '../command/cluster-info.kit.js'
 import { Board } from './board.js'
-import { failure, info, NOW } from './board.kit.js'
+import { failure, info, lostWorker, NOW } from './board.kit.js'
 
 /** The lines that a report adds, the last one first. */
 function told(
@@ -33,40 +33,49 @@ test('the log begins with the scheduler, and says when it was silent or is anoth
   ])
 })
 
-test('workers that are gone are told once, with the cause', () => {
+function left(id: string): ClusterEvent {
+  return { type: 'worker', change: 'left', worker: worker(id) }
+}
+
+test('workers that were lost are listed once, with the cause; the others just leave', () => {
   const board = new Board()
-  const end = { time: new Date(NOW - 500), worker: 'w7', name: 'left', host: 'vm', tasks: 2 }
-  const workerEnds = { lost: 1, last: [{ ...end, cause: 'connection-lost' } as const] }
-  assert.deepEqual(told(board, { workerEnds }).slice(1), [
-    '! worker left on vm lost its connection; 2 tasks taken back',
+  const lost = (...workers: readonly LostWorker[]): Partial<ClusterInfo> => ({
+    lost: { count: workers.length, workers },
+  })
+  const loss = lostWorker('w7', { name: 'third', taskCount: 2 })
+  assert.deepEqual(told(board, lost(loss), left('w7')).slice(1), [
+    '! worker third on vm was lost (connection closed); 2 tasks taken back',
   ])
-  const shifted = [{ ...end, time: new Date(NOW - 498), cause: 'connection-lost' } as const]
-  assert.deepEqual(told(board, { workerEnds: { lost: 1, last: shifted } }), [])
-  assert.deepEqual(
-    told(
-      board,
-      { workerEnds: { lost: 1, last: [] } },
-      {
-        type: 'worker',
-        change: 'left',
-        worker: worker('w7'),
-      },
-    ),
-    [],
-  )
+  const shifted = { ...loss, time: new Date(NOW - 498) }
+  assert.deepEqual(told(board, lost(shifted), left('w7')), [])
+  assert.deepEqual(told(board, { ...lost(shifted), hosts: [] }, left('w1')), [
+    'worker w1 left on one',
+    '! there are no workers; start JavaScript workers: scaler_cluster tcp://10.0.0.1:2345',
+  ])
+  const again = { ...loss, time: later(60), cause: 'silence' } as const
+  assert.deepEqual(told(board, { ...lost(again), time: later(61) }).slice(0, -1), [
+    '! worker third on vm was lost (no heartbeat); 2 tasks taken back',
+  ])
+  assert.deepEqual(told(board, lost({ ...again, hasReturned: true }), left('w7')).slice(0, 1), [
+    'worker w7 left',
+  ])
+})
+
+test('many workers of a host that are lost together are one line', () => {
+  const board = new Board()
+  told(board, {})
+  const workers = ['a', 'b', 'c', 'd'].map((id) => lostWorker(id, { taskCount: 3 }))
+  assert.deepEqual(told(board, { lost: { count: 4, workers } }, ...workers.map(({ id }) => left(id))), [
+    '! 4 workers on vm were lost (connection closed); 12 tasks taken back',
+  ])
 })
 
 test('without causes, workers just leave; many together are one line', () => {
   const board = new Board()
-  told(board, { workerEnds: undefined })
-  const left = (id: string): ClusterEvent => ({
-    type: 'worker',
-    change: 'left',
-    worker: worker(id),
-  })
-  assert.deepEqual(told(board, { workerEnds: undefined }, left('w7')), ['worker w7 left'])
+  told(board, { lost: undefined })
+  assert.deepEqual(told(board, { lost: undefined }, left('w7')), ['worker w7 left'])
   const many = ['a', 'b', 'c', 'd'].map(left)
-  assert.deepEqual(told(board, { workerEnds: undefined }, ...many), ['4 workers left'])
+  assert.deepEqual(told(board, { lost: undefined }, ...many), ['4 workers left'])
   const joined = { type: 'worker', change: 'joined', worker: worker('w1') } as const
   assert.deepEqual(told(board, {}, joined), ['worker w1 joined on one'])
 })

@@ -7,11 +7,11 @@ import type {
   ClusterInfo,
   ConnectedClient,
   FailureInfo,
-  WorkerEnd,
+  LostWorker,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
 import { functionName } from '../command/cluster-columns.js'
-import { problemsOf } from '../command/status-text.js'
+import { LOSS_TEXTS, problemsOf } from '../command/problem-text.js'
 import { groupId } from './failure-groups.js'
 
 /** A line. */
@@ -36,21 +36,15 @@ const MAX_NAMED = 3
 /** A problem that returns sooner is not a new one. */
 const FORGET_MS = 60_000
 
-/** How each end of a worker is called. */
-export const END_TEXTS: Readonly<Record<WorkerEnd['cause'], string>> = {
-  left: 'left',
-  'shut-down': 'was shut down',
-  'connection-lost': 'lost its connection',
-  'timed-out': 'was silent for too long',
-}
-
 /** The last lines; at most 2,000. */
 export class EventLog {
   readonly #entries: LogEntry[] = []
   #count = 0
   #uptimeS: number | undefined
-  /** The ends of workers that have a line, by worker: the list of a state repeats them. */
-  #ends = new Map<string, number>()
+  /** The losses that have a line, by worker: each state lists them again. */
+  #losses = new Map<string, number>()
+  /** The hosts of the workers of the last state. */
+  #hosts: Hosts = new Map()
   /** The problems, and when they were last seen. */
   readonly #problems = new Map<string, number>()
 
@@ -78,7 +72,9 @@ export class EventLog {
       else if (event.type === 'client') peers[`${event.change}Clients`].push(event.client)
       else if (event.type === 'worker') peers[`${event.change}Workers`].push(event.worker)
     }
-    lines.push(...peerLines(peers, info, time))
+    const hosts = info === undefined ? this.#hosts : hostsOf(info)
+    lines.push(...peerLines(peers, { lost: info?.lost, hosts, before: this.#hosts }, time))
+    this.#hosts = hosts
     if (lost > 0) {
       const text = `${counted(lost, 'ended task')} not reported: too many at a time`
       lines.push({ time, kind: 'scheduler', text, isBad: true })
@@ -89,15 +85,13 @@ export class EventLog {
 
   #stateLines(info: ClusterInfo, nowMs: number): readonly Line[] {
     const lines = [...this.#schedulerLines(info), ...this.#problemLines(info, nowMs)]
-    const ends = info.workerEnds?.last ?? []
-    for (const end of ends) {
-      const at = end.time.getTime()
-      // The time of an end is a little different in each state.
-      if (Math.abs((this.#ends.get(end.worker) ?? 0) - at) < 1_000) continue
-      lines.push(endLine(end))
-    }
-    this.#ends = new Map(ends.map(({ worker, time }) => [worker, time.getTime()]))
-    return lines
+    const all = info.lost?.workers ?? []
+    // The time of a loss is a little different in each state.
+    const fresh = all.filter(({ id, time }) => {
+      return Math.abs((this.#losses.get(id) ?? 0) - time.getTime()) >= 1_000
+    })
+    this.#losses = new Map(all.map(({ id, time }) => [id, time.getTime()]))
+    return [...lines, ...lossLines(fresh)]
   }
 
   #schedulerLines(info: ClusterInfo): readonly Line[] {
@@ -116,7 +110,8 @@ export class EventLog {
 
   #problemLines(info: ClusterInfo, nowMs: number): readonly Line[] {
     const lines: Line[] = []
-    for (const { what, advice } of problemsOf(info)) {
+    // Lost workers have lines of their own.
+    for (const { what, advice } of problemsOf({ ...info, lost: undefined })) {
       const key = withoutCounts(what)
       if (!this.#problems.has(key)) {
         lines.push({ time: info.time, kind: 'scheduler', text: `${what}; ${advice}`, isBad: true })
@@ -143,16 +138,28 @@ function withoutCounts(what: string): string {
 }
 
 /** `left on vm`, or the id of a worker without a name. */
-export function workerAt({ worker, name, host }: WorkerEnd): string {
-  return `${name || worker}${host === '' ? '' : ` on ${host}`}`
+export function workerAt({ id, name, host }: LostWorker): string {
+  return `${name || id}${host === '' ? '' : ` on ${host}`}`
 }
 
-function endLine(end: WorkerEnd): Line {
-  const { time, cause, tasks, worker } = end
-  const isBad = cause === 'connection-lost' || cause === 'timed-out'
-  const again = tasks === 0 ? '' : `; ${counted(tasks, 'task')} taken back`
-  const text = `worker ${workerAt(end)} ${END_TEXTS[cause]}${again}`
-  return { time, kind: 'worker', text, isBad, worker }
+/** Many workers of a host that are lost in the same way in one report are one line. */
+function lossLines(losses: readonly LostWorker[]): readonly Line[] {
+  const groups = groupedBy(losses, ({ host, cause }) => `${cause} ${host}`)
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined || group.length <= MAX_NAMED) {
+      return group.map((loss) => lossLine(loss, `worker ${workerAt(loss)} was`, loss.id))
+    }
+    const where = first.host === '' ? '' : ` on ${first.host}`
+    const taskCount = group.reduce((sum, loss) => sum + loss.taskCount, 0)
+    return [lossLine({ ...first, taskCount }, `${group.length} workers${where} were`)]
+  })
+}
+
+function lossLine({ time, cause, taskCount }: LostWorker, who: string, worker?: string): Line {
+  const again = taskCount === 0 ? '' : `; ${counted(taskCount, 'task')} taken back`
+  const text = `${who} lost (${LOSS_TEXTS[cause]})${again}`
+  return { time, kind: 'worker', text, isBad: true, worker }
 }
 
 /** Failures with the same cause in one report are one line. */
@@ -177,14 +184,26 @@ interface Peers {
   readonly leftClients: ConnectedClient[]
 }
 
-/** `info`: of the same report. Its ends of workers say more than that they left. */
-function peerLines(peers: Peers, info: ClusterInfo | undefined, time: Date): readonly Line[] {
-  const hosts = new Map(
-    info?.hosts.flatMap(({ host, workers }) => workers.map(({ id }) => [id, host] as const)),
-  )
-  const left = info?.workerEnds === undefined ? peers.leftWorkers : []
-  const named = (worker: WorkerInfo): Peer => {
-    return { id: worker.id, name: worker.name || worker.id, host: hosts.get(worker.id) ?? '' }
+/** The host of each worker. */
+type Hosts = ReadonlyMap<string, string>
+
+function hostsOf({ hosts }: ClusterInfo): Hosts {
+  return new Map(hosts.flatMap(({ host, workers }) => workers.map(({ id }) => [id, host] as const)))
+}
+
+/** What is known of the workers. `lost` has lines of its own; `before`: the hosts of the last state. */
+interface Known {
+  readonly lost: ClusterInfo['lost']
+  readonly hosts: Hosts
+  readonly before: Hosts
+}
+
+function peerLines(peers: Peers, { lost, hosts, before }: Known, time: Date): readonly Line[] {
+  const missing = lost?.workers.filter(({ hasReturned }) => !hasReturned)
+  const lostIds = new Set(missing?.map(({ id }) => id))
+  const left = peers.leftWorkers.filter(({ id }) => !lostIds.has(id))
+  const named = ({ id, name }: WorkerInfo): Peer => {
+    return { id, name: name || id, host: hosts.get(id) ?? before.get(id) ?? '' }
   }
   const client = ({ id, name, host }: ConnectedClient): Peer => ({ id, name: name || id, host })
   return [

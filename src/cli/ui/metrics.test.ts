@@ -18,7 +18,7 @@ test('what is known is there as metrics; nothing old is', () => {
     'scaler_tasks_waiting{reason="all-busy"} 4',
     'scaler_tasks_waiting{reason="no-worker"} 0',
     'scaler_workers{state="busy"} 1',
-    'scaler_workers_lost_total 0',
+    'scaler_workers_missing 0',
     'scaler_workers_cpu_cores 0.2',
   ]) {
     assert.ok(text.includes(`${line}\n`), line)

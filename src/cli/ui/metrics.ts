@@ -26,7 +26,9 @@ export function uiMetrics(board: Board, nowMs: number): string {
   text.gauge('scaler_tasks_waiting', 'Tasks that wait.', samplesOf('reason', waiting))
   text.gauge('scaler_tasks_running', 'Tasks held by workers.', one(running))
   text.gauge('scaler_workers', 'Connected workers.', samplesOf('state', mapOf(workers)))
-  if (lost !== null) text.counter('scaler_workers_lost', 'Workers that were lost.', one(lost.total))
+  // Not the counter of the scheduler: workers that have returned are not included.
+  const missing = lost === null ? [] : one(lost.count)
+  text.gauge('scaler_workers_missing', 'Workers lost in the last ten minutes.', missing)
   text.gauge('scaler_clients', 'Connected clients.', one(info.clients.length))
   text.gauge('scaler_graphs', 'Graphs that have not ended.', graphs === null ? [] : one(graphs))
   text.gauge('scaler_objects', 'Stored objects.', objects === null ? [] : one(objects.count))

@@ -2,12 +2,13 @@
 // object for all of them, as there may be millions.
 
 import type { Identity, TaskId } from '../../base/ids.js'
-import type { TaskEndReason } from '../../core/client/events.js'
+import type { TaskEnd, TaskEndReason } from '../../core/client/events.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import type { TaskSpan } from '../../runtime/tracing.js'
+import { nthTaskId } from '../../wire/run.js'
 import type { ClientConnection } from '../connection.js'
 import type { SubmitContext } from '../submit/submitter.js'
-import { taskProfile, type TaskProfile } from './profile.js'
+import { type RunProfiles, taskProfile, type TaskProfile } from './profile.js'
 
 // The number of futures and maps that failed without being awaited: reported once, when the client
 // closes.
@@ -101,6 +102,11 @@ export class FutureHome {
     return new FutureHome(this.connection, this.failures, circumstances, this.after)
   }
 
+  /** The same for a task of a run. */
+  profileIn(profiles: RunProfiles, index: number): TaskProfile | undefined {
+    return taskProfile(profiles.of(index), this.#nameOf(profiles.worker))
+  }
+
   /** The cost of running a task, if it has run. */
   profileOf(metadata: Uint8Array, worker: Identity): TaskProfile | undefined {
     return metadata.byteLength === 0 ? undefined : taskProfile(metadata, this.#nameOf(worker))
@@ -127,6 +133,62 @@ export interface TaskReport {
   readonly failedTaskId: TaskId | undefined
   /** The error was created here, not by the task. */
   readonly isLocal?: boolean
+}
+
+/** The owner of the tasks of a run, which have consecutive ids. */
+export interface RunOwner {
+  /** The task that submitted them; undefined outside tasks. */
+  readonly scope: TaskScope | undefined
+  /** The owner of one of them, to notify it of anything but a value in a run. */
+  ownerOf(id: TaskId): TaskOwner
+  /** Values of `count` tasks follow; `first` is the place of the first one in its block of ids. */
+  beginValues(first: number, count: number, report: RunReport): void
+  /** The task at this place has returned. */
+  succeedAt(place: number, value: unknown): void
+  /** All have been passed to `succeedAt`, or to the owner of the task. */
+  endValues(): void
+}
+
+/** Further facts about finished tasks of a run. Byte strings may be read during the call only. */
+export interface RunReport {
+  /** The profiles of all tasks, or nothing. */
+  readonly metadata: Uint8Array
+  readonly worker: Identity
+}
+
+/** The owner of one task, or of a run. */
+export type AnyOwner = TaskOwner | RunOwner
+
+/** A task, and its owner or that of its run. */
+interface OwnedTask {
+  readonly owner: AnyOwner
+  readonly taskId: TaskId
+}
+
+/** The owner of one task. */
+export function ownerOfTask({ owner, taskId }: OwnedTask): TaskOwner {
+  return 'ownerOf' in owner ? owner.ownerOf(taskId) : owner
+}
+
+/** Consecutive tasks, and their owner. */
+interface OwnedTasks extends OwnedTask {
+  readonly count: number
+}
+
+/** Notifies the owner of each task of its end. */
+export function endEach(tasks: OwnedTasks, { reason, detail, failedTaskId }: TaskEnd): void {
+  for (const owner of ownersOf(tasks)) owner.end(reason, detail, failedTaskId)
+}
+
+/** Notifies the owner of each task of an error. */
+export function failEach(tasks: OwnedTasks, error: unknown, report: TaskReport): void {
+  for (const owner of ownersOf(tasks)) owner.fail(error, report)
+}
+
+function* ownersOf({ owner, taskId, count }: OwnedTasks): Generator<TaskOwner, void, undefined> {
+  for (let index = 0; index < count; index += 1) {
+    yield ownerOfTask({ owner, taskId: nthTaskId(taskId, index) })
+  }
 }
 
 /** Notified exactly once per task of its outcome, by one of the first three methods. */

@@ -1,7 +1,10 @@
 // The cost of running a task, as users see it.
 
+import { copyOf } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
+import type { Identity } from '../../base/ids.js'
 import { decodeProfileResult } from '../../wire/metadata.js'
+import { sliceProfiles } from '../../wire/run.js'
 
 /** The cost of running a task. */
 export interface TaskProfile {
@@ -40,6 +43,27 @@ export function taskProfile(metadata: Uint8Array, worker: string): TaskProfile |
 /** To whole microseconds: further digits are noise of 32-bit floats. */
 function toMilliseconds(seconds: number): number {
   return Math.round(seconds * 1e6) / 1e3
+}
+
+/** The profiles of tasks of a run, which are read when somebody asks for one. */
+export class RunProfiles {
+  readonly worker: Identity
+  /** When they arrived. */
+  readonly endedAtMs: number = Date.now()
+  readonly #metadata: Uint8Array
+  readonly #count: number
+
+  /** `metadata` is copied. */
+  constructor(metadata: Uint8Array, count: number, worker: Identity) {
+    this.#metadata = copyOf(metadata)
+    this.#count = count
+    this.worker = worker
+  }
+
+  /** The profile of one task, as in a TaskResult. */
+  of(index: number): Uint8Array {
+    return sliceProfiles(this.#metadata, this.#count, index, index + 1)
+  }
 }
 
 // The progress of a task, as it reports it.

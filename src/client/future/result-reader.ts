@@ -2,7 +2,7 @@
 // module that has to be imported here first. Until then the task is unfinished for its owner,
 // although it is finished for the scheduler: it can still be cancelled.
 
-import { copyOf } from '../../base/bytes.js'
+import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import type { Identity, TaskId } from '../../base/ids.js'
 import type { TaskEndReason } from '../../core/client/events.js'
 import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
@@ -10,7 +10,9 @@ import { deserializeError } from '../../serializer/error-codec.js'
 import type { PendingImport } from '../../serializer/module/policy.js'
 import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
 import { type Serializer, sourcePositions } from '../../serializer/serializer.js'
-import type { TaskOwner, TaskReport } from './home.js'
+import { PackedReader } from '../../serializer/value/packed-reader.js'
+import { layoutOf, nthTaskId, placeInBlock, sliceProfiles } from '../../wire/run.js'
+import { type AnyOwner, ownerOfTask, type TaskOwner, type TaskReport } from './home.js'
 
 /** A task that returned or threw. */
 interface FinishedTask extends TaskReport {
@@ -18,6 +20,17 @@ interface FinishedTask extends TaskReport {
   readonly isSuccess: boolean
   /** A value, or an error. Like the profile, it is read during the call only. */
   readonly payload: Uint8Array
+}
+
+/** Tasks of a run that have returned. */
+interface FinishedRun {
+  readonly owner: AnyOwner
+  readonly taskId: TaskId
+  readonly count: number
+  /** Checked. Like the profiles, read during the call only. */
+  readonly packed: Uint8Array
+  readonly metadata: Uint8Array
+  readonly worker: Identity
 }
 
 /** The results of one client. */
@@ -53,6 +66,52 @@ export class ResultReader {
       return
     }
     deliver(task, value)
+  }
+
+  /** Notifies the owner of the results of a run, each immediately or as soon as it can be read. */
+  finishRun(run: FinishedRun): void {
+    const { owner } = run
+    const { scope } = owner
+    if (scope === undefined) this.#finishRun(run)
+    else taskScopes.within(scope, () => this.#finishRun(run))
+  }
+
+  #finishRun({ owner, taskId, count, packed, metadata, worker }: FinishedRun): void {
+    const reader = new PackedReader(packed, layoutOf(packed, count), this.#serializer)
+    const first = placeInBlock(taskId)
+    if ('ownerOf' in owner) owner.beginValues(first, count, { metadata, worker })
+    for (let index = 0; index < count; index += 1) {
+      let value: unknown
+      try {
+        value = reader.value(index)
+      } catch (error) {
+        const id = nthTaskId(taskId, index)
+        const profile = sliceProfiles(metadata, count, index, index + 1)
+        const report = { metadata: profile, worker, failedTaskId: undefined }
+        const pending = pendingImportOf(error)
+        if (pending === undefined)
+          ownerOfTask({ owner, taskId: id }).fail(error, { ...report, isLocal: true })
+        else {
+          const [payload = NO_BYTES] = reader.serialized(index)
+          const task = {
+            owner: ownerOfTask({ owner, taskId: id }),
+            isSuccess: true,
+            payload,
+            ...report,
+          }
+          void this.#finishLater(task, pending)
+        }
+        continue
+      }
+      if ('ownerOf' in owner) owner.succeedAt(first + index, value)
+      else owner.succeed(value, { metadata, worker, failedTaskId: undefined })
+    }
+    if ('ownerOf' in owner) owner.endValues()
+  }
+
+  /** The packed values of one task, each serialized by itself. */
+  serializedValues(packed: Uint8Array): Uint8Array[] {
+    return new PackedReader(packed, layoutOf(packed, 1), this.#serializer).serialized(0)
   }
 
   /** Ends a task whose result cannot be read yet. False if there is none. */

@@ -23,6 +23,7 @@ import {
 import {
   type ProgressListener,
   ProgressReport,
+  RunProfiles,
   type TaskProfile,
   type TaskProgress,
 } from './profile.js'
@@ -66,9 +67,10 @@ export class FutureState implements TaskOwner, Cancellable {
   #promise: Promise<unknown> | undefined
   /** Of the promise, until it is settled. */
   #settlers: Settlers | undefined
-  #listeners: Set<EndListener> | undefined
-  #profile: TaskProfile | undefined
-  /** When its profile arrived. */
+  /** Usually there is at most one. */
+  #listeners: EndListener | Set<EndListener> | undefined
+  #profile: TaskProfile | RunProfiles | undefined
+  /** When its profile arrived; for a task of a run, its place among the profiles. */
   #endedAtMs: number | undefined
   #progress: ProgressReport | undefined
 
@@ -110,12 +112,14 @@ export class FutureState implements TaskOwner, Cancellable {
     const { connection } = this.#home
     const sent = this.hasEnded ? undefined : await this.#ask(connection)
     const { state, profile, waiting } = this
+    // After the profile, which determines it.
+    const endedAtMs = this.#endedAtMs
     if (state === 'done' || state === 'failed' || state === 'cancelled') {
       return explainEnd({
         taskId,
         state,
         profile,
-        endedAtMs: this.#endedAtMs,
+        endedAtMs,
         attempts: await this.#attempts(connection),
       })
     }
@@ -137,6 +141,10 @@ export class FutureState implements TaskOwner, Cancellable {
   }
 
   get profile(): TaskProfile | undefined {
+    const profile = this.#profile
+    if (!(profile instanceof RunProfiles)) return profile
+    this.#profile = this.#home.profileIn(profile, this.#endedAtMs ?? 0)
+    this.#endedAtMs = profile.endedAtMs
     return this.#profile
   }
 
@@ -176,15 +184,24 @@ export class FutureState implements TaskOwner, Cancellable {
     return true
   }
 
-  /** Calls `listener` when this settles; never immediately. */
-  listen(listener: EndListener): void {
-    this.#listeners ??= new Set()
-    this.#listeners.add(listener)
+  /** Calls `listener` when this settles; never immediately. Returns whether it is a new one. */
+  listen(listener: EndListener): boolean {
+    if (this.#listeners === undefined) {
+      this.#listeners = listener
+      return true
+    }
+    if (!(this.#listeners instanceof Set)) {
+      if (this.#listeners === listener) return false
+      this.#listeners = new Set([this.#listeners])
+    }
+    const { size } = this.#listeners
+    return this.#listeners.add(listener).size > size
   }
 
   /** Removes `listener`. */
   ignore(listener: EndListener): void {
-    this.#listeners?.delete(listener)
+    if (this.#listeners instanceof Set) this.#listeners.delete(listener)
+    else if (this.#listeners === listener) this.#listeners = undefined
   }
 
   /** Calls `listener` with the progress of the task, until the returned function is called. */
@@ -195,7 +212,18 @@ export class FutureState implements TaskOwner, Cancellable {
 
   succeed(value: unknown, report: TaskReport): void {
     if (this.hasEnded) return this.#arrive('done', value)
+    // It was cancelled while another result of the same message was read.
+    if (this.#status === 'cancelling') return this.end('cancelled', '')
     this.#measure(report.metadata, report.worker)
+    this.#end('done', value)
+  }
+
+  /** The task returned, as part of a run: its profile is the one at `index`, if there are any. */
+  succeedInRun(value: unknown, profiles: RunProfiles | undefined, index: number): void {
+    if (this.hasEnded) return this.#arrive('done', value)
+    if (this.#status === 'cancelling') return this.end('cancelled', '')
+    this.#profile = profiles
+    if (profiles !== undefined) this.#endedAtMs = index
     this.#end('done', value)
   }
 
@@ -250,7 +278,10 @@ export class FutureState implements TaskOwner, Cancellable {
 
   /** The task was never submitted: it needs the value of another one that has none. */
   inherit(other: FutureState): void {
-    if (!other.hasEnded) return other.listen({ onEnd: () => this.inherit(other) })
+    if (!other.hasEnded) {
+      other.listen({ onEnd: () => this.inherit(other) })
+      return
+    }
     const { outcome } = other
     const error = outcome?.isSuccess === false ? outcome.error : undefined
     if (other.state !== 'cancelled') return this.refuse(error)
@@ -300,9 +331,10 @@ export class FutureState implements TaskOwner, Cancellable {
   }
 
   #endSpan(outcome: EndState, error: unknown): void {
+    if (this.#home.span === undefined) return
     const worker = this.#profile?.worker ?? ''
     const attributes = worker === '' ? {} : { 'scaler.worker': worker }
-    this.#home.span?.end({ outcome, error, attributes })
+    this.#home.span.end({ outcome, error, attributes })
   }
 
   /** For the listeners that are called now, this is final. */
@@ -315,7 +347,8 @@ export class FutureState implements TaskOwner, Cancellable {
     context?.end(this)
     const listeners = this.#listeners
     this.#listeners = undefined
-    for (const listener of listeners ?? []) listener.onEnd(this)
+    if (listeners instanceof Set) for (const listener of listeners) listener.onEnd(this)
+    else listeners?.onEnd(this)
   }
 
   #fetch(): void {

@@ -17,7 +17,7 @@ function heldClient(): TestClient & { readonly end: (index: number) => void } {
   held.push(client)
   client.scheduler.isHolding = true
   const end = (index: number): void => {
-    const task = client.scheduler.received.filter((message) => message.kind === 'task')[index]
+    const task = client.scheduler.tasks[index]
     const argument = task?.functionArgs[0]?.data
     assert(task !== undefined && argument !== undefined)
     client.scheduler.finish(task, 'success', argument)

@@ -54,7 +54,7 @@ export async function wait<F extends Future<unknown>>(
 }
 
 /** The futures in their order. Throws `TypeError` for anything else. */
-function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): readonly F[] {
+export function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): readonly F[] {
   // JavaScript callers may pass anything, and an array would accept some of it as empty.
   if (typeof futures !== 'object' || (futures as unknown) === null) throw notFutures()
   const all = [...futures]

@@ -2,26 +2,30 @@
 // ended or one has failed. docs/client.md#map-and-starmap
 
 import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
-import type { TaskId } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import type { ArgumentSource, TaskEndReason, TaskOptions } from '../../core/client/events.js'
+import type { ArgumentSource, TaskOptions } from '../../core/client/events.js'
 import { FailedInput } from '../submit/arguments.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import type { TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
-import type { FailureCount, TaskOwner, TaskReport } from '../future/home.js'
+import type { FailureCount } from '../future/home.js'
 import type { Feeder, InputReader, MapInput } from './input.js'
 import type { FunctionObject } from '../submit/function-objects.js'
 import type { TaskIds } from '../ids.js'
+import { MapPacker, PACKED } from './packer.js'
 import type { MapCounts, MapWatcher } from './progress.js'
 import { MapResults, type MapConsumerActions, type MapEnd } from './results.js'
 import { outcomeError, type OutcomeDetails } from '../future/error.js'
+import { isPartOf, MapPart, MapTask } from './task.js'
 import type { Cancellable } from '../submit/signal.js'
 import type { SubmitContext } from '../submit/submitter.js'
 import { blameCaller, moveToSite, placeError, type CallSite } from '../../runtime/call-site.js'
 
 /** Inputs pulled in one turn of the event loop, so that results are handled in between. */
-const INPUTS_PER_TURN = 2_000
+const INPUTS_PER_TURN = 8_192
+/** The same as a time, in milliseconds, and after how many inputs the clock is read. */
+const PULL_MS = 4
+const INPUTS_PER_LOOK = 64
 
 /** The parts that a map needs. */
 export interface MapSetup {
@@ -32,6 +36,8 @@ export interface MapSetup {
   readonly context: SubmitContext
   readonly span: TaskSpan | undefined
   readonly input: MapInput
+  /** Whether each input is a list of arguments. */
+  readonly isSpread: boolean
   /** The arguments for one input. Throws the errors of `ArgumentSources.ofAll`. */
   readonly argsOf: (input: unknown, index: number) => readonly ArgumentSource[]
   readonly isOrdered: boolean
@@ -50,6 +56,9 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   readonly #setup: MapSetup
   readonly #connection: ClientConnection
   readonly #options: TaskOptions
+  /** Inputs that will be submitted as a run. Undefined: each is submitted alone. */
+  #packer: MapPacker | undefined
+  #isSendDue = false
   #inputCount = 0
   #inFlight = 0
   /** No more input is pulled. */
@@ -68,16 +77,23 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#isPullDue = false
     this.#pull()
   }
+  readonly #sendNow = (): void => {
+    this.#isSendDue = false
+    this.#sendRun()
+  }
 
   constructor(setup: MapSetup) {
     this.#setup = setup
     this.#connection = setup.connection
     this.#options = setup.context.optionsIn(setup.span)
+    const { attachments } = setup.function
+    if (attachments.length === 0) this.#packer = new MapPacker(setup)
     this.results = new MapResults(setup.isOrdered, setup.failures, this)
   }
 
   /** Pulls the first inputs immediately: they travel as they are now. */
   start(): void {
+    this.#connection.held?.send()
     this.#connection.feeders.attach(this)
     this.#setup.context.begin(this)
     this.#setup.watcher?.begin(this)
@@ -143,16 +159,19 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#submit(value)
     if (!this.#setup.input.isAsync) return
     this.#isPulling = false
+    this.#sendSoon()
     this.#pull()
   }
 
   onInputEnd(): void {
+    this.#sendRun()
     this.#isInputOver = true
     this.#isInputRead = true
     this.#afterTask()
   }
 
   onInputError(error: unknown): void {
+    this.#sendRun()
     this.#isInputOver = true
     this.#afterStart(() => this.#stop('failed', error))
   }
@@ -167,6 +186,17 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#inFlight -= 1
     if (this.#hasEnded) return
     this.results.succeed(index, value)
+    this.#afterTask()
+  }
+
+  /** A task has returned as part of a run; `onRunDone` follows. */
+  onRunValue(index: number, value: unknown): void {
+    this.#inFlight -= 1
+    if (!this.#hasEnded) this.results.succeed(index, value)
+  }
+
+  /** Tasks of a run have returned. */
+  onRunDone(): void {
     this.#afterTask()
   }
 
@@ -228,11 +258,14 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   #pullSync(): void {
     const { input } = this.#setup
     let left = INPUTS_PER_TURN
-    while (this.#mayPull() && left > 0) {
+    const endMs = performance.now() + PULL_MS
+    while (left > 0 && this.#mayPull()) {
       left -= 1
       input.pull(this)
+      if (left % INPUTS_PER_LOOK === 0 && performance.now() > endMs) left = 0
     }
     this.#isPulling = false
+    this.#sendRun()
     if (left > 0 || !this.#mayPull()) return
     this.#isPullDue = true
     setImmediate(this.#pullNow)
@@ -241,6 +274,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   #pullAsync(): void {
     if (!this.#mayPull()) {
       this.#isPulling = false
+      this.#sendRun()
     } else if (this.#streak < INPUTS_PER_TURN) {
       this.#streak += 1
       this.#setup.input.pull(this)
@@ -256,7 +290,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   #mayPull(): boolean {
     if (this.#hasEnded || this.#isInputOver || !this.#canTakeMore) return false
     const isBounded = this.#setup.isBounded || this.#inFlight === 0
-    if (this.#connection.hasRoom(isBounded)) return true
+    if (this.#connection.hasRoom(isBounded, this.#packer?.count)) return true
     this.#connection.feeders.awaitRoom(this)
     return false
   }
@@ -272,9 +306,16 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     const index = this.#inputCount
     this.#inputCount += 1
     this.results.add()
+    const large = this.#packer?.add(input, index)
+    if (large === PACKED) {
+      this.#inFlight += 1
+      if (this.#packer?.isFull === true) this.#sendRun()
+      return
+    }
+    this.#sendRun()
     let args: readonly ArgumentSource[]
     try {
-      args = this.#setup.argsOf(input, index)
+      args = large === undefined ? this.#setup.argsOf(input, index) : [large]
     } catch (error) {
       if (error instanceof FailedInput) this.#inherit(index, error)
       else this.#afterStart(() => this.#fail(index, error))
@@ -286,6 +327,27 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     const owner = new MapTask(this, index, taskId)
     this.#inFlight += 1
     this.#connection.submit({ taskId, function: stored, attachments, args, options, owner })
+  }
+
+  /** Submits the run. */
+  #sendRun(): void {
+    const { ids, function: fn } = this.#setup
+    const count = this.#packer?.count ?? 0
+    if (this.#packer === undefined || count === 0) return
+    const { firstIndex } = this.#packer
+    const packed = this.#packer.finish()
+    const { function: stored, attachments } = fn
+    const taskId = ids.takeRun(count)
+    const owner = new MapPart(this, firstIndex, taskId)
+    const task = { taskId, function: stored, attachments, args: [], options: this.#options, owner }
+    this.#connection.submit({ ...task, run: { count, packed } })
+  }
+
+  /** Inputs from an asynchronous source that come in one turn are one run. */
+  #sendSoon(): void {
+    if (this.#isSendDue || this.#packer === undefined || this.#packer.count === 0) return
+    this.#isSendDue = true
+    setImmediate(this.#sendNow)
   }
 
   /** The input needs a future that failed or was cancelled, or will be. */
@@ -317,14 +379,14 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     const isInputOpen = !this.#isInputOver
     this.#end({ kind, error, isInputRead: this.#isInputRead })
     if (isInputOpen) this.#setup.input.close()
-    if (hasTasks)
-      this.#connection.cancelAll((owner) => owner instanceof MapTask && owner.isOf(this))
+    if (hasTasks) this.#connection.cancelAll((owner) => isPartOf(owner, this))
   }
 
   #end(end: MapEnd): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#isInputOver = true
+    this.#packer = undefined
     this.#connection.feeders.detach(this)
     this.#setup.context.end(this)
     this.#updateRetain()
@@ -353,45 +415,4 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     if (isRetained) this.#connection.retain()
     else this.#connection.release()
   }
-}
-
-/** One task of a map: notifies the map of its outcome. */
-export class MapTask implements TaskOwner {
-  readonly taskId: TaskId
-  readonly index: number
-  readonly #run: MapRun
-
-  constructor(run: MapRun, index: number, taskId: TaskId) {
-    this.#run = run
-    this.index = index
-    this.taskId = taskId
-  }
-
-  get scope(): TaskScope | undefined {
-    return this.#run.scope
-  }
-
-  /** Whether it belongs to `run`. */
-  isOf(run: MapRun): boolean {
-    return this.#run === run
-  }
-
-  succeed(value: unknown): void {
-    this.#run.onTaskDone(this.index, value)
-  }
-
-  fail(error: unknown, { isLocal = false }: TaskReport): void {
-    this.#run.onTaskFailed(this.index, error, isLocal)
-  }
-
-  end(reason: TaskEndReason, detail: string, failedTaskId: TaskId | undefined): void {
-    this.#run.onTaskEnded(this, { reason, detail, failedTaskId })
-  }
-
-  offer(): void {
-    this.#run.onTaskOffered(this)
-  }
-
-  /** A map does not report the progress of its tasks. */
-  progress(): void {}
 }

@@ -19,6 +19,8 @@ export interface ClusterInfo {
   readonly waiting: readonly WaitingInfo[]
   /** The machines that have workers, in the order in which their first workers joined. */
   readonly hosts: readonly HostInfo[]
+  /** Workers that were lost a short while ago; undefined if not reported. */
+  readonly lost: LostWorkers | undefined
   /** In the order in which they connected. */
   readonly clients: readonly ConnectedClient[]
   /** By name, those with the most finished tasks first; at most 200. */
@@ -26,8 +28,6 @@ export interface ClusterInfo {
   /** The last failures that the scheduler keeps, the oldest first; at most 1,000. */
   readonly failures: readonly FailureInfo[]
   readonly objects: ObjectTotals
-  /** Workers that are gone. Undefined if not reported. */
-  readonly workerEnds: WorkerEnds | undefined
 }
 
 /** The scheduler. */
@@ -157,32 +157,6 @@ export interface WorkerInfo {
   readonly endsAt: Date | undefined
 }
 
-/** Workers that are gone. */
-export interface WorkerEnds {
-  /** How many were lost since the scheduler started. */
-  readonly lost: number
-  /** The last ones, also of those that have left, the oldest first; at most 50. */
-  readonly last: readonly WorkerEnd[]
-}
-
-/** A worker that has left or was lost. */
-export interface WorkerEnd {
-  readonly time: Date
-  /** Its identity. */
-  readonly worker: string
-  /** Its name for people; empty if it has none. */
-  readonly name: string
-  /** Its host name; empty if it is unknown. */
-  readonly host: string
-  /**
-   * `left`: it said that it leaves. `shut-down`: with the whole cluster. `connection-lost`,
-   * `timed-out`: it was lost, since its connection broke, or after too long a silence.
-   */
-  readonly cause: 'left' | 'shut-down' | 'connection-lost' | 'timed-out'
-  /** How many tasks it had; they run again elsewhere. */
-  readonly tasks: number
-}
-
 /** A task that runs. */
 export interface RunningInfo {
   /** Its id, in hex. */
@@ -191,6 +165,37 @@ export interface RunningInfo {
   readonly name: string
   /** Since when it runs: milliseconds before `time`. */
   readonly sinceMs: number
+}
+
+/** The workers that were lost in the last ten minutes. */
+export interface LostWorkers {
+  /** How many have not returned. */
+  readonly count: number
+  /** The oldest first; the last 100 of them. */
+  readonly workers: readonly LostWorker[]
+}
+
+/** A worker that has left without saying so. */
+export interface LostWorker {
+  readonly time: Date
+  /** Its identity, as in logs, profiles and explanations. */
+  readonly id: string
+  /** Its name for people; empty if it has none. */
+  readonly name: string
+  /** As in `HostInfo`; empty if it did not report it. */
+  readonly host: string
+  /**
+   * How the scheduler noticed.
+   * - `connection`: its connection was closed, as when its agent is killed.
+   * - `silence`: it sent nothing for too long, as when its machine has stopped.
+   */
+  readonly cause: 'connection' | 'silence'
+  /** Whether it has reconnected. It then has kept those of its tasks that it had begun. */
+  readonly hasReturned: boolean
+  /** The tasks that it had, the oldest first, at most 8. They run again on other workers. */
+  readonly tasks: readonly { readonly task: string; readonly name: string }[]
+  /** How many tasks it had. */
+  readonly taskCount: number
 }
 
 /** A client. */
@@ -218,7 +223,8 @@ export interface FunctionInfo {
   readonly failed: number
   /**
    * How long the function took, in milliseconds: on average, half, 90 and 99 percent of the times
-   * at most (within five percent), and the longest. Undefined if it was never measured.
+   * at most (exact of up to 20 times, else within five percent), and the longest. Undefined if it
+   * was never measured.
    */
   readonly meanMs: number | undefined
   readonly p50Ms: number | undefined

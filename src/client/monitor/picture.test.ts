@@ -98,14 +98,14 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
     waitingCounts: [],
     objects: 6,
     objectBytes: 66,
+    lost: 0,
+    lostWorkers: [],
     uptimeMS: 61_250,
     submittedPerS: 100,
     endedPerS: 90,
     failedPerS: 1,
     turnP99MS: 1.234,
     binder: { received: [{ client: 'Task', number: 3 }], sent: [{ client: 'TaskLog', number: 2 }] },
-    lostWorkers: 0,
-    workerEnds: [],
     graphCount: 0,
     graphs: [],
     ...more,
@@ -195,6 +195,7 @@ test('a state is translated into the words and units of users', () => {
         ],
       },
     ],
+    lost: { count: 0, workers: [] },
     clients: [{ id: 'C', name: 'shop', host: 'one', unfinished: 3, bytes: 77, worker: undefined }],
     functions: [
       {
@@ -211,8 +212,36 @@ test('a state is translated into the words and units of users', () => {
     ],
     failures: [],
     objects: { count: 6, bytes: 66 },
-    workerEnds: { lost: 0, last: [] },
   })
+})
+
+test('lost workers are told with their host, which in Python is in the identity', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const loss = {
+    worker: identity(`7|box|${'0'.repeat(32)}`),
+    name: '',
+    host: '',
+    cause: 'silence',
+    agoMS: 1_500,
+    hasReturned: false,
+    tasks: [{ taskId: taskId('\u0002'), name: 'f' }],
+    taskCount: 3,
+  } as const
+  told(picture, report({ states: [state({ lost: 4, lostWorkers: [loss] })] }))
+  const lost = picture.info(NOW)?.lost
+  assert.equal(lost?.count, 4)
+  assert.deepEqual(lost.workers, [
+    {
+      time: new Date(NOW - 1_500),
+      id: loss.worker,
+      name: '',
+      host: 'box',
+      cause: 'silence',
+      hasReturned: false,
+      tasks: [{ task: '02', name: 'f' }],
+      taskCount: 3,
+    },
+  ])
 })
 
 test('a scheduler that counts no messages reports none', () => {
@@ -375,27 +404,6 @@ test('with the next scheduler nothing of the last one remains', () => {
   told(picture, report({ states: [state({ workerReports: [worker('A')] })] }))
   const next = picture.ofNextScheduler()
   assert.deepEqual([next.isComplete, next.info(NOW)], [false, undefined])
-})
-
-test('workers that are gone have a time and a cause', () => {
-  const picture = new ClusterPicture('tcp://h:1')
-  const end = { worker: identity('W'), name: 'left', host: 'one', agoMS: 5, tasks: 3 }
-  const workerEnds = [{ ...end, cause: 'lostConnection' } as const]
-  told(picture, report({ states: [state({ lostWorkers: 7, workerEnds })] }))
-  // Later, they are still those of the state.
-  assert.deepEqual(picture.info(NOW + 500)?.workerEnds, {
-    lost: 7,
-    last: [
-      {
-        time: new Date(NOW - 5),
-        worker: 'W',
-        name: 'left',
-        host: 'one',
-        cause: 'connection-lost',
-        tasks: 3,
-      },
-    ],
-  })
 })
 
 test('a graph keeps its beginning; the last one that has ended is the first of these', () => {

@@ -6,13 +6,13 @@ import type {
   BinderStatus,
   ClientReport,
   FunctionReport,
+  LostWorker as SentLoss,
   MonitorReport,
   MonitorState,
   SchedulerReport,
   TaskEvent,
   TaskFailure,
   TaskStatus,
-  WorkerEndCause,
   WorkerReport,
 } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
@@ -24,11 +24,11 @@ import type {
   FailureInfo,
   FunctionInfo,
   HostInfo,
+  LostWorker,
   MessageTotals,
   TaskCounts,
   TaskEnd,
   TaskEnded,
-  WorkerEnd,
   WorkerInfo,
   WorkerState,
 } from './cluster-info.js'
@@ -107,8 +107,6 @@ export class ClusterPicture {
   readonly #graphs = new GraphInfos()
   #report: SchedulerReport | undefined
   #state: MonitorState | undefined
-  /** When it came. */
-  #at = 0
 
   /**
    * `address`: where clients connect, as its user knows it. `published`: the reports are made from
@@ -189,11 +187,14 @@ export class ClusterPicture {
         seconds: round(forMS / 1_000, 1),
       })),
       hosts: hostsOf(this.#workers.reports),
+      lost: {
+        count: state.lost,
+        workers: state.lostWorkers.map((loss) => lostWorker(loss, time)),
+      },
       clients: this.#clients.infos,
       functions: state.functions.map(functionInfo),
       failures: [...this.#failures],
       objects: { count: state.objects, bytes: state.objectBytes },
-      workerEnds: workerEnds(state, this.#at),
     }
     return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
@@ -201,7 +202,6 @@ export class ClusterPicture {
   #onState(state: MonitorState, time: number, emit: (event: ClusterEvent) => void): void {
     const wasComplete = this.isComplete
     this.#state = state
-    this.#at = time
     this.#graphs.update(state.graphs, time)
     const { workerReports, clientReports } = state
     const workers = this.#workers.update(
@@ -233,9 +233,9 @@ function withoutUnknown(info: ClusterInfo, monitorAddress: string): ClusterInfo 
     scheduler: { ...scheduler, ...unknown, monitorAddress },
     // Before the second report.
     rates: rates === undefined || Number.isNaN(rates.ended) ? undefined : rates,
+    lost: undefined,
     clients: clients.map((client) => ({ ...client, bytes: undefined })),
     objects: { ...info.objects, bytes: undefined },
-    workerEnds: undefined,
   }
 }
 
@@ -263,21 +263,6 @@ function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
   }
 }
 
-const END_CAUSES: Readonly<Record<WorkerEndCause, WorkerEnd['cause']>> = {
-  disconnected: 'left',
-  shutDown: 'shut-down',
-  lostConnection: 'connection-lost',
-  timedOut: 'timed-out',
-}
-
-/** `time`: when the state was received. */
-function workerEnds(state: MonitorState, time: number): ClusterInfo['workerEnds'] {
-  const last = state.workerEnds.map(({ agoMS, cause, ...end }) => {
-    return { time: new Date(time - agoMS), ...end, cause: END_CAUSES[cause] }
-  })
-  return { lost: state.lostWorkers, last }
-}
-
 /**
  * Workers on one machine have the same machine id. Those of Python Scaler do not tell their host,
  * but their name, by default that of the host, is in their identity.
@@ -286,7 +271,7 @@ function hostsOf(reports: readonly WorkerReport[]): readonly HostInfo[] {
   const hosts = new Map<string, WorkerReport[]>()
   for (const report of reports) {
     const [info] = report.info
-    const key = info?.machineId || info?.host || nameIn(report)
+    const key = info?.machineId || info?.host || nameIn(report.worker.workerId)
     const known = hosts.get(key)
     if (known === undefined) hosts.set(key, [report])
     else known.push(report)
@@ -299,7 +284,12 @@ function hostInfo(reports: readonly WorkerReport[]): HostInfo {
   const processors = reports.flatMap(({ worker }) => worker.processorStatuses)
   const cpus = [...agents.values(), ...processors.map(({ resource }) => resource.cpu)]
   return {
-    host: reports[0]?.info[0]?.host ?? reports.slice(0, 1).map(nameIn).join(''),
+    host:
+      reports[0]?.info[0]?.host ??
+      reports
+        .slice(0, 1)
+        .map(({ worker }) => nameIn(worker.workerId))
+        .join(''),
     address: reports.find(({ address }) => address !== '')?.address,
     cpu: percent(cpus.reduce((sum, cpu) => sum + cpu, 0)),
     freeBytes: reports.at(-1)?.worker.rssFree ?? 0,
@@ -308,8 +298,22 @@ function hostInfo(reports: readonly WorkerReport[]): HostInfo {
 }
 
 /** The name in the identity of a worker of Python Scaler: `<pid>|<name>|<32 hex digits>`. */
-function nameIn({ worker }: WorkerReport): string {
-  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(worker.workerId)?.[1] ?? ''
+function nameIn(worker: Identity): string {
+  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(worker)?.[1] ?? ''
+}
+
+function lostWorker({ worker, tasks, agoMS, ...loss }: SentLoss, time: number): LostWorker {
+  const { name, host, cause, hasReturned, taskCount } = loss
+  return {
+    time: new Date(time - agoMS),
+    id: worker,
+    name,
+    host: host || nameIn(worker),
+    cause,
+    hasReturned,
+    tasks: tasks.map(({ taskId, name: title }) => ({ task: idToHex(taskId), name: title })),
+    taskCount,
+  }
 }
 
 /** The workers of one agent all report its process. */

@@ -24,6 +24,12 @@ export class FailedInput extends Error {
   }
 }
 
+/** Whether an argument is more than a value: a future, or a reference. */
+export function isLifted(argument: unknown): boolean {
+  if (typeof argument !== 'object') return false
+  return argument instanceof Future || argument instanceof ObjectReference
+}
+
 /** An error in a part of the arguments, with the path to that part. */
 export function inputError(error: unknown, part: string): unknown {
   if (error instanceof FailedInput || error instanceof MissingObjectError) return error

@@ -28,6 +28,7 @@ import {
   nameOf,
 } from './function-objects.js'
 import { ObjectReferences } from './objects.js'
+import { SubmitRuns } from './runs.js'
 import type { Cancellable } from './signal.js'
 import { encodeTaskSettings, type TaskSettings } from './task-options.js'
 
@@ -117,6 +118,7 @@ export class SubmitterParts {
   readonly ids: TaskIds = new TaskIds()
   readonly references: ObjectReferences
   readonly sources: ArgumentSources
+  readonly runs: SubmitRuns
 
   constructor(connection: ClientConnection) {
     const { serializer, objectIds } = connection
@@ -125,6 +127,7 @@ export class SubmitterParts {
     this.functions = new FunctionObjects(serializer.codec, objectIds)
     this.references = new ObjectReferences(connection)
     this.sources = new ArgumentSources(connection, this.references)
+    this.runs = new SubmitRuns(connection)
   }
 }
 
@@ -155,6 +158,7 @@ export class Submitter {
     const hasSite = connection.unfinishedTasks < MAX_TASKS_WITH_SITE
     const site = hasSite ? captureSite(OWN_FRAMES, this.#taskName || nameOf(fn)) : undefined
     const taskId = ids.next()
+    const idCount = ids.count
     const span = findTracing()?.start({
       operation: 'submit',
       name: this.#taskName || nameOf(fn),
@@ -166,7 +170,7 @@ export class Submitter {
     const state = new FutureState(taskId, place, site)
     const { aborted } = context
     const options = context.optionsIn(span)
-    if (aborted === undefined) this.#submitTask(state, { fn, args, options, site })
+    if (aborted === undefined) this.#submitTask(state, { fn, args, options, site, idCount })
     else state.abort(aborted.reason)
     return new Future(state)
   }
@@ -204,6 +208,7 @@ export class Submitter {
         context,
         span,
         input: openInput(inputs),
+        isSpread,
         argsOf: (input, index) => this.#inputSources(input, index, { isSpread, site }),
         ...checked,
         watcher: watchMap(checked.progress, { label: site.taskName || 'map', inputs }),
@@ -226,9 +231,11 @@ export class Submitter {
     return submitGraph(graph, keys, this.#parts, call)
   }
 
-  #submitTask(state: FutureState, { fn, args, options, site }: SubmitCall): void {
+  #submitTask(state: FutureState, { fn, args, options, site, idCount }: SubmitCall): void {
     try {
-      const { function: stored, attachments } = this.#functionObject(fn)
+      const object = this.#functionObject(fn)
+      if (this.#parts.runs.add(state, args, { function: object, options }, idCount)) return
+      const { function: stored, attachments } = object
       const sources = this.#parts.sources.ofAll(args)
       const { taskId } = state
       const task = { taskId, function: stored, attachments, args: sources, options, owner: state }
@@ -285,6 +292,8 @@ interface SubmitCall {
   readonly options: TaskOptions
   /** Undefined: too many tasks are unfinished to capture it. */
   readonly site: CallSite | undefined
+  /** How many ids were taken, with that of this task. */
+  readonly idCount: number
 }
 
 function checkFunction(fn: unknown): void {

@@ -1,23 +1,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { objectId } from '../../base/ids.js'
+import { FEATURE_INLINE, FEATURE_RUNS, FEATURE_TASK_UPDATES } from '../../base/features.js'
+import { objectId, taskId } from '../../base/ids.js'
 import type { Task } from '../../wire/message.js'
 import {
   Harness,
   inlineResult,
   objectResponse,
   resultOf,
+  runResult,
+  runTaskId,
   sent,
   storedResult,
   taskResult,
 } from './harness.test.kit.js'
+import { countOf, isBlockId, nthTaskId, unpack } from '../../wire/run.js'
 import type { ArgumentSource } from './events.js'
 
 const FAILURE = { status: 'failed', inlineResults: [Buffer.from('no')] } as const
 
 type Step =
   | { readonly do: 'submit'; readonly bytes: number; readonly needs: readonly number[] }
+  | { readonly do: 'submitRun'; readonly count: number }
+  | {
+      readonly do: 'runResult' | 'runCancel' | 'runRefuse'
+      readonly which: number
+      readonly count: number
+    }
   | { readonly do: 'cancel' | 'inline' | 'stored' | 'response'; readonly which: number }
   | { readonly do: 'want' | 'drop' | 'fail'; readonly which: number }
   | { readonly do: 'pin' | 'unpin' | 'use'; readonly object: number }
@@ -26,7 +36,8 @@ type Step =
   | { readonly do: 'disconnect' | 'connect' | 'flush' | 'close' | 'progress' | 'clear' }
   | { readonly do: 'wait'; readonly durationMs: number }
 
-const which = fc.nat(30)
+const which = fc.nat(60)
+const RUNS = FEATURE_INLINE | FEATURE_TASK_UPDATES | FEATURE_RUNS
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
@@ -34,6 +45,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('submit'),
       bytes: fc.nat(150),
       needs: fc.oneof(fc.constant([]), fc.array(which, { maxLength: 3 })),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('submitRun'), count: fc.integer({ min: 1, max: 9 }) }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom('runResult', 'runResult', 'runCancel', 'runRefuse'),
+      which,
+      count: fc.integer({ min: 1, max: 9 }),
     }),
   },
   {
@@ -80,6 +103,7 @@ class World {
   /** Whether the scheduler may have dropped the client. */
   #isLost = false
   #resultCount = 0
+  #runTasks = 0
   /** Objects that the scheduler has, for all that the client can know. */
   readonly #results = new Set<string>()
   #sentHere: string[] = []
@@ -96,6 +120,33 @@ class World {
     switch (action.do) {
       case 'submit':
         this.#submit([Buffer.alloc(action.bytes, 'x'), ...action.needs.map((n) => this.#need(n))])
+        break
+      case 'submitRun': {
+        const first = this.#runTasks
+        this.#runTasks += action.count
+        const ids = Array.from({ length: action.count }, (_, index) => runTaskId(first + index))
+        harness.submitRun(
+          runTaskId(first),
+          ids.map(() => 'x'),
+        )
+        this.submitted.push(...ids)
+        break
+      }
+      case 'runResult': {
+        const values = Array.from({ length: action.count }, () => 'y')
+        harness.receive(runResult(taskId(this.#pick(action.which)), values))
+        break
+      }
+      case 'runCancel': {
+        const id = taskId(this.#pick(action.which))
+        const { count } = action
+        if (isBlockId(id)) harness.handle({ type: 'cancelRequested', taskId: id, count })
+        break
+      }
+      case 'runRefuse':
+        harness.receive(
+          taskResult(this.#pick(action.which), { status: 'workerDied', count: action.count }),
+        )
         break
       case 'use':
         this.#submit([{ type: 'object', id: objectId(`o${action.object}`) }])
@@ -176,7 +227,8 @@ class World {
     this.#scheduler = scheduler
     this.#isLost = false
     this.harness.remembers = remembers
-    this.harness.open(scheduler)
+    if (scheduler === 'S2') this.harness.open(scheduler, RUNS)
+    else this.harness.open(scheduler)
   }
 
   #need(index: number): ArgumentSource {
@@ -229,10 +281,15 @@ class World {
 
   #checkTask(task: Task): void {
     assert(this.#sentHere.includes(task.funcObjectId), 'a task without its function')
-    const { taskId } = task
-    if (!this.#firstSentTo.has(taskId)) this.#firstSentTo.set(taskId, this.#scheduler)
-    const wasElsewhere = this.#firstSentTo.get(taskId) !== this.#scheduler
-    assert.equal(task.mayHaveRun, wasElsewhere && this.#scheduler !== '', 'who had it before')
+    const count = countOf(task)
+    assert(count === 1 || this.#scheduler === 'S2', 'a run for a scheduler that knows none')
+    if (task.packed.byteLength > 0) assert.equal(unpack(task.packed, count).length, count)
+    for (let index = 0; index < count; index += 1) {
+      const id = nthTaskId(task.taskId, index)
+      if (!this.#firstSentTo.has(id)) this.#firstSentTo.set(id, this.#scheduler)
+      const wasElsewhere = this.#firstSentTo.get(id) !== this.#scheduler
+      assert.equal(task.mayHaveRun, wasElsewhere && this.#scheduler !== '', 'who had it before')
+    }
     for (const argument of task.functionArgs) {
       const id = Buffer.from(argument.data).toString('latin1')
       if (argument.type !== 'objectID') continue
@@ -266,11 +323,20 @@ test('property: whatever happens, each task ends exactly once, and has what it n
 function settle({ harness }: World): void {
   harness.disconnect()
   harness.remembers = true
-  harness.open('S3')
+  harness.open('S3', RUNS)
   while (harness.machine.unfinishedTasks > 0) {
     const before = harness.machine.unfinishedTasks
     const tasks = sent(harness.flush()).filter((message) => message.kind === 'task')
-    for (const task of tasks) harness.receive(inlineResult(task.taskId))
+    for (const task of tasks) {
+      if (task.packed.byteLength === 0) harness.receive(inlineResult(task.taskId))
+      else
+        harness.receive(
+          runResult(
+            task.taskId,
+            Array.from({ length: countOf(task) }, () => 'z'),
+          ),
+        )
+    }
     assert(harness.machine.unfinishedTasks < before, 'nothing is sent any more')
   }
 }

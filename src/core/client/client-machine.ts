@@ -108,12 +108,12 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   /** Whether a task's result can be an argument: the task has not ended, or its result is kept. */
   has(id: TaskId): boolean {
-    return this.#flow.tasks.get(id) !== undefined
+    return this.#flow.tasks.peek(id) !== undefined
   }
 
   /** Where an unfinished task is, as far as is known; undefined for any other. */
   whereIs(id: TaskId): TaskWhereabouts | undefined {
-    const task = this.#flow.tasks.get(id)
+    const task = this.#flow.tasks.peek(id)
     if (task === undefined) return undefined
     if (task.state === 'waiting' || task.state === 'blocked') return 'pending'
     return task.state === 'sent' && !task.hasBegun ? 'queued' : 'running'
@@ -121,10 +121,10 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   /** The tasks whose results a task waits for before it can be sent. */
   dependenciesOf(id: TaskId): readonly TaskId[] {
-    const task = this.#flow.tasks.get(id)
+    const task = this.#flow.tasks.peek(id)
     if (task === undefined || task.unready === 0) return []
     const inputs = task.args.filter((arg) => arg instanceof ResultInput)
-    return inputs.filter((input) => !input.isReady).map((input) => input.task.taskId)
+    return inputs.filter((input) => !input.isReady).map((input) => input.task.id)
   }
 
   /** Why the unfinished work of this client waits; undefined if some of it may be running. */
@@ -139,15 +139,15 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   /** Why a task waits; undefined if it does not wait, or the reason is unknown. */
   waitingReasonOf(id: TaskId): WaitingReason | undefined {
-    const task = this.#flow.tasks.get(id)
+    const task = this.#flow.tasks.peek(id)
     return task === undefined ? undefined : this.#waiting.reasonOf(task)
   }
 
   /** All tasks whose end is reported, oldest first. */
   unfinished(): UnfinishedTask<Owner>[] {
     const unfinished: UnfinishedTask<Owner>[] = []
-    for (const { taskId, owner } of this.#flow.tasks.values()) {
-      if (owner !== undefined) unfinished.push({ taskId, owner })
+    for (const { id: taskId, count, owner } of this.#flow.tasks.values()) {
+      if (owner !== undefined) unfinished.push({ taskId, count, owner })
     }
     return unfinished
   }
@@ -211,7 +211,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   #onRequest(event: Exclude<ClientEvent<Owner>, { readonly type: DispatchedType }>): void {
     switch (event.type) {
       case 'cancelRequested':
-        return this.#onCancelRequested(event.taskId)
+        return this.#onCancelRequested(event.taskId, event.count ?? 1)
       case 'graphSubmitted':
         return this.#onGraphSubmitted(event.graph)
       case 'graphCancelRequested':
@@ -292,11 +292,13 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onTaskResult(message: TaskResult): void {
-    const task = this.#flow.tasks.get(message.taskId)
     if (message.status === 'success' || message.status === 'failed') this.#waiting.onResult()
+    if (message.count > 1 || message.packed.byteLength > 0) return this.#flow.onRunResult(message)
+    const { taskId } = message
+    const task = this.#flow.tasks.get(taskId)
     const { attempts } = message
     if (attempts.length > 0 && task?.owner !== undefined) {
-      this.#turn.act({ type: 'reportAttempts', owner: task.owner, attempts })
+      this.#turn.act({ type: 'reportAttempts', owner: task.owner, taskId, attempts })
     }
     if (task !== undefined) this.#flow.onTaskResult(task, message)
     else if (!this.#graphs.onTaskResult(message)) this.#flow.onUnknownResult(message)
@@ -318,7 +320,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   #onTaskSubmitted(submission: TaskSubmission<Owner>): void {
     if (this.#link.isEnding) {
-      if (submission.owner !== undefined) this.#refuse(submission.owner)
+      const { owner, taskId, run } = submission
+      if (owner !== undefined) this.#refuse({ owner, taskId, count: run?.count ?? 1 })
       return
     }
     this.#beginWaiting()
@@ -327,15 +330,17 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   #onGraphSubmitted(graph: GraphSubmission<Owner>): void {
     if (this.#link.isEnding) {
-      for (const { owner } of graph.targets) this.#refuse(owner)
+      for (const { owner, position } of graph.targets) {
+        this.#refuse({ owner, taskId: graph.nodes.idOf(position), count: 1 })
+      }
       return
     }
     this.#beginWaiting()
     this.#graphs.submit(graph)
   }
 
-  #refuse(owner: Owner): void {
-    endTask(this.#turn, owner, { reason: this.#endReason, detail: this.#link.reason })
+  #refuse(task: UnfinishedTask<Owner>): void {
+    endTask(this.#turn, task, { reason: this.#endReason, detail: this.#link.reason })
   }
 
   /** Starts the timers of waiting, unless something is waiting already. */
@@ -345,13 +350,12 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#waiting.start()
   }
 
-  #onCancelRequested(id: TaskId): void {
-    const task = this.#flow.tasks.get(id)
-    if (task !== undefined) this.#flow.cancel(task)
+  #onCancelRequested(id: TaskId, count: number): void {
+    for (const task of this.#flow.tasks.range(id, count)) this.#flow.cancel(task)
   }
 
   #onResultRequested(id: TaskId, owner: Owner): void {
-    if (this.#link.isEnding) return this.#refuse(owner)
+    if (this.#link.isEnding) return this.#refuse({ owner, taskId: id, count: 1 })
     this.#beginWaiting()
     this.#flow.want(id, owner)
   }
@@ -368,14 +372,13 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   /** The scheduler does not know tasks that have not been sent. */
   #onExplanationRequested(id: TaskId): void {
-    const { state } = this.#flow.tasks.get(id) ?? {}
+    const { state, graph } = this.#flow.tasks.peek(id) ?? {}
     const isSent = state !== undefined && state !== 'waiting' && state !== 'blocked'
-    const isGraphs = this.#flow.tasks.get(id)?.graph !== undefined
-    this.#inquiries.ask(id, isSent || isGraphs ? this.#answeringFeatures : 0)
+    this.#inquiries.ask(id, isSent || graph !== undefined ? this.#answeringFeatures : 0)
   }
 
   /** Once a running task is cancelled, no scheduler can report any more which worker had it. */
-  #requestAttempts({ taskId, owner, state, hasBegun }: TaskRecord<Owner>): void {
+  #requestAttempts({ id: taskId, owner, state, hasBegun }: TaskRecord<Owner>): void {
     const features = this.#answeringFeatures
     if (owner === undefined || state !== 'sent' || !hasBegun) return
     if (!hasFeature(features, FEATURE_PEERS)) return
@@ -426,7 +429,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     const { isOurs } = this.#link
     for (const task of isOurs ? [] : this.#flow.tasks.values()) {
       if (task.state !== 'sent') continue
-      send(this.#turn, taskCancelMessage(task.taskId, false))
+      send(this.#turn, taskCancelMessage(task.id, false))
     }
     send(this.#turn, { kind: 'clientDisconnect', disconnectType: 'disconnect' })
     if (!isOurs) send(this.#turn, this.#flow.sender.deleteEverything())

@@ -29,11 +29,18 @@ export interface ClientCoreOptions {
   readonly reconnect: boolean
   /** The id under which a content is stored. Must be a pure function of the content. */
   readonly objectIdOf: (content: Uint8Array) => ObjectId
+  /**
+   * The packed values of one task (docs/protocol.md#runs), each serialized by itself. Must be a
+   * pure function of the bytes. Undefined: nothing packed is submitted.
+   */
+  readonly serializedValues?: ((packed: Uint8Array) => readonly Uint8Array[]) | undefined
 }
 
 /** A task that has not ended, as its owner sees it. */
 export interface UnfinishedTask<Owner> {
+  /** The id of the first of `count` consecutive tasks. */
   readonly taskId: TaskId
+  readonly count: number
   readonly owner: Owner
 }
 
@@ -52,7 +59,7 @@ export type ClientEvent<Owner> =
   | { readonly type: 'writable' }
   | { readonly type: 'taskSubmitted'; readonly task: TaskSubmission<Owner> }
   | { readonly type: 'graphSubmitted'; readonly graph: GraphSubmission<Owner> }
-  | { readonly type: 'cancelRequested'; readonly taskId: TaskId }
+  | { readonly type: 'cancelRequested'; readonly taskId: TaskId; readonly count?: number }
   | { readonly type: 'graphCancelRequested'; readonly graphId: TaskId }
   /** A result that is kept in the cluster is requested: it is fetched for this owner. */
   | { readonly type: 'resultRequested'; readonly taskId: TaskId; readonly owner: Owner }
@@ -122,6 +129,7 @@ export type ClientAction<Owner> =
   | {
       readonly type: 'finishTask'
       readonly owner: Owner
+      readonly taskId: TaskId
       readonly isSuccess: boolean
       /** A view that is valid only during the call. */
       readonly payload: Uint8Array
@@ -132,10 +140,24 @@ export type ClientAction<Owner> =
       /** The task that failed, if this one needed its result. */
       readonly failedTaskId: TaskId | undefined
     }
-  /** The task ended in another way. `detail` is text for the user, possibly ''. */
+  /** `count` consecutive tasks have returned: `packed` has their values, in order. */
+  | {
+      readonly type: 'finishRun'
+      readonly owner: Owner
+      readonly taskId: TaskId
+      readonly count: number
+      /** Checked by `layoutOf`. A view that is valid only during the call. */
+      readonly packed: Uint8Array
+      /** The profiles of all, or nothing. Valid only during the call. */
+      readonly metadata: Uint8Array
+      readonly worker: Identity
+    }
+  /** `count` consecutive tasks ended in another way. `detail` is text for the user, possibly ''. */
   | {
       readonly type: 'endTask'
       readonly owner: Owner
+      readonly taskId: TaskId
+      readonly count: number
       readonly reason: TaskEndReason
       readonly detail: string
       /** The task that ended in this way, if this one needed its result. */
@@ -148,6 +170,7 @@ export type ClientAction<Owner> =
   | {
       readonly type: 'offerResult'
       readonly owner: Owner
+      readonly taskId: TaskId
       readonly metadata: Uint8Array
       readonly worker: Identity
     }
@@ -159,6 +182,7 @@ export type ClientAction<Owner> =
   | {
       readonly type: 'reportProgress'
       readonly owner: Owner
+      readonly taskId: TaskId
       readonly done: number
       readonly total: number
     }
@@ -180,6 +204,7 @@ export type ClientAction<Owner> =
   | {
       readonly type: 'reportAttempts'
       readonly owner: Owner
+      readonly taskId: TaskId
       readonly attempts: readonly TaskAttempt[]
     }
   /** A task has printed something. The bytes are valid only during the call. */
@@ -290,6 +315,11 @@ export interface TaskSubmission<Owner> {
   /** The arguments in order. */
   readonly args: readonly ArgumentSource[]
   readonly options: TaskOptions
+  /**
+   * Instead of arguments: those of `count` consecutive tasks, packed, the first of which has the id
+   * `taskId`. They have one owner; actions say which of them they are about.
+   */
+  readonly run?: { readonly count: number; readonly packed: Uint8Array } | undefined
 }
 
 /** Shared by the parts of a client's core while an event is handled. */
@@ -301,10 +331,14 @@ export function send<Owner>(turn: ClientTurn<Owner>, message: Message): void {
 }
 
 /** Reports to an owner what its task returned or threw. */
-export function finishTask<Owner>(turn: ClientTurn<Owner>, owner: Owner, outcome: Outcome): void {
+export function finishTask<Owner>(
+  turn: ClientTurn<Owner>,
+  { owner, taskId }: { readonly owner: Owner; readonly taskId: TaskId },
+  outcome: Outcome,
+): void {
   const { isSuccess, payload, metadata, worker, failedTaskId } = outcome
   const type = 'finishTask'
-  turn.act({ type, owner, isSuccess, payload, metadata, worker, failedTaskId })
+  turn.act({ type, owner, taskId, isSuccess, payload, metadata, worker, failedTaskId })
 }
 
 /** Why a task ended without a result. */
@@ -315,8 +349,12 @@ export interface TaskEnd {
   readonly failedTaskId?: TaskId | undefined
 }
 
-/** Reports to an owner that its task ended without a result. */
-export function endTask<Owner>(turn: ClientTurn<Owner>, owner: Owner, end: TaskEnd): void {
+/** Reports to an owner that its tasks ended without a result. */
+export function endTask<Owner>(
+  turn: ClientTurn<Owner>,
+  { owner, taskId, count }: UnfinishedTask<Owner>,
+  end: TaskEnd,
+): void {
   const { reason, detail, failedTaskId } = end
-  turn.act({ type: 'endTask', owner, reason, detail, failedTaskId })
+  turn.act({ type: 'endTask', owner, taskId, count, reason, detail, failedTaskId })
 }

@@ -13,6 +13,7 @@ import {
 } from '../../base/ids.js'
 import { type Message, PLAIN_RESULT, type TaskResult, type TaskUpdate } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
+import { isBlockId, MAX_RUN_TASKS, nthTaskId, pack, placeInBlock, unpack } from '../../wire/run.js'
 import { ClientMachine } from './client-machine.js'
 import type {
   ArgumentSource,
@@ -54,6 +55,8 @@ export class Harness {
       reconnect: true,
       objectIdOf: (content) =>
         objectId(`object:${Buffer.from(content).toString('latin1').slice(0, 17)}`),
+      // Each task has one argument, whose packed form is its serialized one.
+      serializedValues: (packed) => unpack(packed, 1),
       ...options,
     })
   }
@@ -64,11 +67,22 @@ export class Harness {
     const offered: string[] = []
     this.machine.handle(event, this.now, (action) => {
       actions.push(action)
-      if (action.type === 'offerResult') offered.push(action.owner)
-      if (action.type === 'endTask') this.ends.push([action.owner, action.reason])
+      if (action.type === 'offerResult') offered.push(nameOfTask(action))
+      if (action.type === 'endTask') {
+        for (let index = 0; index < action.count; index += 1) {
+          const id = nthTaskId(action.taskId, index)
+          this.ends.push([nameOfTask({ owner: action.owner, taskId: id }), action.reason])
+        }
+      }
       if (action.type === 'finishTask') {
         const text = Buffer.from(action.payload).toString()
-        this.ends.push([action.owner, `${action.isSuccess ? 'value' : 'error'} ${text}`])
+        this.ends.push([nameOfTask(action), `${action.isSuccess ? 'value' : 'error'} ${text}`])
+      }
+      if (action.type === 'finishRun') {
+        for (const [index, entry] of unpack(action.packed, action.count).entries()) {
+          const name = nameOfTask({ owner: action.owner, taskId: nthTaskId(action.taskId, index) })
+          this.ends.push([name, `value ${Buffer.from(entry).toString()}`])
+        }
       }
     })
     if (isChecked) this.machine.checkInvariants()
@@ -131,6 +145,13 @@ export class Harness {
     return this.handle({ type: 'taskSubmitted', task: submission(owner, args, functionName) })
   }
 
+  /** Submits a run of tasks with these arguments. The name of a task is its id. */
+  submitRun(first: TaskId, args: readonly string[]): ClientAction<string>[] {
+    const packed = pack(args.map((text) => Buffer.from(text)))
+    const task = { ...submission(first), owner: RUN, run: { count: args.length, packed } }
+    return this.handle({ type: 'taskSubmitted', task })
+  }
+
   /** Says that the transport has room: what waits is sent. */
   flush(): ClientAction<string>[] {
     return this.handle({ type: 'writable' })
@@ -166,6 +187,26 @@ export class Harness {
   endOf(owner: string): Outcome | undefined {
     return this.ends.find(([name]) => name === owner)?.[1]
   }
+}
+
+/** The owner of all runs. */
+export const RUN = 'run'
+
+/** The id of a task in a run: of one of 64 blocks, at a place. */
+export function runTaskId(place: number, block = 0): TaskId {
+  const number = block * MAX_RUN_TASKS + place
+  const digits = String.fromCharCode(number >>> 8, number & 0xff)
+  return taskId(`${digits}middle-bytes${digits}`)
+}
+
+function nameOfTask({ owner, taskId: id }: { owner: string; taskId: TaskId }): string {
+  return owner === RUN ? id : owner
+}
+
+/** The values of consecutive tasks in one message. */
+export function runResult(first: TaskId, values: readonly string[]): TaskResult {
+  const packed = pack(values.map((value) => Buffer.from(value)))
+  return taskResult(first, { count: values.length, packed })
 }
 
 /** Options that say nothing. */
@@ -273,9 +314,9 @@ export function ids(...texts: string[]): TaskId[] {
 function summaryOf(message: Message): string {
   switch (message.kind) {
     case 'task':
-      return `task ${message.taskId}`
+      return `task ${nameInRun(message)}`
     case 'taskCancel':
-      return `cancel${message.flags.force ? '!' : ''} ${message.taskId}`
+      return `cancel${message.flags.force ? '!' : ''} ${nameInRun(message)}`
     case 'objectRequest':
       return `get ${message.objectIds.map(nameOf).join(' ')}`
     case 'objectInstruction': {
@@ -289,6 +330,13 @@ function summaryOf(message: Message): string {
     default:
       return message.kind
   }
+}
+
+/** The id of a task; of those in runs, their places: `5` or `5-7`. */
+function nameInRun({ taskId: id, count }: { taskId: TaskId; count: number }): string {
+  if (!isBlockId(id)) return id
+  const place = placeInBlock(id)
+  return count > 1 ? `${place}-${place + count - 1}` : String(place)
 }
 
 function nameOf(id: ObjectId): string {

@@ -176,7 +176,9 @@ test('progress is reported to the owner of the task, and nothing else is', () =>
   harness.flush()
   const update = { kind: 'taskUpdate', taskId: taskId('a'), done: 1, total: 3 } as const
   const actions = harness.receive({ ...update, update: 'progress' })
-  assert.deepEqual(actions, [{ type: 'reportProgress', owner: 'a', done: 1, total: 3 }])
+  assert.deepEqual(actions, [
+    { type: 'reportProgress', owner: 'a', taskId: 'a', done: 1, total: 3 },
+  ])
   assert.deepEqual(harness.receive({ ...update, update: 'waiting' }), [])
   assert.deepEqual(harness.receive({ ...update, taskId: taskId('b'), update: 'progress' }), [])
 })

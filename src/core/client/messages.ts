@@ -1,7 +1,7 @@
 // Builds the messages that a client sends.
 
 import { assert } from '../../base/assert.js'
-import { latin1ToBytes } from '../../base/bytes.js'
+import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import {
   identity,
   taskId as brandTaskId,
@@ -20,7 +20,7 @@ import type {
 } from '../../wire/message.js'
 import { splitChunks } from '../../wire/object-content.js'
 import type { StoredValue } from './events.js'
-import { ResultInput, type TaskInput, type TaskRecord } from './task/task.js'
+import { packedOf, ResultInput, type TaskInput, type TaskRecord } from './task/task.js'
 
 const NO_PARENT = brandTaskId('')
 const NO_CLIENT = identity('')
@@ -46,7 +46,7 @@ export function taskMessage<Owner>(
   task: TaskRecord<Owner>,
   { isExtended, mayHaveRun }: TaskForm,
 ): Task {
-  const { taskId, options } = task
+  const { id: taskId, count, options } = task
   const functionArgs: TaskArgument[] = []
   for (const [index, argument] of task.args.entries()) {
     const isShared = isExtended && task.sharedArgs?.has(index) === true
@@ -72,6 +72,8 @@ export function taskMessage<Owner>(
     output: isPlain ? 'log' : options.output,
     outputClient: isPlain ? NO_CLIENT : options.outputClient,
     traceContext: isPlain ? '' : options.traceContext,
+    count: count === 1 ? 0 : count,
+    packed: packedOf(task) ?? NO_BYTES,
   }
 }
 
@@ -95,9 +97,10 @@ function taskArgument<Owner>(
   return { type, data: latin1ToBytes(result.objectId) }
 }
 
-/** Requests that the scheduler drop a task; with `force`, even if it is running. */
-export function taskCancelMessage(taskId: TaskId, force: boolean): TaskCancel {
-  return { kind: 'taskCancel', taskId, flags: { force, retrieveTaskObject: false } }
+/** Requests that the scheduler drop a task, or consecutive ones; with `force`, even if running. */
+export function taskCancelMessage(taskId: TaskId, force: boolean, tasks = 1): TaskCancel {
+  const count = tasks === 1 ? 0 : tasks
+  return { kind: 'taskCancel', taskId, count, flags: { force, retrieveTaskObject: false } }
 }
 
 /** Stores objects in the scheduler. */

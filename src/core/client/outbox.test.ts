@@ -5,13 +5,15 @@ import { Turn } from '../../base/machine.js'
 import { submission } from './harness.test.kit.js'
 import { taskCancelMessage, requestMessage } from './messages.js'
 import { ClientObjectTable } from './objects.js'
-import { ClientOutbox } from './sender.js'
+import { ClientOutbox } from './outbox.js'
 import type { TaskRecord } from './task/task.js'
 
 function record(owner: string, messageBytes = 100): TaskRecord<string> {
   const task = submission(owner)
   return {
-    taskId: task.taskId,
+    id: task.taskId,
+    count: 1,
+    run: undefined,
     owner,
     options: task.options,
     function: new ClientObjectTable(new Turn()).use(task.function, 'function'),

@@ -1,15 +1,19 @@
 // Sends everything: puts tasks into messages, sends what a task needs before it, and pauses while
 // the transport is full. docs/protocol.md#task
 
-import { assert } from '../../base/assert.js'
-import { FEATURE_INLINE, FEATURE_TASK_UPDATES, hasFeature } from '../../base/features.js'
-import { Fifo } from '../../base/fifo.js'
+import {
+  FEATURE_INLINE,
+  FEATURE_RUNS,
+  FEATURE_TASK_UPDATES,
+  hasFeature,
+} from '../../base/features.js'
 import type { SchedulerId } from '../../base/ids.js'
 import type { Message } from '../../wire/message.js'
 import { type ClientCoreOptions, type ClientTurn, send } from './events.js'
 import type { SchedulerMemory } from './link.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
 import type { ClientObject, ClientObjectTable } from './objects.js'
+import { ClientOutbox } from './outbox.js'
 import { TASK_BYTES, type TaskInputs } from './task/inputs.js'
 import {
   ResultInput,
@@ -17,169 +21,6 @@ import {
   type TaskRecord,
   type ClientTaskTable,
 } from './task/task.js'
-
-// The queue of unsent tasks and messages. It is here rather than in the transport so that an unsent
-// task can be cancelled without a trace, sent over another connection, or sent to another kind of
-// scheduler.
-
-/** How much may be sent before the transport must confirm again that it has room, in bytes. */
-const SLICE_BYTES = 1024 ** 2
-/** Tasks wait until the end of the turn, unless there are this many bytes of them. */
-const BATCH_BYTES = 64 * 1024
-/** The approximate size of a message without its contents. */
-const MESSAGE_BYTES = 64
-
-/** Tasks, and messages that are sent before them. */
-export class ClientOutbox<Owner> {
-  readonly #tasks = new Fifo<TaskRecord<Owner>>()
-  /** Tasks for which the scheduler had no room. They are sent first. */
-  readonly #returned = new Fifo<TaskRecord<Owner>>()
-  readonly #messages = new Fifo<Message>()
-  #credit = SLICE_BYTES
-  #taskBytes = 0
-  #isFlushRequested = false
-  /** How many more tasks the scheduler accepts; undefined: it has not reported a limit. */
-  #room: number | undefined
-
-  /** The approximate size of the waiting tasks, in bytes. */
-  get taskBytes(): number {
-    return this.#taskBytes
-  }
-
-  get taskCount(): number {
-    return this.#tasks.size + this.#returned.size
-  }
-
-  get messageCount(): number {
-    return this.#messages.size
-  }
-
-  /** Whether more may be sent before the transport confirms that it has room. */
-  get hasCredit(): boolean {
-    return this.#credit > 0
-  }
-
-  /** Whether the scheduler accepts tasks. */
-  get hasRoom(): boolean {
-    return this.#room !== 0
-  }
-
-  /** Whether the scheduler has reported a limit. */
-  get isBounded(): boolean {
-    return this.#room !== undefined
-  }
-
-  /** Whether enough tasks wait to fill a packet. */
-  get hasBatch(): boolean {
-    return this.hasRoom && this.#taskBytes >= BATCH_BYTES
-  }
-
-  addTask(task: TaskRecord<Owner>): void {
-    task.place = this.#tasks.push(task)
-    this.#taskBytes += task.messageBytes
-  }
-
-  /** A task waits again because the scheduler had no room; it will report when it has. */
-  returnTask(task: TaskRecord<Owner>): void {
-    this.removeTask(task)
-    task.place = this.#returned.push(task)
-    this.#taskBytes += task.messageBytes
-    this.#room = 0
-  }
-
-  /** How many more tasks the scheduler accepts; undefined: no limit is known. */
-  setRoom(tasks: number | undefined): void {
-    this.#room = tasks
-  }
-
-  /** Counts something that is sent against the limit of tasks. */
-  spendRoom(): void {
-    if (this.#room !== undefined && this.#room > 0) this.#room -= 1
-  }
-
-  /** Removes a task that must not be sent. */
-  removeTask(task: TaskRecord<Owner>): void {
-    if (task.place === undefined) return
-    task.place.queue?.remove(task.place)
-    task.place = undefined
-    this.#taskBytes -= task.messageBytes
-  }
-
-  /** Removes and returns the next task; undefined also while the scheduler accepts none. */
-  takeTask(): TaskRecord<Owner> | undefined {
-    if (!this.hasRoom) return undefined
-    const task = this.#returned.first ?? this.#tasks.first
-    if (task === undefined) return undefined
-    this.removeTask(task)
-    this.spendRoom()
-    return task
-  }
-
-  addMessage(message: Message): void {
-    this.#messages.push(message)
-  }
-
-  /** Removes and returns the next message. */
-  takeMessage(): Message | undefined {
-    return this.#messages.shift()
-  }
-
-  /**
-   * A connection was lost. Only cancels still apply: other requests are repeated or no longer
-   * needed.
-   */
-  dropRequests(): void {
-    for (let left = this.#messages.size; left > 0; left -= 1) {
-      const message = this.#messages.shift()
-      if (message?.kind === 'taskCancel' || message?.kind === 'graphTaskCancel') {
-        this.#messages.push(message)
-      }
-    }
-  }
-
-  /** Drops everything except tasks. */
-  dropMessages(): void {
-    while (this.#messages.shift() !== undefined);
-  }
-
-  /** Something was sent: about `contentBytes`, plus the size of an empty message. */
-  spend(contentBytes: number): void {
-    this.#credit -= contentBytes + MESSAGE_BYTES
-  }
-
-  /** The transport has room. */
-  grantCredit(): void {
-    this.#credit = SLICE_BYTES
-    this.#isFlushRequested = false
-  }
-
-  /**
-   * When to request `writable`, if anything waits (here or, with `hasMore`, elsewhere) and it has
-   * not been requested. It counts as requested.
-   */
-  requestFlush(hasMore: boolean): 'soon' | 'nextTurn' | undefined {
-    const hasTasks = this.hasRoom && this.taskCount > 0
-    const isEmpty = !hasTasks && this.#messages.size === 0 && !hasMore
-    if (isEmpty || this.#isFlushRequested) return undefined
-    this.#isFlushRequested = true
-    return this.hasCredit ? 'soon' : 'nextTurn'
-  }
-
-  /** Throws if the outbox is inconsistent. */
-  checkInvariants(): void {
-    let bytes = 0
-    for (const queue of [this.#returned, this.#tasks]) {
-      for (const task of queue) {
-        assert(
-          task.state === 'waiting' && task.place?.queue === queue,
-          'a queued task has the wrong state or queue',
-        )
-        bytes += task.messageBytes
-      }
-    }
-    assert(bytes === this.#taskBytes, 'the size of waiting tasks is wrong')
-  }
-}
 
 /** Objects of at least this size are sent in separate messages. */
 const LARGE_OBJECT_BYTES = 1024 ** 2
@@ -214,6 +55,7 @@ export class Sender<Owner> {
   #schedulerId: SchedulerId | undefined
   #mayInline = false
   #isExtended = false
+  #takesRuns = false
 
   constructor(options: ClientCoreOptions, parts: SenderParts<Owner>, turn: ClientTurn<Owner>) {
     this.#options = options
@@ -272,6 +114,11 @@ export class Sender<Owner> {
   enqueue(task: TaskRecord<Owner>): void {
     this.#outbox.removeTask(task)
     this.#outbox.addTask(task)
+  }
+
+  /** The end of a record was cut off. */
+  onCut(task: TaskRecord<Owner>, rest: TaskRecord<Owner>): void {
+    this.#outbox.onCut(task, rest, TASK_BYTES + task.inlineBytes)
   }
 
   /** A task must not be sent after all. */
@@ -334,6 +181,7 @@ export class Sender<Owner> {
     this.#features = features
     this.#mayInline = hasFeature(features, FEATURE_INLINE)
     this.#isExtended = hasFeature(features, FEATURE_TASK_UPDATES)
+    this.#takesRuns = hasFeature(features, FEATURE_RUNS)
     this.#objects.forgetSent()
     send(this.#turn, createMessage(identity, 'serializer', [serializer]))
   }
@@ -384,6 +232,7 @@ export class Sender<Owner> {
     }
     if (this.#source?.hasUnsent === true) this.#source.flush()
     while (outbox.hasCredit) {
+      this.#cutNext()
       const task = outbox.takeTask()
       if (task === undefined) break
       this.#sendTask(task)
@@ -392,8 +241,17 @@ export class Sender<Owner> {
     while (outbox.hasCredit && this.#objects.hasFresh) this.#sendFresh()
   }
 
+  /** A run is sent as far as the scheduler accepts it: as single tasks if it knows no runs. */
+  #cutNext(): void {
+    const task = this.#outbox.nextTask
+    if (task === undefined || task.count === 1) return
+    const most = this.#takesRuns ? this.#outbox.room : 1
+    if (most < task.count) this.#tasks.cut(task, most)
+  }
+
   #sendTask(task: TaskRecord<Owner>): void {
     const { identity } = this.#options
+    if (!this.#takesRuns) this.#inputs.unpack(task)
     if (!this.#mayInline) this.#inputs.outsourceAll(task)
     this.#sendObjectsOf(task)
     this.#tasks.change(task, 'taskSent')

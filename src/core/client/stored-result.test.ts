@@ -30,7 +30,8 @@ test('a large result is offered, and fetched when somebody wants it', () => {
   const worker = identity('w')
   const result = { ...storedResult('a', 'r1'), metadata: Buffer.from('p'), worker }
   const [offer, ...rest] = harness.receive(result)
-  assert.deepEqual(offer, { type: 'offerResult', owner: 'a', metadata: result.metadata, worker })
+  const { metadata } = result
+  assert.deepEqual(offer, { type: 'offerResult', owner: 'a', taskId: 'a', metadata, worker })
   assert.deepEqual(summary(rest), [])
   assert.deepEqual(summary(harness.want('a')), ['get r1'])
   assert.deepEqual(summary(harness.want('a')), [])

@@ -174,8 +174,8 @@ export class PublishedState {
       ...this.#rates(state, now),
       turnP99MS: 0,
       binder: state.binder,
-      lostWorkers: 0,
-      workerEnds: [],
+      lost: 0,
+      lostWorkers: [],
       graphCount: 0,
       graphs: [],
     }

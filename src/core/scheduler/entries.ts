@@ -4,12 +4,12 @@
 import type { Fifo, FifoNode } from '../../base/fifo.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
-import type { SpreadSet } from '../../base/spread.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
   AttemptOutcome,
   ObjectContentType,
   PeerInfo,
+  Task,
   TaskResult,
   WorkerHeartbeat,
 } from '../../wire/message.js'
@@ -45,8 +45,8 @@ export interface ClientEntry {
   allowance: number | undefined
   /** It has left or was given up: nothing is sent to it anymore. */
   hasLeft: boolean
-  /** Unfinished tasks. Invariant: each names this client. */
-  readonly tasks: SpreadSet<TaskEntry>
+  /** How many unfinished tasks name this client. */
+  taskCount: number
   /** Graphs that are unfinished, or of which more parts may arrive. */
   readonly graphs: Map<TaskId, Graph>
   /** Invariant: each has this client among its users. */
@@ -64,7 +64,7 @@ export interface WorkerEntry extends HeapItem {
   readonly silence: Silence
   lastHeartbeat: InstantMs
   /** The last heartbeat, without its bytes and the fields that are sent only once. */
-  heartbeat: WorkerHeartbeat
+  readonly heartbeat: WorkerHeartbeat
   /** What it reported about itself. */
   info: PeerInfo | undefined
   /** It receives no new tasks but keeps those that it has. Never reset. */
@@ -77,6 +77,8 @@ export interface WorkerEntry extends HeapItem {
   movedAt: InstantMs
   /** How many of its tasks it was asked to give back without having answered yet. */
   recalledCount: number
+  /** How many tasks the assigned entries are. */
+  taskCount: number
   /** How many of its tasks only wait for their own child tasks: they take no capacity. */
   waitingCount: number
   /** Expected total duration of its other tasks, in seconds. */
@@ -129,9 +131,22 @@ export interface Take {
   readonly units: number
 }
 
-/** An unfinished task. */
+/** A part of a run: entries of one run share its Task (core/scheduler/task/run.ts). */
+export interface RunPart {
+  /** The Task of the whole run, in its own memory. */
+  readonly task: Task
+  /** The position in it of the first task of the entry. */
+  readonly from: number
+}
+
+/** An unfinished task, or consecutive ones to which the same has happened. */
 export interface TaskEntry {
+  /** The id of the first task. */
   readonly id: TaskId
+  /** How many tasks it is: more than one only for a part of a run. */
+  count: number
+  /** Undefined for a task that arrived alone. */
+  readonly part: RunPart | undefined
   /** Undefined once the client has left and the task only waits for its worker's answer. */
   client: ClientEntry | undefined
   readonly runtime: Runtime
@@ -140,12 +155,12 @@ export interface TaskEntry {
   readonly requirement: Requirement | undefined
   /** Its function, if that was stored when the task arrived. */
   readonly function: ObjectEntry | undefined
-  /** The encoded Task, in its own memory. */
+  /** The encoded Task, in its own memory; empty for a part of a run. */
   bytes: Uint8Array
   state: TaskState
   /** When it was queued, or assigned to its worker. */
   changedAt: InstantMs
-  /** Expected duration at the time of assignment, in seconds. */
+  /** Expected duration of all its tasks at the time of assignment, in seconds. */
   expectedSeconds: number
   /** Invariant: set exactly when the state is running or canceling. */
   worker: WorkerEntry | undefined

@@ -18,12 +18,13 @@ import type {
   WorkerStatus,
 } from '../../wire/message.js'
 import { durationMsOf } from '../../wire/metadata.js'
+import { nthTaskId, sliceProfiles } from '../../wire/run.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import type { SchedulerAction } from './events.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
 import { extraOf, taskFields, titleOf } from './task/extra.js'
-import { activeCount } from './worker/load.js'
+import { activeEntryCount } from './worker/load.js'
 
 // Limits on event messages: more than a reader could follow is not sent.
 
@@ -88,7 +89,7 @@ export class EventBudget {
   takeStep(task: TaskEntry, status: TaskStatus): boolean {
     if (task.extra?.isPublished === true) return true
     const isUnfinished = UNFINISHED.has(status)
-    if (!this.take(isUnfinished ? EVENTS_PER_TASK : 1)) return false
+    if (!this.take((isUnfinished ? EVENTS_PER_TASK : 1) * task.count)) return false
     if (isUnfinished) extraOf(task).isPublished = true
     return true
   }
@@ -99,6 +100,8 @@ export class EventBudget {
 const CONNECTED = latin1ToBytes('connected')
 const DISCONNECTED = latin1ToBytes('disconnected')
 const NO_WORKER = identity('')
+/** The rest of a profile that has only the duration. */
+const NO_USAGE: Uint8Array = new Uint8Array(12)
 const UNKNOWN_FUNCTION = latin1ToBytes('<Unknown>')
 
 /** How a task ended, besides its status. */
@@ -120,14 +123,24 @@ export function publishTask(
   if (state.options.logsTasks === true) tellTask(state, { task, status, end })
   const { output, eventBudget } = state
   if (!output.hasSubscribers || !eventBudget.takeStep(task, status)) return
-  output.publish({
-    kind: 'stateTask',
-    taskId: task.id,
-    functionName: nameOf(task),
-    status,
-    worker: status === 'running' && task.worker !== undefined ? task.worker.identity : NO_WORKER,
-    metadata: end.metadata,
-  })
+  const worker = status === 'running' ? (task.worker?.identity ?? NO_WORKER) : NO_WORKER
+  for (let at = 0; at < task.count; at += 1) {
+    output.publish({
+      kind: 'stateTask',
+      taskId: nthTaskId(task.id, at),
+      functionName: nameOf(task),
+      status,
+      worker,
+      metadata: profileOf(end.metadata, task.count, at),
+    })
+  }
+}
+
+/** Subscribers know only profiles of 16 bytes. */
+function profileOf(metadata: Uint8Array, count: number, at: number): Uint8Array {
+  const profile = count === 1 ? metadata : sliceProfiles(metadata, count, at, at + 1)
+  if (profile.byteLength !== 4) return profile
+  return Buffer.concat([profile, NO_USAGE])
 }
 
 const STEPS: Readonly<Record<TaskStatus, string>> = {
@@ -157,7 +170,7 @@ interface Step {
 
 function tellTask(state: SchedulerState, { task, status, end }: Step): void {
   const worker = (task.worker ?? end.worker)?.identity
-  const durationMs = durationMsOf(end.metadata)
+  const durationMs = task.count === 1 ? durationMsOf(end.metadata) : undefined
   const cause = CAUSES[status]
   state.turn.log('debug', STEPS[status], {
     ...taskFields(task),
@@ -212,11 +225,11 @@ function stateScheduler(
   let assigned = 0
   const workers: WorkerStatus[] = []
   for (const worker of state.workers.values()) {
-    assigned += worker.assigned.size
+    assigned += worker.taskCount
     workers.push(workerStatus(state, worker))
   }
   const busyClients = [...state.clients.values()].filter(
-    ({ tasks, graphs }) => tasks.size + graphs.size > 0,
+    ({ taskCount, graphs }) => taskCount + graphs.size > 0,
   )
   const ended = (status: TaskStatus): number => state.ended.get(status) ?? 0
   return {
@@ -227,7 +240,7 @@ function stateScheduler(
     clientManager: {
       clientToNumOfTask: busyClients.map((client) => ({
         client: client.identity,
-        numTask: client.tasks.size + client.graphs.size,
+        numTask: client.taskCount + client.graphs.size,
       })),
     },
     objectManager: { numberOfObjects: state.objects.size },
@@ -245,15 +258,15 @@ function stateScheduler(
 
 /** The last report of a worker about itself, and its assigned tasks. */
 export function workerStatus(state: SchedulerState, worker: WorkerEntry): WorkerStatus {
-  const { heartbeat, assigned } = worker
+  const { heartbeat } = worker
   return {
     workerId: worker.identity,
     agent: heartbeat.agent,
     rssFree: heartbeat.rssFree,
     free: worker.isLeaving
       ? 0
-      : Math.max(0, state.options.perWorkerQueueSize - activeCount(worker)),
-    sent: assigned.size,
+      : Math.max(0, state.options.perWorkerQueueSize - activeEntryCount(worker)),
+    sent: worker.taskCount,
     queued: heartbeat.queuedTasks,
     suspended: heartbeat.processors.filter((processor) => processor.suspended).length,
     lagUS: heartbeat.latencyUS,

@@ -8,7 +8,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { identity, taskId } from '../../base/ids.js'
-import type { Task, WorkerHeartbeat } from '../../wire/message.js'
+import { decode, type Task, type WorkerHeartbeat } from '../../wire/message.js'
+import { countOf, nthTaskId, pack, unpack } from '../../wire/run.js'
 import type { SchedulerAction } from './events.js'
 import {
   cancel,
@@ -53,6 +54,28 @@ const OFFERS: Readonly<Record<string, { readonly agentId: string; readonly gpus:
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('submit'), client, ...options }) },
   {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('run'),
+      client,
+      worker,
+      count: fc.integer({ min: 2, max: 12 }),
+      isChild: fc.constantFrom(false, false, true),
+      at: fc.nat(5),
+      ...options,
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant('finishRun'),
+      worker,
+      at: fc.nat(12),
+      count: fc.integer({ min: 1, max: 12 }),
+      seconds,
+    }),
+  },
+  {
     weight: 6,
     arbitrary: fc.record({ type: fc.constant('child'), client, worker, at: fc.nat(5), ...options }),
   },
@@ -88,6 +111,8 @@ const step = fc.oneof(
 interface Step {
   readonly type:
     | 'submit'
+    | 'run'
+    | 'finishRun'
     | 'child'
     | 'wait'
     | 'resume'
@@ -107,6 +132,8 @@ interface Step {
   readonly client: string
   readonly worker: string
   readonly at: number
+  readonly count: number
+  readonly isChild: boolean
   readonly priority: number
   readonly retries: number
   readonly limit: number
@@ -145,6 +172,8 @@ class World {
   readonly #homeless = new Set<string>()
   /** The units that tasks need. */
   readonly #gpus = new Map<string, number>()
+  /** The Task of each task that was submitted in a run, for repeats. */
+  readonly #runs = new Map<string, Task>()
   #serial = 0
 
   constructor(seen: Map<string, number>) {
@@ -159,6 +188,10 @@ class World {
     switch (move.type) {
       case 'submit':
         return this.#submit(move, '')
+      case 'run':
+        return this.#submitRun(move, move.isChild ? (this.#heldBy(move) ?? '') : '')
+      case 'finishRun':
+        return this.#finishRun(move)
       case 'child': {
         const parent = this.#heldBy(move)
         return parent === undefined ? undefined : this.#submit(move, parent)
@@ -176,7 +209,8 @@ class World {
         this.#say(move.client, { kind: 'clientDisconnect', disconnectType: 'disconnect' })
         return this.#sayHello(move.client)
       case 'again':
-        return id === undefined ? undefined : this.#say(move.client, this.#task(id, move.client))
+        if (id === undefined) return
+        return this.#say(move.client, this.#openPart(id, mine) ?? this.#task(id, move.client))
       case 'cancel':
         if (id === undefined) return
         this.#markCancelled(id)
@@ -262,6 +296,69 @@ class World {
       retries: move.retries,
       workerDeathLimit: move.limit,
       mayHaveRun: move.mayHaveRun,
+    })
+  }
+
+  /** Several tasks in one message. */
+  #submitRun(move: Step, parent: string): void {
+    const first = taskId(`AAnumber${String((this.#serial += 1)).padStart(6, '0')}AA`)
+    const ids = Array.from({ length: move.count }, (_, at) => nthTaskId(first, at))
+    const { taskId: id, ...plain } = this.#task(first, move.client, move.priority)
+    const capabilities = move.gpus === undefined ? [] : [{ name: 'gpu', value: move.gpus }]
+    const message: Task = {
+      ...plain,
+      taskId: id,
+      capabilities,
+      parentTaskId: taskId(parent),
+      retries: move.retries,
+      workerDeathLimit: move.limit,
+      mayHaveRun: move.mayHaveRun,
+      count: move.count,
+      packed: pack(ids.map((each) => Buffer.from(each, 'latin1'))),
+    }
+    for (const each of ids) {
+      this.open.get(move.client)?.add(each)
+      this.#runs.set(each, message)
+      if (this.#cancelled.has(parent)) this.#cancelled.add(each)
+      if (move.gpus !== undefined) this.#gpus.set(each, move.gpus)
+    }
+    if (parent !== '') {
+      this.#children.set(parent, [...(this.#children.get(parent) ?? []), ...ids])
+    }
+    this.#say(move.client, message)
+  }
+
+  /** The Task of an unfinished task of a run and the unfinished ones that follow it. */
+  #openPart(id: string, open: readonly string[]): Task | undefined {
+    const run = this.#runs.get(id)
+    if (run === undefined) return undefined
+    let count = 1
+    while (open.includes(nthTaskId(taskId(id), count))) count += 1
+    const ids = Array.from({ length: count }, (_, at) => nthTaskId(taskId(id), at))
+    const packed = pack(ids.map((each) => Buffer.from(each, 'latin1')))
+    return { ...run, taskId: taskId(id), count, packed }
+  }
+
+  /** A worker answers for consecutive tasks in one message. */
+  #finishRun({ worker: name, at, count, seconds: took }: Step): void {
+    const held = this.held.get(name) ?? []
+    const first = held[at % Math.max(held.length, 1)]
+    if (first === undefined || !this.#runs.has(first)) return
+    const ids: string[] = []
+    const attempt = this.scheduler.attemptOf(name, first)
+    for (let next = 0; next < count; next += 1) {
+      const id = nthTaskId(taskId(first), next)
+      if (!held.includes(id) || this.scheduler.attemptOf(name, id) !== attempt) break
+      ids.push(id)
+    }
+    if (ids.length > 1) this.#count('several results in one message')
+    const duration = result(first, 'success', took).metadata.subarray(0, 4)
+    this.#say(name, {
+      ...result(first, 'success', took),
+      results: [],
+      count: ids.length,
+      packed: pack(ids.map((id) => Buffer.from(id, 'latin1'))),
+      metadata: Buffer.concat(ids.map(() => duration)),
     })
   }
 
@@ -359,11 +456,13 @@ class World {
     // A task that was not found may still be there, and end in another way.
     if (message.kind === 'taskResult' && message.status !== 'notFound') {
       const held = this.held.get(from)
-      const index = held?.indexOf(message.taskId) ?? -1
-      if (index >= 0) {
+      for (let at = 0; at < countOf(message); at += 1) {
+        const id = nthTaskId(message.taskId, at)
+        const index = held?.indexOf(id) ?? -1
+        if (index < 0) continue
         held?.splice(index, 1)
-        if (message.status === 'success') this.#children.delete(message.taskId)
-        else this.#markChildrenCancelled(message.taskId)
+        if (message.status === 'success') this.#children.delete(id)
+        else this.#markChildrenCancelled(id)
       }
     }
     this.scheduler.receive(from, message)
@@ -378,7 +477,7 @@ class World {
       this.#forgetClient(action.peer)
       this.#homeless.add(action.peer)
     }
-    for (const action of actions) this.#onAction(action)
+    for (const action of actions) for (const each of singles(action)) this.#onAction(each)
     for (const name of this.#homeless) {
       this.#homeless.delete(name)
       this.#sayHello(name)
@@ -420,6 +519,25 @@ class World {
   }
 }
 
+/** The same as messages about one task each. */
+function singles(action: SchedulerAction): readonly SchedulerAction[] {
+  if (action.type !== 'send' && action.type !== 'forward') return [action]
+  const message = action.type === 'send' ? action.message : decode(action.bytes)
+  const { kind } = message
+  if (kind !== 'task' && kind !== 'taskCancel' && kind !== 'taskResult') return [action]
+  if (kind !== 'taskCancel' && message.packed.byteLength > 0) {
+    const entries = unpack(message.packed, countOf(message))
+    // Each task in a run has its id as its only argument, and as its result.
+    for (const [at, entry] of entries.entries()) {
+      assert.equal(Buffer.from(entry).toString('latin1'), nthTaskId(message.taskId, at))
+    }
+  }
+  return Array.from({ length: countOf(message) }, (_, at) => {
+    const one = { ...message, taskId: nthTaskId(message.taskId, at), count: 0 } as const
+    return { type: 'send', to: action.to, message: one } as const
+  })
+}
+
 test('property: each task ends exactly once for its client, and nothing is left at the end', () => {
   const seen = new Map<string, number>()
   fc.assert(
@@ -439,7 +557,16 @@ test('property: each task ends exactly once for its client, and nothing is left 
     }),
     { numRuns: 700 },
   )
-  for (const what of ['recalled', 'given back', 'kept', 'came back', 'stopped', 'with units']) {
+  const rare = ['several results in one message']
+  for (const what of [
+    ...rare,
+    'recalled',
+    'given back',
+    'kept',
+    'came back',
+    'stopped',
+    'with units',
+  ]) {
     assert.ok((seen.get(what) ?? 0) > 5, `${what} only ${seen.get(what) ?? 0} times`)
   }
 })

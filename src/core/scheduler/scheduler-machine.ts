@@ -22,7 +22,8 @@ import { publishScheduler } from './publication.js'
 import { giveRoom } from './worker/load.js'
 import { metricsOf, type SchedulerMetrics } from './monitor/metrics.js'
 import { SchedulerState } from './state.js'
-import { assignNext, onTask, onTaskCancel } from './task/task.js'
+import { onTask } from './task/arrival.js'
+import { assignNext, onTaskCancel } from './task/task.js'
 import { onTaskOutput, onTaskUpdate } from './task/update.js'
 import { onTaskResult } from './task/result.js'
 import type { WorkerPool } from './worker/pool.js'
@@ -164,7 +165,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
 
   #onTaskCancel(from: Identity, message: TaskCancel): void {
     const client = clientOf(this.#state, from)
-    if (cancelTarget(this.#state, client, message.taskId)) return
+    if (message.count <= 1 && cancelTarget(this.#state, client, message.taskId)) return
     onTaskCancel(this.#state, client, message)
   }
 
@@ -186,7 +187,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
    */
   #onPeerDisconnected(peer: Identity): void {
     const worker = this.#state.workers.get(peer)
-    if (worker !== undefined) removeWorker(this.#state, worker, 'lostConnection')
+    if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
     const client = this.#state.clients.get(peer)
     if (client === undefined) return
     this.#state.monitors.leave(client)
@@ -213,7 +214,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (!accepted) return
     for (const worker of workers.values()) {
       output.send(worker.identity, { kind: 'clientDisconnect', disconnectType: 'shutdown' })
-      removeWorker(this.#state, worker, 'shutDown')
+      removeWorker(this.#state, worker, 'shut down')
     }
     turn.act({ type: 'stop', reason: 'a client shut the cluster down' })
   }

@@ -22,6 +22,7 @@ import {
   type TaskUpdate,
   type WorkerHeartbeat,
 } from '../../wire/message.js'
+import { countOf, nthTaskId, pack } from '../../wire/run.js'
 import type { SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { SchedulerMachine } from './scheduler-machine.js'
 
@@ -82,6 +83,20 @@ export function task(id: string, source: string, priority = 0): Task {
   }
 }
 
+/** A run of tasks; entry `at` of its packed arguments is the text of `at`. */
+export function run(first: string, source: string, count: number, priority = 0): Task {
+  const entries = Array.from({ length: count }, (_, at) => Buffer.from(String(at)))
+  return { ...task(first, source, priority), count, packed: pack(entries) }
+}
+
+/** Consecutive tasks succeeded, each after so many seconds. */
+export function results(first: string, count: number, seconds = 0.000_01): TaskResult {
+  const { metadata, ...plain } = result(first, 'success', seconds)
+  const entries = Array.from({ length: count }, (_, at) => Buffer.from(`r${at}`))
+  const durations = Buffer.concat(entries.map(() => metadata.subarray(0, 4)))
+  return { ...plain, results: [], metadata: durations, count, packed: pack(entries) }
+}
+
 /** A task that was submitted by another task. */
 export function child(id: string, source: string, parent: string, priority = 1): Task {
   return { ...task(id, source, priority), parentTaskId: taskId(parent) }
@@ -89,7 +104,12 @@ export function child(id: string, source: string, parent: string, priority = 1):
 
 /** A client cancels a task. */
 export function cancel(id: string, force = false): TaskCancel {
-  return { kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } }
+  return {
+    kind: 'taskCancel',
+    taskId: taskId(id),
+    count: 0,
+    flags: { force, retrieveTaskObject: false },
+  }
 }
 
 /** An update from a running task. */
@@ -167,6 +187,11 @@ export class TestScheduler {
     return this.handle({ type: 'messageReceived', from: identity(from), message: decoded })
   }
 
+  /** The attempt of a task that a worker has. */
+  attemptOf(worker: string, id: string): number {
+    return this.#attempts.get(`${worker} ${id}`) ?? 0
+  }
+
   handle(event: Parameters<SchedulerMachine['handle']>[0]): this {
     this.machine.handle(event, this.now, (action) => this.#onAction(action))
     this.machine.checkInvariants()
@@ -219,7 +244,10 @@ export class TestScheduler {
     if (action.type !== 'forward' || action.bytes.byteLength === 0) return
     const message = decode(action.bytes)
     if (message.kind !== 'task') return
-    this.#attempts.set(`${action.to} ${message.taskId}`, message.attempt)
+    for (let at = 0; at < countOf(message); at += 1) {
+      const id = nthTaskId(message.taskId, at)
+      this.#attempts.set(`${action.to} ${id}`, message.attempt)
+    }
   }
 }
 
@@ -247,12 +275,16 @@ function describe(action: SchedulerAction): string {
   }
 }
 
+function times({ count }: { readonly count: number }): string {
+  return count > 1 ? `*${count}` : ''
+}
+
 function describeMessage(message: Message): string {
   switch (message.kind) {
     case 'task':
-      return `task ${message.taskId}`
+      return `task ${message.taskId}${times(message)}`
     case 'taskResult':
-      return `result ${message.taskId} ${message.status}`
+      return `result ${message.taskId}${times(message)} ${message.status}`
     case 'taskOutput':
       return `output ${message.taskId}`
     case 'taskUpdate':
@@ -260,7 +292,7 @@ function describeMessage(message: Message): string {
     case 'taskRoom':
       return `room ${message.tasks}`
     case 'taskCancel':
-      return `cancel ${message.taskId}${message.flags.force ? ' by force' : ''}`
+      return `cancel ${message.taskId}${times(message)}${message.flags.force ? ' by force' : ''}`
     case 'objectInstruction':
       return `${message.instructionType} ${message.objectContent.objectIds.join(' ')}`
     case 'objectResponse':

@@ -2,10 +2,9 @@
 // object/object.ts) change them; the machine (scheduler-machine.ts) calls the handlers.
 
 import { assert } from '../../base/assert.js'
-import type { Identity, TaskId } from '../../base/ids.js'
+import type { Identity } from '../../base/ids.js'
 import type { Histogram } from '../../base/histogram.js'
 import { Lifecycle } from '../../base/lifecycle.js'
-import { SpreadMap } from '../../base/spread.js'
 import { type InstantMs, Turn } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import { Leases } from './worker/return.js'
@@ -13,16 +12,19 @@ import type { ClientEntry, GraphFact, Runtime, TaskEntry, WorkerEntry } from './
 import { EarlyResults } from './graph/outcome.js'
 import { EventBudget } from './publication.js'
 import { Monitors } from './monitor/monitors.js'
+import { Losses } from './monitor/losses.js'
 import { Operators } from './monitor/operators.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
 import { taskDurations } from '../function-tally.js'
-import { FunctionTable, TaskRates, WorkerEnds } from './monitor/report.js'
+import { TaskTable } from '../task-table.js'
+import { FunctionTable, TaskRates } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { ObjectTable } from './object/table.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { Output } from './output.js'
 import { Requirements, Supplies } from './worker/placement.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task/state.js'
+import { cutTask } from './task/run.js'
 import { cancelOwnerless } from './task/task.js'
 import { Waiting } from './monitor/waiting.js'
 import { checkLoad } from './worker/load.js'
@@ -44,7 +46,7 @@ export class SchedulerState {
   readonly clients: Map<Identity, ClientEntry> = new Map()
   /** In order of registration. */
   readonly workers: Map<Identity, WorkerEntry> = new Map()
-  readonly tasks: SpreadMap<TaskId, TaskEntry> = new SpreadMap()
+  readonly tasks: TaskTable<TaskEntry> = new TaskTable(cutTask)
   readonly ownerless: OwnerlessTasks
   readonly graphWork: GraphWork
   readonly earlyResults: EarlyResults
@@ -56,13 +58,13 @@ export class SchedulerState {
   readonly waiting: Waiting
   readonly monitors: Monitors
   readonly operators: Operators
+  readonly losses: Losses = new Losses(this)
   /** Limits the task events that are sent to subscribers. */
   readonly eventBudget: EventBudget = new EventBudget(this.turn)
   readonly requirements: Requirements = new Requirements()
   readonly supplies: Supplies = new Supplies()
   readonly functions: FunctionTable = new FunctionTable()
   readonly rates: TaskRates = new TaskRates()
-  readonly workerEnds: WorkerEnds = new WorkerEnds()
   /** Messages per kind since the start. */
   readonly received: Map<Message['kind'], number> = new Map()
   /** Tasks that ended, per status, since the start. */
@@ -121,20 +123,23 @@ export class SchedulerState {
     this.leases.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
     this.graphWork.checkInvariants()
     this.supplies.checkInvariants()
+    this.tasks.checkInvariants()
     let inactive = 0
+    const unfinished = new Map<ClientEntry, number>()
     for (const task of this.tasks.values()) {
-      if (task.state === 'inactive' && task.client?.hasLeft !== true) inactive += 1
+      if (task.state === 'inactive' && task.client?.hasLeft !== true) inactive += task.count
       assert(task.place !== undefined, 'a task is in no queue')
       assert((task.state === 'inactive') === (task.worker === undefined), 'state without worker')
       if (task.worker !== undefined)
         assert(task.place.queue === task.worker.assigned, 'a worker forgot a task')
       checkFamily(task, this.tasks)
-      if (task.client !== undefined) assert(task.client.tasks.has(task), 'a client forgot a task')
-      else assert(task.state === 'canceling', 'an uncancelled task without a client')
+      const { client } = task
+      if (client === undefined) assert(task.state === 'canceling', 'a task without a client')
+      else unfinished.set(client, (unfinished.get(client) ?? 0) + task.count)
     }
     assert(inactive === this.waitingCount, 'the queues and the task table differ')
     for (const client of this.clients.values()) {
-      for (const task of client.tasks) assert(this.tasks.get(task.id) === task, 'an unknown task')
+      assert(client.taskCount === (unfinished.get(client) ?? 0), 'a client miscounts its tasks')
       const { host, allowance } = client
       const isHoldingBack = this.waiting.holdingBack.has(client)
       assert((allowance === 0) === isHoldingBack, 'a client that waits for room is not listed')

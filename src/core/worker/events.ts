@@ -38,8 +38,10 @@ export type StopReason = 'cancelled' | 'timedOut' | 'givenUp'
 
 /** The status of a task in the processor, as its guardian reports it, even while user code runs. */
 export interface RunStatus {
-  /** The task: `WorkerTask.dispatchNumber`. */
+  /** The first of the tasks that were asked about: `WorkerTask.dispatchNumber`. */
   readonly dispatchNumber: number
+  /** Which of them this is about: one that has started, if there is one. */
+  readonly taskNumber: number
   /** False: it has not started, or it has ended and its answer is on the way. */
   readonly isStarted: boolean
   /** It has read its abort signal. */
@@ -82,9 +84,10 @@ export type WorkerEvent =
   | { readonly type: 'drained' }
   | { readonly type: 'processorReady'; readonly processor: ProcessorNumber; readonly pid: number }
   /**
-   * The processor has finished with a task. `inlineResults` has the chunks of the one result or
-   * error; `results` contains an id if the processor keeps the result as that object. Status
-   * `canceled` means that the task was skipped or given up because of a `stopTask`.
+   * The processor has finished with a task, or with consecutive ones. `inlineResults` has the
+   * chunks of the one result or error; `results` contains an id if the processor keeps the result
+   * as that object; `packed` has the results of tasks that were sent packed. Status `canceled` means
+   * that they were skipped or given up because of a `stopTask`.
    */
   | {
       readonly type: 'taskAnswered'
@@ -172,13 +175,19 @@ export type WorkerAction =
   | { readonly type: 'dispatch'; readonly bytes: Uint8Array; readonly units: Units | undefined }
   /** Send an ObjectResponse or ObjectInstruction to the processor. */
   | { readonly type: 'sendToProcessor'; readonly message: Message }
-  /** Make the processor skip the task if it has not started, or stop it if it has. */
-  | { readonly type: 'stopTask'; readonly taskId: TaskId; readonly reason: StopReason }
+  /** Make the processor skip the tasks that have not started, and stop those that have. */
+  | {
+      readonly type: 'stopTask'
+      readonly taskId: TaskId
+      /** How many consecutive tasks it is about. */
+      readonly count: number
+      readonly reason: StopReason
+    }
   /**
-   * Request `statusReported`; it arrives even while user code keeps the processor from reading
-   * messages.
+   * Request `statusReported` for `count` tasks dispatched together; it arrives even while user code
+   * keeps the processor from reading messages.
    */
-  | { readonly type: 'askStatus'; readonly dispatchNumber: number }
+  | { readonly type: 'askStatus'; readonly dispatchNumber: number; readonly count: number }
   /**
    * Take back the tasks (`WorkerTask.dispatchNumber`) that the processor has not started.
    * `tasksRetracted` follows, even while user code runs, unless the processor exits.

@@ -1,13 +1,46 @@
 // A processor for property tests that really runs tasks: some wait for tasks of their own, some
-// listen to their signal, some never return, some take it down. What a task does is in its id. What
-// it says may be held back, as by the real one.
+// listen to their signal, some never return, some take it down. What a task does is in its id (of
+// tasks of a run: see `kindOf`). What it says may be held back, as by the real one.
 
 import assert from 'node:assert/strict'
 import type { TaskId } from '../../base/ids.js'
 import { taskId } from '../../base/ids.js'
 import type { TaskResult, TaskUpdateType } from '../../wire/message.js'
+import { isBlockId, nthTaskId, pack, placeInBlock } from '../../wire/run.js'
 import type { LastRun, RunStatus, StopReason } from './events.js'
 import { resultOf } from './scripted-worker.test.js'
+
+/** What tasks of a run do: one letter for each, by its place, in the middle of their ids. */
+const KIND_OF_LETTER: Readonly<Record<string, string>> = {
+  g: 'good',
+  l: 'good-long',
+  w: 'good-wait',
+  d: 'good-deaf',
+  i: 'good-listen',
+  o: 'good-loop',
+  b: 'bad',
+  B: 'bad-wait',
+  p: 'poor',
+  G: 'good-timed',
+  W: 'good-wait-timed',
+  D: 'good-deaf-timed',
+  O: 'good-loop-timed',
+}
+
+const MIDDLE_LENGTH = 12
+
+/** The id of the n-th task of a run, whose tasks do what the letters say, again and again. */
+export function runId(letters: string, n: number): TaskId {
+  const middle = letters.repeat(MIDDLE_LENGTH).slice(0, MIDDLE_LENGTH)
+  return nthTaskId(taskId(`\0\0${middle}\0\0`), n)
+}
+
+/** What a task does. */
+export function kindOf(id: string): string {
+  if (!isBlockId(id as TaskId)) return id
+  const place = placeInBlock(id as TaskId)
+  return KIND_OF_LETTER[id[2 + (place % MIDDLE_LENGTH)] ?? ''] ?? ''
+}
 
 /** What has been said, in order. */
 export type Word =
@@ -19,6 +52,7 @@ export interface ModelTask {
   readonly number: number
   readonly priority: number
   readonly attempt: number
+  readonly isPacked: boolean
   state: 'queued' | 'active' | 'waiting'
   startedAt: number
   /** When it was told to stop last. */
@@ -39,7 +73,8 @@ export class ModelProcessor {
   readonly words: Word[] = []
   /** Orders that it has not read. */
   readonly #orders: Order[] = []
-  readonly questions: { readonly number: number; readonly at: number }[] = []
+  readonly questions: { readonly number: number; readonly count: number; readonly at: number }[] =
+    []
   /** What it was asked to give back. */
   readonly retractions: (readonly number[])[] = []
   isReady = false
@@ -51,12 +86,12 @@ export class ModelProcessor {
   /** Tasks that were given up and are still at it. */
   givenUp = 0
 
-  dispatch(id: string, priority: number, attempt: number): void {
+  dispatch(id: string, facts: Pick<ModelTask, 'priority' | 'attempt' | 'isPacked'>): void {
     assert.ok(!this.tasks.has(id), `two runs of ${id} at once`)
     const number = this.#count
     this.#count += 1
     const rest = { startedAt: 0, toldAt: undefined, isAborted: false }
-    this.tasks.set(id, { id, number, priority, attempt, state: 'queued', ...rest })
+    this.tasks.set(id, { id, number, ...facts, state: 'queued', ...rest })
   }
 
   /** Gives back what has not begun, whatever keeps the thread. Undefined: nobody has asked. */
@@ -93,13 +128,14 @@ export class ModelProcessor {
     })
   }
 
-  statusOf(number: number, now: number): RunStatus {
+  statusOf(number: number, count: number, now: number): RunStatus {
     const { started } = this
-    const task = started.find((one) => one.number === number)
+    const task = started.find((one) => one.number >= number && one.number < number + count)
     return {
       dispatchNumber: number,
+      taskNumber: task?.number ?? number,
       isStarted: task !== undefined,
-      isListening: task?.id.includes('listen') === true,
+      isListening: task !== undefined && kindOf(task.id).includes('listen'),
       isAlone: task !== undefined && started.length === 1,
       hasGivenUp: this.givenUp > 0,
       runningMs: task === undefined ? 0 : now - task.startedAt,
@@ -139,15 +175,16 @@ export class ModelProcessor {
   #start(task: ModelTask, now: number): void {
     task.state = 'active'
     task.startedAt = now
-    const { id } = task
-    if (id.includes('wait')) this.#wait(task)
-    else if (isBad(id) || id.includes('loop')) this.blockedBy = task
-    else if (!id.includes('listen') && !id.includes('deaf')) this.#end(task)
+    const kind = kindOf(task.id)
+    if (kind.includes('wait')) this.#wait(task)
+    else if (isBad(task.id) || kind.includes('loop')) this.blockedBy = task
+    else if (!kind.includes('listen') && !kind.includes('deaf')) this.#end(task)
   }
 
   #goOn(task: ModelTask, pick: number): void {
-    if (task.id.includes('wait') && pick % 2 === 0) this.#wait(task)
-    else if (!task.id.includes('listen') || task.isAborted || pick % 4 !== 0) this.#end(task)
+    const kind = kindOf(task.id)
+    if (kind.includes('wait') && pick % 2 === 0) this.#wait(task)
+    else if (!kind.includes('listen') || task.isAborted || pick % 4 !== 0) this.#end(task)
   }
 
   #wait(task: ModelTask): void {
@@ -162,8 +199,10 @@ export class ModelProcessor {
   }
 
   #end(task: ModelTask): void {
-    const durationMs = task.id.includes('long') ? 30 : 0.01
-    this.#answer(task, resultOf(task.id, { durationMs, attempt: task.attempt }))
+    const durationMs = kindOf(task.id).includes('long') ? 30 : 0.01
+    const result = resultOf(task.id, { durationMs, attempt: task.attempt })
+    const packed = { inlineResults: [], count: 1, packed: pack(result.inlineResults) }
+    this.#answer(task, task.isPacked ? { ...result, ...packed } : result)
   }
 
   #answer(task: ModelTask, result: TaskResult): void {
@@ -175,11 +214,12 @@ export class ModelProcessor {
     for (const { task, reason } of this.#orders.splice(0)) {
       const { id } = task
       if (this.tasks.get(id) !== task) continue
+      const kind = kindOf(id)
       const canceled = resultOf(id, { status: 'canceled' })
       const hasNeighbours = this.started.length > 1
       if (task.state === 'queued') this.#answer(task, canceled)
-      else if (reason === 'givenUp' || (!id.includes('listen') && hasNeighbours)) {
-        if (id.includes('wait') || id.includes('deaf')) this.givenUp += 1
+      else if (reason === 'givenUp' || (!kind.includes('listen') && hasNeighbours)) {
+        if (kind.includes('wait') || kind.includes('deaf')) this.givenUp += 1
         this.#answer(task, canceled)
       } else task.isAborted = true
     }
@@ -187,5 +227,5 @@ export class ModelProcessor {
 }
 
 export function isBad(id: string): boolean {
-  return id.startsWith('bad')
+  return kindOf(id).startsWith('bad')
 }

@@ -60,6 +60,15 @@ export class WorkerObjectTable {
     for (const id of task.argumentIds) this.#need(id, task, request)
   }
 
+  /** A task that may wait for objects was cut: the tasks in `rest` wait for the same ones. */
+  onCut(task: WorkerTask, rest: WorkerTask): void {
+    if (task.state !== 'fetching' || task.missingCount === 0) return
+    for (const id of new Set([task.serializerId, task.functionId, ...task.argumentIds])) {
+      const entry = this.#entries.get(id)
+      if (entry?.waiters.includes(task) === true) entry.waiters.push(rest)
+    }
+  }
+
   /** An object has arrived. Calls `onComplete` for each task that now has all of its objects. */
   arrive(
     id: ObjectId,
@@ -269,6 +278,11 @@ export class Fetcher {
     if (instruction.instructionType !== 'delete') return
     const count = this.#table.delete(instruction.objectContent.objectIds)
     if (count > 0) sendToProcessor(this.#turn, instruction)
+  }
+
+  /** A task was cut; `rest` has the tasks after it. */
+  onCut(task: WorkerTask, rest: WorkerTask): void {
+    this.#table.onCut(task, rest)
   }
 
   /** The processor keeps one of its results for later tasks. */

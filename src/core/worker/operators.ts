@@ -3,7 +3,8 @@
 
 import { identity } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
-import type { OperatorAnswer, OperatorRequest, TaskStory } from '../../wire/message.js'
+import { positionIn } from '../../wire/run.js'
+import type { OperatorAnswer, OperatorRequest, RunningTask, TaskStory } from '../../wire/message.js'
 import { send, type StackReport, type WorkerTurn } from './events.js'
 import type { ProcessorSlot } from './processor/slot.js'
 import type { WorkerTask } from './task/task.js'
@@ -45,6 +46,20 @@ export function storiesOf(tasks: readonly WorkerTask[], now: InstantMs): readonl
   }))
 }
 
+/** A heartbeat lists at most this many running tasks. */
+const MAX_RUNS = 32
+
+/** Those of a processor's tasks that have been running for a while, for heartbeats. */
+export function runsOf(tasks: readonly WorkerTask[], now: InstantMs): readonly RunningTask[] {
+  const runs: RunningTask[] = []
+  for (const { id, state, begunAt } of tasks) {
+    if (state !== 'dispatched' || begunAt === undefined) continue
+    runs.push({ taskId: id, forMS: Math.max(0, Math.floor(now - begunAt)), name: '' })
+    if (runs.length === MAX_RUNS) break
+  }
+  return runs
+}
+
 /** Requests for the stack of the processor. */
 export class StackRequests {
   readonly #turn: WorkerTurn
@@ -73,7 +88,8 @@ export class StackRequests {
     const { now } = this.#turn
     this.#nextLookAt = now + LOOK_INTERVAL_MS
     for (const { number, taskId } of this.#takeWaiting()) {
-      const isHere = taskId === '' || tasks.some(({ id }) => id === taskId)
+      const isHere =
+        taskId === '' || tasks.some(({ id, count }) => positionIn(id, count, taskId) >= 0)
       const note = isHere ? noteOf(outcome, reason, tasks.length) : 'the worker has not started it'
       const found = { note, stack: isHere ? stack : [], tasks: storiesOf(tasks, now) }
       answerOperator(this.#turn, number, { outcome: 'done', ...found })

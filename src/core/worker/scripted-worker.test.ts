@@ -265,7 +265,7 @@ export class ScriptedWorker {
     return this.show({
       type: 'statusReported',
       processor,
-      status: { ...NOT_BEGUN, dispatchNumber, ...status },
+      status: { ...NOT_BEGUN, dispatchNumber, taskNumber: dispatchNumber, ...status },
     })
   }
 

@@ -12,11 +12,20 @@ import {
   FEATURE_WAITING,
   hasFeature,
 } from '../../base/features.js'
-import { taskId } from '../../base/ids.js'
-import { decode, type Message, type ObjectRequest, type TaskResult } from '../../wire/message.js'
+import { latin1ToBytes } from '../../base/bytes.js'
+import { taskId, type TaskId } from '../../base/ids.js'
+import {
+  decode,
+  encode,
+  type Message,
+  type ObjectRequest,
+  type Task,
+  type TaskResult,
+} from '../../wire/message.js'
+import { countOf, isBlockId, nthTaskId, pack, placeInBlock, unpack } from '../../wire/run.js'
 import { decodeTaskFlags } from '../../wire/metadata.js'
 import type { LastRun, WorkerAction, WorkerEvent } from './events.js'
-import { ModelProcessor } from './model-processor.kit.js'
+import { kindOf, ModelProcessor, runId, type Word } from './model-processor.kit.js'
 import {
   KILLED,
   deletionOf,
@@ -28,6 +37,47 @@ import {
   taskOf,
   type TaskFacts,
 } from './scripted-worker.test.js'
+
+/** The ids of consecutive tasks. */
+function idsFrom(first: TaskId, count: number): readonly TaskId[] {
+  return Array.from({ length: count }, (_, n) => nthTaskId(first, n))
+}
+
+function textsIn(bytes: Uint8Array, count: number): readonly string[] {
+  return unpack(bytes, count).map((entry) => Buffer.from(entry).toString('latin1'))
+}
+
+/** A task as `count` tasks, the argument of each of which is its id. */
+function packed(task: Task, count: number): Task {
+  const ids = idsFrom(task.taskId, count)
+  const functionArgs = task.functionArgs.filter(({ type }) => type === 'objectID')
+  const entries = pack(ids.map((id) => latin1ToBytes(id)))
+  const run = { ...task, bytes: undefined, functionArgs, count, packed: entries }
+  return { ...run, bytes: encode(run) }
+}
+
+/** What was said, with the results of consecutive tasks in one. */
+function joined(words: readonly Word[]): readonly Word[] {
+  const all: Word[] = []
+  for (const word of words) {
+    const last = all.at(-1)
+    const isJoined = last !== undefined && 'result' in last && 'result' in word
+    const next = isJoined ? joinedResult(last.result, word.result) : undefined
+    if (next === undefined) all.push(word)
+    else all[all.length - 1] = { result: next }
+  }
+  return all
+}
+
+function joinedResult(first: TaskResult, next: TaskResult): TaskResult | undefined {
+  const count = countOf(first)
+  const isRun = first.packed.byteLength > 0 && next.packed.byteLength > 0
+  if (!isRun || nthTaskId(first.taskId, count) !== next.taskId) return undefined
+  if (first.attempt !== next.attempt) return undefined
+  const values = [...unpack(first.packed, count), ...unpack(next.packed, 1)]
+  const metadata = Buffer.concat([first.metadata, next.metadata])
+  return { ...first, count: count + 1, metadata, packed: pack(values) }
+}
 
 /** What a fuzzed life is made of; each number picks what the step is about. */
 type Step = readonly [name: keyof typeof STEPS, pick: number]
@@ -55,6 +105,7 @@ class Model {
   /** Those of which it was told that they run. */
   readonly running = new Set<string>()
   nextId = 0
+  nextRun = 0
   /** What was asked for, and how often it was sent. */
   readonly facts = new Map<string, TaskFacts>()
   readonly attempts = new Map<string, number>()
@@ -84,7 +135,17 @@ class Model {
     if (facts !== undefined) this.facts.set(id, facts)
     const attempt = this.attempts.get(id) ?? 0
     this.open.add(id)
-    this.receive(taskOf(id, { ...this.facts.get(id), attempt }))
+    const task = taskOf(id, { ...this.facts.get(id), attempt })
+    this.receive(isBlockId(taskId(id)) ? packed(task, 1) : task)
+  }
+
+  /** Consecutive tasks in one message. */
+  submitRun(first: TaskId, count: number, facts: TaskFacts): void {
+    for (const id of idsFrom(first, count)) {
+      this.facts.set(id, facts)
+      this.open.add(id)
+    }
+    this.receive(packed(taskOf(first, facts), count))
   }
 
   /** As it is sent after it has come back, or its worker was lost. */
@@ -93,14 +154,16 @@ class Model {
     this.submit(id)
   }
 
-  cancel(id: string, force: boolean): void {
+  cancel(first: string, force: boolean, count: number = 1): void {
     if (!this.isConnected) return
-    const cancels = this.cancels.get(id)
-    const count = (cancels?.count ?? 0) + 1
-    this.cancels.set(id, { count, hasForce: force || cancels?.hasForce === true })
-    if (force && this.processor?.tasks.has(id) === true) this.dropped.add(id)
+    for (const id of idsFrom(taskId(first), count)) {
+      const cancels = this.cancels.get(id)
+      const times = (cancels?.count ?? 0) + 1
+      this.cancels.set(id, { count: times, hasForce: force || cancels?.hasForce === true })
+      if (force && this.processor?.tasks.has(id) === true) this.dropped.add(id)
+    }
     const flags = { force, retrieveTaskObject: false }
-    this.receive({ kind: 'taskCancel', taskId: taskId(id), flags })
+    this.receive({ kind: 'taskCancel', taskId: taskId(first), count, flags })
   }
 
   perform(action: WorkerAction): void {
@@ -119,11 +182,18 @@ class Model {
         return this.told(action.message)
       case 'stopTask':
         assert.ok(processor)
-        this.stops.set(action.taskId, this.stops.get(action.taskId) ?? this.worker.now)
-        return processor.stop(action.taskId, action.reason, this.worker.now)
+        for (const id of idsFrom(action.taskId, action.count)) {
+          this.stops.set(id, this.stops.get(id) ?? this.worker.now)
+          processor.stop(id, action.reason, this.worker.now)
+        }
+        return
       case 'askStatus':
         assert.ok(processor)
-        processor.questions.push({ number: action.dispatchNumber, at: this.worker.now })
+        processor.questions.push({
+          number: action.dispatchNumber,
+          count: action.count,
+          at: this.worker.now,
+        })
         return
       case 'retractTasks':
         assert.ok(processor)
@@ -171,8 +241,14 @@ class Model {
       ...inputs.map((argument) => Buffer.from(argument.data).toString('latin1')),
     ]
     for (const id of needs) assert.ok(processor.objects.has(id), `the processor lacks ${id}`)
-    assert.ok(!this.ended.has(task.taskId), `${task.taskId} runs though its result is kept`)
-    processor.dispatch(task.taskId, decodeTaskFlags(task.metadata).priority, task.attempt)
+    const { priority } = decodeTaskFlags(task.metadata)
+    const isPacked = task.packed.byteLength > 0
+    const values = isPacked ? textsIn(task.packed, countOf(task)) : [undefined]
+    for (const [n, id] of idsFrom(task.taskId, values.length).entries()) {
+      assert.ok(!this.ended.has(id), `${id} runs though its result is kept`)
+      if (isPacked) assert.equal(values[n], id)
+      processor.dispatch(id, { priority, attempt: task.attempt, isPacked })
+    }
   }
 
   told(message: Message): void {
@@ -223,7 +299,20 @@ class Model {
     }
   }
 
-  answered({ taskId: id, status, inlineResults, attempt }: TaskResult): void {
+  answered(result: TaskResult): void {
+    const count = countOf(result)
+    if (result.packed.byteLength > 0) {
+      const values = textsIn(result.packed, count)
+      const ids = idsFrom(result.taskId, count)
+      assert.deepEqual(
+        values,
+        ids.map((id) => `result of ${id}`),
+      )
+    }
+    for (const id of idsFrom(result.taskId, count)) this.answeredOne(id, result)
+  }
+
+  answeredOne(id: string, { status, inlineResults, attempt }: TaskResult): void {
     if (status === 'notFound') return this.answeredCancel(id)
     if (status === 'canceled') return this.givenBack(id)
     assert.ok(this.open.delete(id), `${id} was answered twice, or never sent`)
@@ -231,10 +320,11 @@ class Model {
     this.waiting.delete(id)
     this.running.delete(id)
     if (hasFeature(this.features, FEATURE_INLINE)) assert.equal(attempt, this.attempts.get(id) ?? 0)
-    if (id.startsWith('bad')) assert.equal(status, 'failed', `${id} cannot succeed`)
-    if (!id.startsWith('good') || status === 'success') return
+    if (kindOf(id).startsWith('bad')) assert.equal(status, 'failed', `${id} cannot succeed`)
+    if (!kindOf(id).startsWith('good') || status === 'success') return
     const text = Buffer.concat(inlineResults).toString()
-    const isTimeout = id.includes('timed') && (text === '' || text.startsWith('TaskTimeoutError'))
+    const isTimeout =
+      kindOf(id).includes('timed') && (text === '' || text.startsWith('TaskTimeoutError'))
     assert.ok(isTimeout, `${id} is not to blame: ${text}`)
   }
 
@@ -284,12 +374,14 @@ class Model {
   /** What the processor has said arrives, up to so many words. */
   flush(count: number): void {
     const { processor, processorNumber } = this
-    for (const word of processor?.words.splice(0, count) ?? []) {
+    for (const word of joined(processor?.words.splice(0, count) ?? [])) {
       if ('result' in word) {
-        const { taskId: id, status } = word.result
-        if (status !== 'canceled' && this.isKept(id)) this.ended.add(id)
-        this.stops.delete(id)
-        this.dropped.delete(id)
+        const { taskId: first, status } = word.result
+        for (const id of idsFrom(first, countOf(word.result))) {
+          if (status !== 'canceled' && this.isKept(id)) this.ended.add(id)
+          this.stops.delete(id)
+          this.dropped.delete(id)
+        }
         this.handle({ type: 'taskAnswered', processor: processorNumber, result: word.result })
       } else {
         const { id, update } = word
@@ -315,7 +407,7 @@ class Model {
     const { processor } = this
     const question = processor?.questions.shift()
     if (processor === undefined || question === undefined) return
-    const status = processor.statusOf(question.number, this.worker.now)
+    const status = processor.statusOf(question.number, question.count, this.worker.now)
     this.handle({ type: 'statusReported', processor: this.processorNumber, status })
   }
 }
@@ -325,6 +417,12 @@ const KINDS = (
   'good good good good good good-long good-wait good-wait good-timed good-wait-timed good-deaf good-listen ' +
   'good-loop-timed good-loop good-deaf-timed bad bad-wait poor'
 ).split(' ')
+
+/** What the tasks of runs do (`kindOf`); those in capitals have a time limit. */
+const RUNS = 'g g g ggl gggb ggw gi d gggo p GGG GW GD GGO B'.split(' ')
+
+/** The most tasks of a run here, each of which has ids of its own. */
+const RUN_IDS = 16
 
 /** The steps; each does nothing where it makes no sense. */
 const STEPS = {
@@ -337,6 +435,23 @@ const STEPS = {
     const fn = `fn${(pick >> 8) % 3}`
     const timeoutMs = kind.includes('timed') ? 1 + (pick % 500) : 0
     model.submit(id, { fn, objects, priority: (pick >> 12) % 3, timeoutMs })
+  },
+  submitRun(model: Model, pick: number): void {
+    if (!model.isConnected) return
+    const letters = RUNS[pick % RUNS.length] ?? 'g'
+    const isTimed = letters === letters.toUpperCase()
+    const objects = letters === 'p' ? ['never'] : OBJECTS.slice(0, (pick >> 4) % 3)
+    const first = runId(letters, (model.nextRun += RUN_IDS))
+    const timeoutMs = isTimed ? 1 + (pick % 500) : 0
+    const facts = { fn: `fn${(pick >> 8) % 3}`, objects, priority: (pick >> 12) % 3, timeoutMs }
+    model.submitRun(first, 1 + ((pick >> 5) % RUN_IDS), facts)
+  },
+  cancelRun(model: Model, pick: number): void {
+    const ids = [...model.open].filter((id) => isBlockId(taskId(id)))
+    const id = ids[pick % ids.length]
+    if (id === undefined) return
+    const place = placeInBlock(taskId(id)) % RUN_IDS
+    model.cancel(id, (pick >> 8) % 2 === 0, 1 + ((pick >> 9) % (RUN_IDS - place)))
   },
   submitAgain(model: Model, pick: number): void {
     const ids = [...model.open]
@@ -382,7 +497,7 @@ const STEPS = {
   },
   /** What was cancelled or has failed may come again at once: it is balanced, or tried again. */
   cancelAndSendAgain(model: Model, pick: number): void {
-    const ids = [...model.open].filter((id) => !id.startsWith('poor'))
+    const ids = [...model.open].filter((id) => !kindOf(id).startsWith('poor'))
     const id = ids[pick % ids.length]
     if (id === undefined || !model.isConnected) return
     model.cancel(id, true)
@@ -427,7 +542,8 @@ const STEPS = {
     // has gone on it has told before.
     const canWrite = pick % 2 === 0 || isRetired
     if (canWrite || processor.words.some((word) => 'update' in word)) model.flush(Infinity)
-    if (!isExpected && !canWrite) return
+    // What it has said may have brought it the next task.
+    if (!isExpected && (!canWrite || processor.tasks.size > 0)) return
     model.exit(processor.lastWords(canWrite))
   },
   connect(model: Model, pick: number): void {
@@ -477,7 +593,7 @@ function drain(model: Model, canWrite: boolean, mustLeave: boolean): void {
     for (let step = 0; step < 50 && model.run(round + step); step += 1);
     // A loop that nobody cancels would be right to go on for ever.
     const loop = model.processor?.blockedBy?.id ?? ''
-    if (loop.includes('loop') && model.open.has(loop)) model.cancel(loop, true)
+    if (kindOf(loop).includes('loop') && model.open.has(loop)) model.cancel(loop, true)
     if (model.leases.size > 0) STEPS.decide(model, round)
     const { processor } = model
     const mustEnd = processor?.isDying === true || processor?.isRetired === true
@@ -493,7 +609,8 @@ function drain(model: Model, canWrite: boolean, mustLeave: boolean): void {
     }
     // What runs for nobody and is in nobody's way may go on.
     const { blockedBy } = model.processor ?? {}
-    const isLeftAlone = blockedBy?.id.includes('loop') === true && blockedBy.toldAt === undefined
+    const isLoop = kindOf(blockedBy?.id ?? '').includes('loop')
+    const isLeftAlone = isLoop && blockedBy?.toldAt === undefined
     const hasRest = (model.processor?.tasks.size ?? 0) > 0 && !isLeftAlone
     const isAllSaid = model.open.size === 0 && model.cancels.size === 0 && model.leases.size === 0
     if (isAllSaid && !hasRest) return
@@ -503,7 +620,7 @@ function drain(model: Model, canWrite: boolean, mustLeave: boolean): void {
 
 const names = Object.keys(STEPS) as (keyof typeof STEPS)[]
 const often =
-  'submit submit submit submit respond run flush cancel tellStatus tellRetracted work work work'.split(
+  'submit submit submit submit submitRun submitRun submitRun cancelRun respond run flush cancel tellStatus tellRetracted work work work'.split(
     ' ',
   ) as (keyof typeof STEPS)[]
 const step: fc.Arbitrary<Step> = fc.tuple(

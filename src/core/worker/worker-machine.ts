@@ -20,7 +20,7 @@ import { answerOperator, StackRequests, storiesOf } from './operators.js'
 import { causeOf } from './processor/death.js'
 import { IdleCollection, ProcessorSlot } from './processor/slot.js'
 import { WorkerTaskFlow } from './task/flow.js'
-import { fieldsOf } from './task/task.js'
+import { fieldsOf, taskCountOf } from './task/task.js'
 
 const NO_RESOURCE = { cpu: 0, rss: 0 }
 
@@ -82,7 +82,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   /** The number of tasks that still run while the worker drains. */
   get drainingCount(): number {
-    return this.#departure.phase === 'draining' ? this.#flow.running.length : 0
+    return this.#departure.phase === 'draining' ? taskCountOf(this.#flow.running) : 0
   }
 
   handle(event: WorkerEvent, now: InstantMs, act: (action: WorkerAction) => void): void {
@@ -183,9 +183,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     }
     switch (message.kind) {
       case 'task':
-        return this.#flow.onTask(message)
+        return this.#flow.orders.onTask(message)
       case 'taskCancel':
-        return this.#flow.onTaskCancel(message)
+        return this.#flow.orders.onTaskCancel(message)
       case 'objectResponse':
         return this.#flow.onObjectResponse(message)
       case 'objectInstruction':
@@ -234,6 +234,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#onDrainOrder(number, limitMS)
       case 'explain':
       case 'cancel':
+      case 'waiting':
         return answerOperator(this.#turn, number, { outcome: 'unsupported' })
     }
   }
@@ -241,7 +242,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #onDrainOrder(number: number, graceMs: number): void {
     const { running } = this.#flow
     const tasks = storiesOf(running, this.#turn.now)
-    this.#turn.log('info', 'leaving, by order of an operator', { tasks: running.length, graceMs })
+    const fields = { tasks: taskCountOf(running), graceMs }
+    this.#turn.log('info', 'leaving, by order of an operator', fields)
     answerOperator(this.#turn, number, { outcome: 'done', tasks })
     this.#leavesBecause = 'drained by an operator'
     this.#drain(graceMs)
@@ -262,7 +264,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'processorReady':
         return this.#onProcessorReady(event.pid)
       case 'taskAnswered':
-        return this.#flow.onTaskAnswered(event.result)
+        return this.#flow.onTasksAnswered(event.result)
       case 'taskUpdated':
         return this.#flow.onTaskUpdated(event.update)
       case 'statusReported':
@@ -329,7 +331,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const [first] = running
     if (first !== undefined) {
       const afterMs = this.#departure.drainMs
-      const fields = { tasks: running.length, afterMs, ...fieldsOf(first) }
+      const fields = { tasks: taskCountOf(running), afterMs, ...fieldsOf(first) }
       this.#turn.log('warn', 'leaving while tasks are still running', fields)
     }
     if (this.#isConnected) this.#leave({ isPatient: true })

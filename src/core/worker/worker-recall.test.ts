@@ -8,7 +8,12 @@ import type { Message } from '../../wire/message.js'
 import { SERIALIZER, ScriptedWorker, objectsOf, resultOf, taskOf } from './scripted-worker.test.js'
 
 function cancelOf(id: string, force = false): Message {
-  return { kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } }
+  return {
+    kind: 'taskCancel',
+    taskId: taskId(id),
+    count: 0,
+    flags: { force, retrieveTaskObject: false },
+  }
 }
 
 /** `b`, `c` and so on are in the processor, with the numbers 1, 2 and so on; `b` runs. */

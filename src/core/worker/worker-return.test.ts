@@ -21,7 +21,12 @@ const LOST: WorkerEvent = { type: 'disconnected', reason: 'reset' }
 const BEFORE_RECOVERY = OUR_FEATURES & ~FEATURE_RECOVERY
 
 function cancelOf(id: string, force: boolean): Message {
-  return { kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } }
+  return {
+    kind: 'taskCancel',
+    taskId: taskId(id),
+    count: 0,
+    flags: { force, retrieveTaskObject: false },
+  }
 }
 
 function resultsIn(actions: readonly WorkerAction[]): TaskResult[] {

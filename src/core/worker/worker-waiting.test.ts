@@ -19,7 +19,7 @@ const RUNNING = { isStarted: true, isAlone: false }
 
 function cancelOf(id: string): TaskCancel {
   const flags = { force: true, retrieveTaskObject: false }
-  return { kind: 'taskCancel', taskId: taskId(id), flags }
+  return { kind: 'taskCancel', taskId: taskId(id), count: 0, flags }
 }
 
 /** A worker on whose processor `ids` run, all but the last of them waiting. */

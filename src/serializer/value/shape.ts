@@ -94,7 +94,15 @@ function emptyOf(prototype: object): readonly object[] {
   return constructor === undefined ? [] : [new constructor(0)]
 }
 
-const TYPED_ARRAYS = [
+interface TypedArrayClass {
+  readonly BYTES_PER_ELEMENT: number
+  readonly prototype: object
+  new (length: number): ArrayBufferView
+  new (memory: ArrayBuffer): ArrayBufferView
+}
+
+/** Their positions are in packed values. Append only. */
+export const TYPED_ARRAYS: readonly TypedArrayClass[] = [
   Uint8Array,
   Int8Array,
   Uint8ClampedArray,
@@ -106,7 +114,7 @@ const TYPED_ARRAYS = [
   Float64Array,
   BigInt64Array,
   BigUint64Array,
-] as const
+]
 
 // Whether an object can still be changed.
 

@@ -221,21 +221,14 @@ export type NodeTaskType = 'normal' | 'target'
 export const NODE_TASK_TYPE: readonly NodeTaskType[] = ['normal', 'target']
 
 /**
- * `WorkerEnd.WorkerEndCause` of the schema.
- * - `disconnected`: It said that it leaves.
- * - `shutDown`: The cluster was shut down.
- * - `lostConnection`: Its connection was lost.
- * - `timedOut`: It was silent for too long.
+ * `LostWorker.LossCause` of the schema.
+ * - `connection`: Its connection was closed.
+ * - `silence`: It sent nothing for too long.
  */
-export type WorkerEndCause = 'disconnected' | 'shutDown' | 'lostConnection' | 'timedOut'
+export type LossCause = 'connection' | 'silence'
 
-/** The names of `WorkerEndCause` by their numbers. */
-export const WORKER_END_CAUSE: readonly WorkerEndCause[] = [
-  'disconnected',
-  'shutDown',
-  'lostConnection',
-  'timedOut',
-]
+/** The names of `LossCause` by their numbers. */
+export const LOSS_CAUSE: readonly LossCause[] = ['connection', 'silence']
 
 /**
  * `GraphNodeReport.GraphNodeState` of the schema.
@@ -265,8 +258,9 @@ export const GRAPH_NODE_STATE: readonly GraphNodeState[] = [
  * - `stack`: The JavaScript stack of a task or a worker.
  * - `logs`: The last lines of a worker.
  * - `drain`: Have a worker leave once it has finished what it runs.
+ * - `waiting`: The tasks that have waited longest.
  */
-export type OperatorAction = 'explain' | 'cancel' | 'stack' | 'logs' | 'drain'
+export type OperatorAction = 'explain' | 'cancel' | 'stack' | 'logs' | 'drain' | 'waiting'
 
 /** The names of `OperatorAction` by their numbers. */
 export const OPERATOR_ACTION: readonly OperatorAction[] = [
@@ -275,6 +269,7 @@ export const OPERATOR_ACTION: readonly OperatorAction[] = [
   'stack',
   'logs',
   'drain',
+  'waiting',
 ]
 
 /**
@@ -349,6 +344,10 @@ export interface Task {
   readonly outputClient: Identity
   /** The trace to which it belongs (docs/protocol.md#traces). Not in 1.9.9. */
   readonly traceContext: string
+  /** How many tasks this is: a run of tasks that differ only in their arguments (docs/protocol.md#runs); 0 = one. Not in 1.9.9. */
+  readonly count: number
+  /** The arguments of all tasks of the run, instead of `functionArgs`. Not in 1.9.9. */
+  readonly packed: Uint8Array
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -378,6 +377,8 @@ export function readTask(reader: Reader, bytes: Uint8Array | undefined): Task {
     output: nameOf(OUTPUT_PLACE, reader.uint16(structAt + 18, pointersAt), 'Task.output'),
     outputClient: reader.id(pointersAt + 64, structEnd) as Identity,
     traceContext: reader.text(pointersAt + 72, structEnd),
+    count: reader.uint32(structAt + 20, pointersAt),
+    packed: reader.data(pointersAt + 80, structEnd),
     bytes,
   }
 }
@@ -413,7 +414,9 @@ function isExtendedTask(value: Task): boolean {
     value.mayHaveRun ||
     value.output !== 'log' ||
     value.outputClient.length > 0 ||
-    value.traceContext.length > 0
+    value.traceContext.length > 0 ||
+    value.count !== 0 ||
+    value.packed.length > 0
   )
 }
 
@@ -431,20 +434,21 @@ export function measureTask(value: Task, referenceFrom: number, isExtended: bool
         idWords(value.parentTaskId) +
         textWords(value.name) +
         idWords(value.outputClient) +
-        textWords(value.traceContext)
+        textWords(value.traceContext) +
+        dataWords(value.packed, referenceFrom)
     : words
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeTask(value: Task, referenceFrom: number): number {
   const isExtended = isExtendedTask(value)
-  return (isExtended ? 13 : 5) + measureTask(value, referenceFrom, isExtended)
+  return (isExtended ? 14 : 5) + measureTask(value, referenceFrom, isExtended)
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
 export function measureTaskList(values: readonly Task[], referenceFrom: number): number {
   const isExtended = values.some(isExtendedTask)
-  let words = structListWords(values.length, isExtended ? 13 : 5)
+  let words = structListWords(values.length, isExtended ? 14 : 5)
   for (const value of values) words += measureTask(value, referenceFrom, isExtended)
   return words
 }
@@ -454,7 +458,7 @@ export function addTask(writer: Writer, pointerAt: number, value: Task): void {
   const isExtended = isExtendedTask(value)
   writeTask(
     writer,
-    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 10 : 5),
+    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 11 : 5),
     value,
     isExtended,
   )
@@ -481,16 +485,18 @@ function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean)
   writer.uint16(at + 18, codeOf(OUTPUT_PLACE, value.output, 'Task.output'))
   writer.id(pointersAt + 64, value.outputClient)
   writer.text(pointersAt + 72, value.traceContext)
+  writer.uint32(at + 20, value.count)
+  writer.data(pointersAt + 80, value.packed)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
 export function addTaskList(writer: Writer, pointerAt: number, values: readonly Task[]): void {
   const isExtended = values.some(isExtendedTask)
-  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 10 : 5)
+  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 11 : 5)
   for (const value of values) {
     writer.zero(at, isExtended ? 3 : 0)
     writeTask(writer, at, value, isExtended)
-    at += isExtended ? 104 : 40
+    at += isExtended ? 112 : 40
   }
 }
 
@@ -571,6 +577,8 @@ export interface TaskCancel {
   readonly taskId: TaskId
   /** How. */
   readonly flags: TaskCancelFlags
+  /** How many consecutive tasks, of which `taskId` is the first (docs/protocol.md#runs); 0 = one. Not in 1.9.9. */
+  readonly count: number
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -580,35 +588,50 @@ export interface TaskCancel {
 
 /** Reads the struct that was entered last. */
 export function readTaskCancel(reader: Reader, bytes: Uint8Array | undefined): TaskCancel {
-  const { pointersAt, structEnd } = reader
+  const { structAt, pointersAt, structEnd } = reader
   return {
     kind: 'taskCancel',
     taskId: reader.id(pointersAt, structEnd) as TaskId,
     flags: readTaskCancelFlags(reader.enterStruct(pointersAt + 8, structEnd)),
+    count: reader.uint32(structAt, pointersAt),
     bytes,
   }
 }
 
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedTaskCancel(value: TaskCancel): boolean {
+  return value.count !== 0
+}
+
 /** Words of everything that the struct points to. */
-export function measureTaskCancel(value: TaskCancel, referenceFrom: number): number {
-  return idWords(value.taskId) + sizeTaskCancelFlags(value.flags, referenceFrom)
+export function measureTaskCancel(
+  value: TaskCancel,
+  referenceFrom: number,
+  isExtended: boolean,
+): number {
+  const words = idWords(value.taskId) + sizeTaskCancelFlags(value.flags, referenceFrom)
+  return isExtended ? words + 0 : words
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeTaskCancel(value: TaskCancel, referenceFrom: number): number {
-  return 2 + measureTaskCancel(value, referenceFrom)
+  const isExtended = isExtendedTaskCancel(value)
+  return (isExtended ? 3 : 2) + measureTaskCancel(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct and sets the pointer to it. */
 export function addTaskCancel(writer: Writer, pointerAt: number, value: TaskCancel): void {
-  writeTaskCancel(writer, writer.struct(pointerAt, 0, 2), value)
+  const isExtended = isExtendedTaskCancel(value)
+  writeTaskCancel(writer, writer.struct(pointerAt, isExtended ? 1 : 0, 2), value, isExtended)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
-function writeTaskCancel(writer: Writer, at: number, value: TaskCancel): void {
-  const pointersAt = at
+function writeTaskCancel(writer: Writer, at: number, value: TaskCancel, isExtended: boolean): void {
+  const pointersAt = at + (isExtended ? 8 : 0)
   writer.id(pointersAt, value.taskId)
   addTaskCancelFlags(writer, pointersAt + 8, value.flags)
+  if (!isExtended) return
+  writer.uint32(at, value.count)
 }
 
 /** How a task is cancelled. */
@@ -676,6 +699,10 @@ export interface TaskResult {
   readonly attempts: readonly TaskAttempt[]
   /** failed: the error as text, for monitors; at most one (docs/protocol.md#failures). Not in 1.9.9. */
   readonly error: readonly TaskError[]
+  /** How many consecutive tasks ended in this way, of which `taskId` is the first (docs/protocol.md#runs); 0 = one. Not in 1.9.9. */
+  readonly count: number
+  /** success: the results of all of them, instead of `results` and `inlineResults`. Not in 1.9.9. */
+  readonly packed: Uint8Array
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -698,6 +725,8 @@ export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): T
     attempt: reader.uint32(structAt + 4, pointersAt),
     attempts: readTaskAttemptList(reader, pointersAt + 48, structEnd),
     error: readTaskErrorList(reader, pointersAt + 56, structEnd),
+    count: reader.uint32(structAt + 8, pointersAt),
+    packed: reader.data(pointersAt + 64, structEnd),
     bytes,
   }
 }
@@ -710,7 +739,9 @@ function isExtendedTaskResult(value: TaskResult): boolean {
     value.failedTaskId.length > 0 ||
     value.attempt !== 0 ||
     value.attempts.length > 0 ||
-    value.error.length > 0
+    value.error.length > 0 ||
+    value.count !== 0 ||
+    value.packed.length > 0
   )
 }
 
@@ -728,25 +759,31 @@ export function measureTaskResult(
         idWords(value.worker) +
         idWords(value.failedTaskId) +
         measureTaskAttemptList(value.attempts, referenceFrom) +
-        measureTaskErrorList(value.error, referenceFrom)
+        measureTaskErrorList(value.error, referenceFrom) +
+        dataWords(value.packed, referenceFrom)
     : words
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeTaskResult(value: TaskResult, referenceFrom: number): number {
   const isExtended = isExtendedTaskResult(value)
-  return (isExtended ? 9 : 4) + measureTaskResult(value, referenceFrom, isExtended)
+  return (isExtended ? 11 : 4) + measureTaskResult(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct and sets the pointer to it. */
 export function addTaskResult(writer: Writer, pointerAt: number, value: TaskResult): void {
   const isExtended = isExtendedTaskResult(value)
-  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 8 : 3), value, isExtended)
+  writeTaskResult(
+    writer,
+    writer.struct(pointerAt, isExtended ? 2 : 1, isExtended ? 9 : 3),
+    value,
+    isExtended,
+  )
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtended: boolean): void {
-  const pointersAt = at + 8
+  const pointersAt = at + (isExtended ? 16 : 8)
   writer.id(pointersAt, value.taskId)
   writer.uint16(at, codeOf(TASK_STATUS, value.status, 'TaskResult.status'))
   writer.data(pointersAt + 8, value.metadata)
@@ -758,6 +795,8 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   writer.uint32(at + 4, value.attempt)
   addTaskAttemptList(writer, pointersAt + 48, value.attempts)
   addTaskErrorList(writer, pointersAt + 56, value.error)
+  writer.uint32(at + 8, value.count)
+  writer.data(pointersAt + 64, value.packed)
 }
 
 /** The texts of an error, for display. */
@@ -3143,10 +3182,10 @@ export interface MonitorState {
   readonly turnP99MS: number
   /** How many messages it has received and sent, by the names of their structs. */
   readonly binder: BinderStatus
-  /** Workers that were lost since the scheduler started. */
-  readonly lostWorkers: number
-  /** The last workers that have left or were lost, oldest first; at most 50. */
-  readonly workerEnds: readonly WorkerEnd[]
+  /** How many workers were lost in the last ten minutes and have not returned. */
+  readonly lost: number
+  /** The last workers that were lost in the last ten minutes, oldest first; at most 100. */
+  readonly lostWorkers: readonly LostWorker[]
   /** How many graphs there are that have not ended. */
   readonly graphCount: number
   /** Only with wantsGraphs: the oldest unfinished graphs, at most 50, and graphs that have ended since the last state for this monitor. */
@@ -3178,9 +3217,9 @@ export function readMonitorState(reader: Reader): MonitorState {
     failedPerS: reader.float64(structAt + 80, pointersAt),
     turnP99MS: reader.float64(structAt + 88, pointersAt),
     binder: readBinderStatus(reader.enterStruct(pointersAt + 48, structEnd)),
-    lostWorkers: reader.uint64(structAt + 96, pointersAt),
-    workerEnds: readWorkerEndList(reader, pointersAt + 56, structEnd),
-    graphCount: reader.uint32(structAt + 44, pointersAt),
+    lost: reader.uint32(structAt + 44, pointersAt),
+    lostWorkers: readLostWorkerList(reader, pointersAt + 56, structEnd),
+    graphCount: reader.uint32(structAt + 96, pointersAt),
     graphs: readGraphReportList(reader, pointersAt + 64, structEnd),
   }
 }
@@ -3212,7 +3251,7 @@ export function measureMonitorState(value: MonitorState, referenceFrom: number):
     measureFunctionReportList(value.functions, referenceFrom) +
     measureWaitingCountList(value.waitingCounts, referenceFrom) +
     sizeBinderStatus(value.binder, referenceFrom) +
-    measureWorkerEndList(value.workerEnds, referenceFrom) +
+    measureLostWorkerList(value.lostWorkers, referenceFrom) +
     measureGraphReportList(value.graphs, referenceFrom)
   )
 }
@@ -3251,9 +3290,9 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   writer.float64(at + 80, value.failedPerS)
   writer.float64(at + 88, value.turnP99MS)
   addBinderStatus(writer, pointersAt + 48, value.binder)
-  writer.uint64(at + 96, value.lostWorkers)
-  addWorkerEndList(writer, pointersAt + 56, value.workerEnds)
-  writer.uint32(at + 44, value.graphCount)
+  writer.uint32(at + 44, value.lost)
+  addLostWorkerList(writer, pointersAt + 56, value.lostWorkers)
+  writer.uint32(at + 96, value.graphCount)
   addGraphReportList(writer, pointersAt + 64, value.graphs)
 }
 
@@ -3271,86 +3310,102 @@ export function addMonitorStateList(
   }
 }
 
-/** A worker that has left or was lost. */
-export interface WorkerEnd {
-  /** Which worker. */
+/** A worker that was lost: it did not say that it would leave. */
+export interface LostWorker {
+  /** The worker. */
   readonly worker: Identity
-  /** Its name for display; empty: none. */
+  /** Its name for people; empty if it has none. */
   readonly name: string
-  /** Its host; empty: unknown. */
+  /** Its host name; empty if it did not report it. */
   readonly host: string
-  /** How it ended. */
-  readonly cause: WorkerEndCause
-  /** When, in milliseconds before the message. */
+  /** How the scheduler noticed. */
+  readonly cause: LossCause
+  /** When: milliseconds before the message. */
   readonly agoMS: number
-  /** How many tasks it had, which were taken back. */
-  readonly tasks: number
+  /** Whether it is connected again. */
+  readonly hasReturned: boolean
+  /** The tasks that it had, in the order in which it received them; at most 8. */
+  readonly tasks: readonly NamedTask[]
+  /** How many tasks it had. */
+  readonly taskCount: number
 }
 
 /** Reads the struct that was entered last. */
-export function readWorkerEnd(reader: Reader): WorkerEnd {
+export function readLostWorker(reader: Reader): LostWorker {
   const { structAt, pointersAt, structEnd } = reader
   return {
     worker: reader.id(pointersAt, structEnd) as Identity,
     name: reader.text(pointersAt + 8, structEnd),
     host: reader.text(pointersAt + 16, structEnd),
-    cause: nameOf(WORKER_END_CAUSE, reader.uint16(structAt, pointersAt), 'WorkerEnd.cause'),
+    cause: nameOf(LOSS_CAUSE, reader.uint16(structAt, pointersAt), 'LostWorker.cause'),
     agoMS: reader.float64(structAt + 8, pointersAt),
-    tasks: reader.uint32(structAt + 4, pointersAt),
+    hasReturned: reader.bool(structAt, 16, pointersAt),
+    tasks: readNamedTaskList(reader, pointersAt + 24, structEnd),
+    taskCount: reader.uint32(structAt + 4, pointersAt),
   }
 }
 
 /** Reads the list of structs behind a pointer. */
-export function readWorkerEndList(
+export function readLostWorkerList(
   reader: Reader,
   pointerAt: number,
   sectionEnd: number,
-): readonly WorkerEnd[] {
+): readonly LostWorker[] {
   const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
-  const list: WorkerEnd[] = []
+  const list: LostWorker[] = []
   let at = reader.elementsAt
   for (let index = 0; index < count; index += 1, at += stride) {
-    list.push(readWorkerEnd(reader.enter(at, elementDataBytes, elementPointerBytes)))
+    list.push(readLostWorker(reader.enter(at, elementDataBytes, elementPointerBytes)))
   }
   return list
 }
 
 /** Words of everything that the struct points to. */
-export function measureWorkerEnd(value: WorkerEnd, _referenceFrom: number): number {
-  return idWords(value.worker) + textWords(value.name) + textWords(value.host)
+export function measureLostWorker(value: LostWorker, referenceFrom: number): number {
+  return (
+    idWords(value.worker) +
+    textWords(value.name) +
+    textWords(value.host) +
+    measureNamedTaskList(value.tasks, referenceFrom)
+  )
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
-export function measureWorkerEndList(values: readonly WorkerEnd[], referenceFrom: number): number {
-  let words = structListWords(values.length, 5)
-  for (const value of values) words += measureWorkerEnd(value, referenceFrom)
+export function measureLostWorkerList(
+  values: readonly LostWorker[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 6)
+  for (const value of values) words += measureLostWorker(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
-function writeWorkerEnd(writer: Writer, at: number, value: WorkerEnd): void {
+function writeLostWorker(writer: Writer, at: number, value: LostWorker): void {
   const pointersAt = at + 16
   writer.id(pointersAt, value.worker)
   writer.text(pointersAt + 8, value.name)
   writer.text(pointersAt + 16, value.host)
-  writer.uint16(at, codeOf(WORKER_END_CAUSE, value.cause, 'WorkerEnd.cause'))
+  writer.uint16(at, codeOf(LOSS_CAUSE, value.cause, 'LostWorker.cause'))
   writer.float64(at + 8, value.agoMS)
-  writer.uint32(at + 4, value.tasks)
+  writer.bool(at, 16, value.hasReturned)
+  addNamedTaskList(writer, pointersAt + 24, value.tasks)
+  writer.uint32(at + 4, value.taskCount)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
-export function addWorkerEndList(
+export function addLostWorkerList(
   writer: Writer,
   pointerAt: number,
-  values: readonly WorkerEnd[],
+  values: readonly LostWorker[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 2, 3)
+  let at = writer.structList(pointerAt, values.length, 2, 4)
   for (const value of values) {
     writer.zero(at, 2)
-    writeWorkerEnd(writer, at, value)
-    at += 40
+    writeLostWorker(writer, at, value)
+    at += 48
   }
 }
 
@@ -4122,7 +4177,7 @@ export interface OperatorRequest {
   readonly taskId: TaskId
   /** stack without a task, logs, drain: which worker. */
   readonly worker: Identity
-  /** logs: the most lines to send. */
+  /** logs: the most lines to send. waiting: the most tasks, up to 1,000. */
   readonly lines: number
   /** drain: how long running tasks may take to finish, in milliseconds. */
   readonly limitMS: number
@@ -4196,7 +4251,7 @@ export interface OperatorAnswer {
   readonly outcome: OperatorOutcome
   /** Details for people, in one line; empty: none. */
   readonly note: string
-  /** explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates. */
+  /** explain, cancel: the task. stack, drain: what the worker runs. ambiguous: at most 10 candidates. waiting: the oldest first, without nodes of graphs that are not tasks yet. */
   readonly tasks: readonly TaskStory[]
   /** stack: at most 100 frames, the innermost first; none: no JavaScript was running. */
   readonly stack: readonly StackFrame[]
@@ -4278,7 +4333,7 @@ export interface TaskStory {
   readonly status: TaskStatus
   /** inactive: why it waits. */
   readonly reason: WaitReason
-  /** Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability. */
+  /** Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability; in the answer to waiting, all that it requires. */
   readonly needs: string
   /** How long it has been in this state, in milliseconds; 0: unknown. */
   readonly forMS: number

@@ -111,10 +111,10 @@ export interface ProcessorHost {
    * task, if the message is a task.
    */
   send(frame: OutgoingFrame, units?: Units): void
-  /** Orders it to skip or stop a task. */
-  stop(id: TaskId, reason: StopReason): void
-  /** Asks for the status of a task: `onStatus` follows, even while user code runs. */
-  askStatus(dispatchNumber: number): void
+  /** Orders it to skip or stop consecutive tasks. */
+  stop(id: TaskId, count: number, reason: StopReason): void
+  /** Asks for the status of `count` tasks: `onStatus` follows, even while user code runs. */
+  askStatus(dispatchNumber: number, count: number): void
   /** Asks what its main thread is doing: `onStack` follows, unless it exits first. */
   askStack(): void
   /**
@@ -247,12 +247,12 @@ class RunningProcessor implements ProcessorHost {
     this.#link.send(frame, units)
   }
 
-  stop(id: TaskId, reason: StopReason): void {
-    this.#link.control({ type: 'stop', id, reason })
+  stop(id: TaskId, count: number, reason: StopReason): void {
+    this.#link.control({ type: 'stop', id, count, reason })
   }
 
-  askStatus(dispatchNumber: number): void {
-    this.#lifeline.askStatus(dispatchNumber)
+  askStatus(dispatchNumber: number, count: number): void {
+    this.#lifeline.askStatus(dispatchNumber, count)
   }
 
   askStack(): void {

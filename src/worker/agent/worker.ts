@@ -200,9 +200,9 @@ export class AgentWorker {
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
-        return this.#processor?.stop(action.taskId, action.reason)
+        return this.#processor?.stop(action.taskId, action.count, action.reason)
       case 'askStatus':
-        return this.#processor?.askStatus(action.dispatchNumber)
+        return this.#processor?.askStatus(action.dispatchNumber, action.count)
       case 'askStack':
         return this.#processor?.askStack()
       case 'retractTasks':

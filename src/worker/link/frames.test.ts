@@ -22,6 +22,7 @@ const HOST = {
 }
 const STATUS = {
   dispatchNumber: 2 ** 40,
+  taskNumber: 2 ** 40 + 1,
   isStarted: true,
   isListening: false,
   isAlone: true,
@@ -42,12 +43,12 @@ const LINE = { level: 'info', text: 'hello', fields: { n: 1, b: true, s: 'text' 
 const AGENT_FRAMES: readonly AgentFrame[] = [
   { type: 'host', facts: HOST },
   { type: 'units', number: 7, units: { gpu: [0, 2], linux: [] } },
-  { type: 'stop', id: taskId('\0\xff'), reason: 'cancelled' },
-  { type: 'stop', id: taskId(''), reason: 'timedOut' },
-  { type: 'stop', id: taskId('a'), reason: 'givenUp' },
+  { type: 'stop', id: taskId('\0\xff'), count: 1, reason: 'cancelled' },
+  { type: 'stop', id: taskId(''), count: 1, reason: 'timedOut' },
+  { type: 'stop', id: taskId('a'), count: 9, reason: 'givenUp' },
   { type: 'collect', aboveBytes: 2 ** 40 },
   { type: 'end' },
-  { type: 'askStatus', task: 2 ** 40 },
+  { type: 'askStatus', task: 2 ** 40, count: 3 },
   { type: 'retract', tasks: [] },
   { type: 'retract', tasks: [5, 2 ** 31, 2 ** 47] },
   { type: 'pulse' },

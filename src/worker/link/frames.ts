@@ -55,13 +55,18 @@ export type AgentFrame =
   | { readonly type: 'host'; readonly facts: HostFacts }
   /** The units of tasks that arrive with this number; replaces earlier ones. */
   | { readonly type: 'units'; readonly number: number; readonly units: Units }
-  /** Stop a task, or skip it. */
-  | { readonly type: 'stop'; readonly id: TaskId; readonly reason: StopReason }
+  /** Stop consecutive tasks, or skip them. */
+  | {
+      readonly type: 'stop'
+      readonly id: TaskId
+      readonly count: number
+      readonly reason: StopReason
+    }
   /** Collect garbage if idle and if the process holds more memory than this. */
   | { readonly type: 'collect'; readonly aboveBytes: number }
   /** Exit. A pipe that closes without it means that the agent has died. */
   | { readonly type: 'end' }
-  | { readonly type: 'askStatus'; readonly task: number }
+  | { readonly type: 'askStatus'; readonly task: number; readonly count: number }
   /** Take back those of these tasks that have not started. */
   | { readonly type: 'retract'; readonly tasks: readonly number[] }
   /** Answer, to show that the process is not frozen. */
@@ -153,13 +158,14 @@ const AGENT_FRAMES: Readers<AgentFrame> = {
     }
     return { type: 'units', number, units: Object.freeze(units) }
   },
-  stop: ({ id, reason }) => {
-    if (!isId(id) || !STOP_REASONS.has(reason)) return undefined
-    return { type: 'stop', id: taskId(id), reason: reason as StopReason }
+  stop: ({ id, count, reason }) => {
+    if (!isId(id) || !isCount(count) || !STOP_REASONS.has(reason)) return undefined
+    return { type: 'stop', id: taskId(id), count, reason: reason as StopReason }
   },
   collect: ({ aboveBytes }) => (isCount(aboveBytes) ? { type: 'collect', aboveBytes } : undefined),
   end: () => ({ type: 'end' }),
-  askStatus: ({ task }) => (isCount(task) ? { type: 'askStatus', task } : undefined),
+  askStatus: ({ task, count }) =>
+    isCount(task) && isCount(count) ? { type: 'askStatus', task, count } : undefined,
   retract: ({ tasks }) => (areCounts(tasks) ? { type: 'retract', tasks } : undefined),
   pulse: () => ({ type: 'pulse' }),
   askStack: () => ({ type: 'askStack' }),
@@ -200,12 +206,12 @@ function areCounts(value: unknown): value is readonly number[] {
 }
 
 function isStatus(value: unknown): value is RunStatus {
-  const { dispatchNumber, runningMs, ...flags } = (value ?? {}) as Fields
+  const { dispatchNumber, taskNumber, runningMs, ...flags } = (value ?? {}) as Fields
   const { isStarted, isListening, isAlone, hasGivenUp } = flags
   const areFlags = [isStarted, isListening, isAlone, hasGivenUp].every(
     (flag) => typeof flag === 'boolean',
   )
-  return isCount(dispatchNumber) && isCount(runningMs) && areFlags
+  return isCount(dispatchNumber) && isCount(taskNumber) && isCount(runningMs) && areFlags
 }
 
 const STACK_OUTCOMES: ReadonlySet<unknown> = new Set<StackReport['outcome']>([

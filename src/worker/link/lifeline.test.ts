@@ -8,7 +8,10 @@ import { controlBytes, FrameBatch, FrameParser } from './pipe.js'
 
 function statusOf(dispatchNumber: number): ProcessorFrame {
   const flags = { isStarted: true, isListening: false, isAlone: true, hasGivenUp: false }
-  return { type: 'status', status: { dispatchNumber, ...flags, runningMs: 1 } }
+  return {
+    type: 'status',
+    status: { dispatchNumber, taskNumber: dispatchNumber, ...flags, runningMs: 1 },
+  }
 }
 
 /** A lifeline with the test at its other end. */
@@ -49,10 +52,10 @@ class Setup {
 
 test('a question about one task, or about many, is one frame', () => {
   const { lifeline, asked } = new Setup()
-  lifeline.askStatus(3)
+  lifeline.askStatus(3, 1)
   lifeline.retract([1, 2])
   assert.deepEqual(asked, [
-    { type: 'askStatus', task: 3 },
+    { type: 'askStatus', task: 3, count: 1 },
     { type: 'retract', tasks: [1, 2] },
   ])
 })
@@ -60,7 +63,7 @@ test('a question about one task, or about many, is one frame', () => {
 test('tasks that were taken back are reported together with the request', async () => {
   const setup = new Setup()
   setup.lifeline.retract([1, 2, 3])
-  setup.lifeline.askStatus(9)
+  setup.lifeline.askStatus(9, 2)
   setup.lifeline.retract([4])
   await setup.answer({ type: 'retracted', tasks: [3, 1] })
   await setup.answer(statusOf(9))
@@ -81,7 +84,7 @@ test('data that a guardian does not send is invalid', async () => {
   for (const frame of [
     { type: 'retracted', tasks: [2] },
     { type: 'exitNote', note: 'nothing' },
-    controlBytes({ type: 'askStatus', task: 1 }),
+    controlBytes({ type: 'askStatus', task: 1, count: 1 }),
     Buffer.concat(message.take()),
     Buffer.from([0, 0, 0, 0, 200]),
   ] as const) {

@@ -64,9 +64,9 @@ export class Lifeline {
     stream.on('data', onChunk)
   }
 
-  /** Asks for the status of a task. */
-  askStatus(dispatchNumber: number): void {
-    this.#ask({ type: 'askStatus', task: dispatchNumber })
+  /** Asks for the status of `count` tasks, of which one may be running. */
+  askStatus(dispatchNumber: number, count: number): void {
+    this.#ask({ type: 'askStatus', task: dispatchNumber, count })
   }
 
   /** Takes back those of these tasks that have not started. */
@@ -100,7 +100,8 @@ export class Lifeline {
 
   #onRetracted(retracted: readonly number[]): void {
     const asked = this.#asked.shift()
-    if (asked === undefined || retracted.some((number) => !asked.includes(number))) {
+    const known = new Set(asked)
+    if (asked === undefined || retracted.some((number) => !known.has(number))) {
       throw new ProtocolError('tasks were taken back without a request')
     }
     this.#tell({ type: 'retracted', asked, retracted })

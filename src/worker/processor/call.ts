@@ -11,7 +11,9 @@ import { serializeError } from '../../serializer/error-codec.js'
 import { textOf, withPathPrefix } from '../../serializer/refusal.js'
 import { pendingImportOf } from '../../serializer/pending-read.js'
 import type { TaskCodec } from '../../serializer/task-codec.js'
-import type { OutputPlace } from '../../wire/message.js'
+import type { OutputPlace, Task } from '../../wire/message.js'
+import { PackedReader } from '../../serializer/value/packed-reader.js'
+import { countOf, layoutOf } from '../../wire/run.js'
 import { withoutOwnFrames } from './own-frames.js'
 import { freezeData, type StoredBytes, type StoredObject, type TaskFunction } from './objects.js'
 
@@ -72,6 +74,48 @@ export interface RunnableTask extends TimeLimit {
   readonly shared: ReadonlySet<number> | undefined
   /** Why it cannot be run. */
   readonly refusal: Refusal | undefined
+  /** Its arguments, if they are packed; then `inputs` are only the attachments of the function. */
+  readonly packed: PackedEntry | undefined
+}
+
+/** The arguments of one task of a run. */
+export interface PackedEntry {
+  readonly run: PackedArguments
+  readonly index: number
+}
+
+/** The part of a Task that has the arguments of a run. */
+export type PackedTask = Pick<Task, 'taskId' | 'attempt' | 'packed' | 'count'>
+
+/** The arguments of tasks that arrived together. */
+export class PackedArguments {
+  /** The first task. */
+  readonly id: TaskId
+  readonly attempt: number
+  readonly count: number
+  readonly #packed: Uint8Array
+  #reader: { readonly codec: TaskCodec; readonly packed: PackedReader } | undefined
+
+  /** `packed`: as in the Task. */
+  constructor({ taskId, attempt, packed, count }: PackedTask) {
+    this.id = taskId
+    this.attempt = attempt
+    this.count = countOf({ count })
+    this.#packed = packed
+  }
+
+  /** The arguments of the task with this index. Throws what reading a value throws. */
+  read(codec: TaskCodec, index: number): unknown[] {
+    try {
+      if (this.#reader?.codec !== codec) {
+        const layout = layoutOf(this.#packed, this.count)
+        this.#reader = { codec, packed: new PackedReader(this.#packed, layout, codec) }
+      }
+      return this.#reader.packed.values(index)
+    } catch (error) {
+      throw unreadable('the arguments', error)
+    }
+  }
 }
 
 /** A deserialized task. */
@@ -87,8 +131,13 @@ const NO_ATTACHMENTS: readonly StoredBytes[] = []
 /**
  * Deserializes a task. Throws `DeserializeError`, or `PendingImport` if it must wait for an import.
  */
-export function readCall({ serializer, fn: stored, inputs, shared }: RunnableTask): TaskCall {
+export function readCall(task: RunnableTask): TaskCall {
+  const { serializer, fn: stored, inputs, shared, packed } = task
   const codec = serializer.codec()
+  if (packed !== undefined) {
+    const fn = functionOf(task, codec)
+    return { codec, fn, values: packed.run.read(codec, packed.index) }
+  }
   const count = inputs.length - stored.attachmentCount(codec)
   const attachments = attachmentsFrom(inputs, count)
   const fn = stored.function(codec, attachments)
@@ -102,6 +151,13 @@ export function readCall({ serializer, fn: stored, inputs, shared }: RunnableTas
   return { codec, fn, values }
 }
 
+/** The function of a task without inputs other than attachments. Throws like `readCall`. */
+export function functionOf({ fn: stored, inputs }: RunnableTask, codec: TaskCodec): TaskFunction {
+  const count = inputs.length - stored.attachmentCount(codec)
+  if (count > 0) throw new DeserializeError('a task of a run has arguments of another kind')
+  return stored.function(codec, attachmentsFrom(inputs, count))
+}
+
 /** Serializes what the function returned. Throws `SerializeError` with a path from `result`. */
 export function serializeResult({ codec }: TaskCall, value: unknown): Uint8Array {
   let bytes: Uint8Array
@@ -110,6 +166,11 @@ export function serializeResult({ codec }: TaskCall, value: unknown): Uint8Array
   } catch (error) {
     throw withPathPrefix(error, ['result'])
   }
+  return checkedResult(bytes)
+}
+
+/** The serialized result, if it is not too long. Throws `SerializeError`. */
+export function checkedResult(bytes: Uint8Array): Uint8Array {
   if (bytes.byteLength <= MAX_RESULT_BYTES) return bytes
   const limit = `the limit is ${MAX_RESULT_BYTES}`
   throw new SerializeError(`the result has ${bytes.byteLength} bytes; ${limit}`)
@@ -141,9 +202,14 @@ function readArgument(
     if (isShared) freezeData(value)
     return value
   } catch (error) {
-    const pending = pendingImportOf(error)
-    if (pending !== undefined) throw pending
-    const why = error instanceof DeserializeError ? error.message : textOf(error)
-    throw new DeserializeError(`argument ${index + 1} cannot be read: ${why}`, { cause: error })
+    throw unreadable(`argument ${index + 1}`, error)
   }
+}
+
+/** What to throw for values that cannot be read: usually a `DeserializeError`. */
+function unreadable(what: string, error: unknown): Error {
+  const pending = pendingImportOf(error)
+  if (pending !== undefined) return pending
+  const why = error instanceof DeserializeError ? error.message : textOf(error)
+  return new DeserializeError(`${what} cannot be read: ${why}`, { cause: error })
 }

@@ -136,6 +136,12 @@ export class TaskMeter {
     this.#read(task.startedAt)
   }
 
+  /** A task that has started, and was not metered, is metered from here on. */
+  adopt(task: Measured): void {
+    task.isMetered = true
+    this.#tasks.push(task)
+  }
+
   /** A task starts to wait. */
   pause(task: Measured): void {
     if (task.isProfiled) this.#charge(this.#now())
@@ -159,6 +165,20 @@ export class TaskMeter {
     else if (this.#lastMs < MIN_CPU_MS) this.#unreadMs += this.#lastMs
     else if (!task.hasPaused) this.#charge(this.#endedAt)
     this.#leave(task)
+  }
+
+  /**
+   * A task that started at `startedAt`, and was not metered, has finished. Returns how long it
+   * took, in milliseconds.
+   */
+  lap(startedAt: number): number {
+    const now = this.#now()
+    const tookMs = now - startedAt
+    this.#endedAt = now
+    this.#lastMs = tookMs
+    if (tookMs < MIN_CPU_MS) this.#unreadMs += tookMs
+    else this.#read(now)
+    return tookMs
   }
 
   /**

@@ -97,6 +97,12 @@ export class StoredFunction {
     this.#object = object
   }
 
+  /** The function that was read last, if further tasks can use it. */
+  get shared(): TaskFunction | undefined {
+    const outcome = this.#reading?.outcome
+    return outcome !== undefined && 'fn' in outcome ? outcome.fn : undefined
+  }
+
   /** How many attachments the function has. Throws `DeserializeError`. */
   attachmentCount(codec: TaskCodec): number {
     if (this.#counted?.codec !== codec) {
@@ -195,6 +201,11 @@ export class StoredObject implements StoredBytes {
   function(codec: TaskCodec, attachments: readonly StoredBytes[]): TaskFunction {
     this.#function ??= new StoredFunction(this)
     return this.#function.of(codec, attachments)
+  }
+
+  /** For a function: the one that was read last, if further tasks can use it. */
+  get sharedFunction(): TaskFunction | undefined {
+    return this.#function?.shared
   }
 
   /**

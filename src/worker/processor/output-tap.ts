@@ -16,6 +16,31 @@ export interface Speaker {
   readonly outputClient: Identity
 }
 
+/** Where the output of the tasks of a processor goes, which may be to different places. */
+export class OutputPlaces {
+  /** The task that was started last, without its content, which would stay in memory. */
+  #last: Speaker | undefined
+  #areMixed = false
+
+  /** Whether there were several places. */
+  get areMixed(): boolean {
+    return this.#areMixed
+  }
+
+  /** A task whose output goes to the only place; undefined: there are several, or none. */
+  get only(): Speaker | undefined {
+    return this.#areMixed ? undefined : this.#last
+  }
+
+  /** A task starts. */
+  note({ id, output, outputClient }: Omit<Speaker, 'name'>): void {
+    const last = this.#last
+    if (last?.output === output && last.outputClient === outputClient) return
+    this.#areMixed ||= last !== undefined
+    this.#last = { id, name: '', output, outputClient }
+  }
+}
+
 /** Where tasks run. */
 export interface Stage {
   /** The task that prints now; undefined if unknown. */

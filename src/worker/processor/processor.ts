@@ -14,7 +14,7 @@ import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../wire/metadata.js'
 import { type AgentFrame, decodeAgentFrame, type HostFacts } from '../link/frames.js'
 import type { FrameReceiver } from '../link/pipe.js'
 import { serializerIdOf } from '../object-ids.js'
-import { type Refusal, type RunnableTask, serializeFailure } from './call.js'
+import { PackedArguments, type Refusal, type RunnableTask, serializeFailure } from './call.js'
 import { type ObjectStore, StoredObject } from './objects.js'
 import type { TaskRunner } from './runner.js'
 
@@ -65,7 +65,7 @@ export class Processor implements FrameReceiver {
         this.#units[frame.number] = frame.units
         return
       case 'stop':
-        return this.#runner.stop(frame.id, frame.reason)
+        return this.#runner.stop(frame.id, frame.reason, frame.count)
       case 'collect':
       case 'end':
         return this.#perform(frame)
@@ -89,8 +89,11 @@ export class Processor implements FrameReceiver {
   onMessage(bytes: Buffer, unitNumber?: number): void {
     const message = decode(bytes)
     switch (message.kind) {
-      case 'task':
-        return this.#runner.add(this.#runnableOf(message, this.#unitsOf(unitNumber)))
+      case 'task': {
+        const task = this.#runnableOf(message, this.#unitsOf(unitNumber))
+        if (message.packed.byteLength === 0) return this.#runner.add(task)
+        return this.#runner.addSlice(task, new PackedArguments(message))
+      }
       case 'objectResponse':
         return this.#objects.store(message.objectContent)
       case 'objectInstruction':
@@ -151,6 +154,7 @@ export class Processor implements FrameReceiver {
       inputs,
       shared,
       refusal,
+      packed: undefined,
     }
   }
 }

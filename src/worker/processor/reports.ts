@@ -2,6 +2,7 @@
 // log lines. Reports are sent in batches; this file decides when.
 
 import type { AsyncResource } from 'node:async_hooks'
+import { endianness } from 'node:os'
 import { NO_BYTES } from '../../base/bytes.js'
 import { identity, type Identity, type ObjectId, taskId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
@@ -9,7 +10,11 @@ import { encodeFrame, PLAIN_RESULT, type TaskError, type TaskResult } from '../.
 import { splitChunks } from '../../wire/object-content.js'
 import { logLineOf, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
-import type { RunnableTask } from './call.js'
+import { withPathPrefix } from '../../serializer/refusal.js'
+import { defaultCodec, type TaskCodec } from '../../serializer/task-codec.js'
+import { PackedWriter } from '../../serializer/value/packed-writer.js'
+import { MAX_RUN_TASKS, nthTaskId } from '../../wire/run.js'
+import type { PackedArguments, PackedEntry, RunnableTask, TaskCall } from './call.js'
 import { newResultId } from '../object-ids.js'
 import type { TaskRun } from './run.js'
 
@@ -75,8 +80,115 @@ class ProgressTeller {
   }
 }
 
+/** The results of consecutive tasks that arrived together. */
+interface OpenResults {
+  readonly run: PackedArguments
+  readonly codec: TaskCodec
+  readonly writer: PackedWriter
+  readonly isProfiled: boolean
+  /** The index of the first task. */
+  readonly first: number
+  /** The number of complete results. */
+  count: number
+}
+
+/** Entries of this size leave together, in bytes. */
+const FULL_BYTES = 64 * 1024
+
+/** Writes the results of consecutive tasks into one message, for as long as they fit together. */
+class PackedResults {
+  readonly #add: (part: PackedPart) => void
+  readonly #writers = new WeakMap<TaskCodec, PackedWriter>()
+  readonly #seconds = new Float32Array(MAX_RUN_TASKS)
+  readonly #profiles: Uint8Array[] = []
+  #open: OpenResults | undefined
+
+  /** `add`: sends complete results. */
+  constructor(add: (part: PackedPart) => void) {
+    this.#add = add
+  }
+
+  /** Whether there are any. */
+  get isEmpty(): boolean {
+    return this.#open === undefined || this.#open.count === 0
+  }
+
+  /**
+   * Writes the result of a task; `end` must follow. Returns its serialized bytes instead if there
+   * are more than `limit` of them. Throws `SerializeError` with a path from `result`.
+   */
+  write(entry: PackedEntry, place: ResultPlace, value: unknown): Uint8Array | undefined {
+    const { writer } = this.#openFor(entry, place)
+    writer.beginEntry()
+    try {
+      const large = writer.value(value, place.limitBytes)
+      if (large === undefined) writer.endEntry()
+      else writer.dropEntry()
+      return large
+    } catch (error) {
+      writer.dropEntry()
+      throw withPathPrefix(error, ['result'])
+    }
+  }
+
+  /** The task whose result was written last has ended. `profile`: if it is profiled. */
+  end(tookMs: number, profile: Uint8Array | undefined): void {
+    const open = this.#open as OpenResults
+    if (profile === undefined) this.#seconds[open.count] = tookMs / 1000
+    else this.#profiles.push(profile)
+    open.count += 1
+    if (open.writer.byteLength >= FULL_BYTES) this.close()
+  }
+
+  /** Sends the results. */
+  close(): void {
+    const open = this.#open
+    this.#open = undefined
+    if (open === undefined || open.count === 0) return
+    const { run, writer, count, first } = open
+    // User code ends the process while its result is written.
+    if (writer.isOpen) writer.dropEntry()
+    this.#add({
+      taskId: nthTaskId(run.id, first),
+      attempt: run.attempt,
+      count,
+      packed: writer.finish(),
+      metadata: this.#metadata(open),
+    })
+  }
+
+  #metadata({ isProfiled, count }: OpenResults): Uint8Array {
+    if (isProfiled) return Buffer.concat(this.#profiles.splice(0))
+    const bytes = Buffer.from(this.#seconds.slice(0, count).buffer)
+    return endianness() === 'LE' ? bytes.swap32() : bytes
+  }
+
+  #openFor({ run, index }: PackedEntry, { codec, isProfiled }: ResultPlace): OpenResults {
+    const open = this.#open
+    const isNext = open?.run === run && open.first + open.count === index
+    if (isNext && open.codec === codec) return open
+    this.close()
+    let writer = this.#writers.get(codec)
+    if (writer === undefined) this.#writers.set(codec, (writer = new PackedWriter(codec)))
+    return (this.#open = { run, codec, writer, isProfiled, first: index, count: 0 })
+  }
+}
+
+/** The parts of a packed TaskResult. */
+type PackedPart = Pick<TaskResult, 'taskId' | 'attempt' | 'count' | 'packed' | 'metadata'>
+
+/** How a result is written. */
+interface ResultPlace {
+  readonly codec: TaskCodec
+  readonly isProfiled: boolean
+  readonly limitBytes: number
+}
+
 /** How long a result waits for the next one, in milliseconds. */
-const MAX_HOLD_MS = 0.2
+export const MAX_HOLD_MS = 0.2
+
+/** How long results of one slice wait for each other, in milliseconds. */
+const MAX_SLICE_HOLD_MS = 2
 
 const NO_TASK = taskId('')
 const NO_RESULTS: readonly ObjectId[] = []
@@ -107,8 +219,15 @@ export class RunReports {
   readonly #outside: AsyncResource
   readonly #keepObject: RunReportsOptions['keep']
   readonly #progress: ProgressTeller
+  readonly #packed: PackedResults
   #worker: Identity = identity('')
   #inlineLimitBytes = Infinity
+  /** Of the result that is written; one object for all of them. */
+  readonly #place: { -readonly [K in keyof ResultPlace]: ResultPlace[K] } = {
+    codec: defaultCodec,
+    isProfiled: false,
+    limitBytes: Infinity,
+  }
   #isFlushPlanned = false
   /** When the oldest unsent result was added to the outbox. */
   #heldSince = 0
@@ -118,12 +237,14 @@ export class RunReports {
     this.#outside = outside
     this.#keepObject = keep
     this.#progress = new ProgressTeller(outbox)
+    this.#packed = new PackedResults((part) => this.#sendPacked(part))
   }
 
   /** Sets the worker of the results, and the size above which results become objects. */
   setWorker(worker: Identity, inlineLimitBytes: number): void {
     this.#worker = worker
     this.#inlineLimitBytes = inlineLimitBytes
+    this.#place.limitBytes = inlineLimitBytes
   }
 
   /** A run has finished. */
@@ -134,18 +255,43 @@ export class RunReports {
     { profile, now, error }: RunEnd,
   ): void {
     this.#progress.tell(run)
-    if (this.#outbox.bytes === 0) this.#heldSince = now
+    this.#hold(now)
     const chunks = payload.byteLength === 0 ? [payload] : splitChunks(payload)
     const isKept = run.task.keepsResult && status === 'success'
     const results = isKept ? this.#keep(run.task, payload.byteLength, chunks) : NO_RESULTS
-    this.#answer(run, { status, metadata: profile, results, inlineResults: chunks, error })
+    const content = { results, inlineResults: chunks, error }
+    this.#answer(run.task, { status, metadata: profile, ...content })
   }
 
-  /** A run was skipped or abandoned. */
-  canceled(run: TaskRun): void {
+  /** Writes the result of a task whose arguments were packed: see `PackedResults`. */
+  write(
+    entry: PackedEntry,
+    { codec }: Pick<TaskCall, 'codec'>,
+    value: unknown,
+    isProfiled: boolean = false,
+  ): Uint8Array | undefined {
+    this.#place.codec = codec
+    this.#place.isProfiled = isProfiled
+    return this.#packed.write(entry, this.#place, value)
+  }
+
+  /** The task whose result was written last has ended at `now`. */
+  written(run: TaskRun | undefined, tookMs: number, now: number, profile?: Uint8Array): void {
+    if (run !== undefined) this.#progress.tell(run)
+    if (this.#packed.isEmpty) this.#hold(now)
+    this.#packed.end(tookMs, profile)
+  }
+
+  /** A run was abandoned. */
+  abandoned(run: TaskRun): void {
     this.#progress.forget(run)
+    this.canceled(run.task)
+  }
+
+  /** A task was skipped. */
+  canceled(task: RunnableTask): void {
     const nothing = { metadata: NO_BYTES, results: NO_RESULTS, inlineResults: [], error: [] }
-    this.#answer(run, { status: 'canceled', ...nothing })
+    this.#answer(task, { status: 'canceled', ...nothing })
     this.planFlush()
   }
 
@@ -168,28 +314,48 @@ export class RunReports {
 
   /** Whether this task could delay waiting results for too long. */
   mayHoldUp({ fn }: RunnableTask, now: number): boolean {
-    if (this.#outbox.bytes === 0) return false
+    if (!this.#isHolding) return false
     if (!(fn.lastCallMs < MAX_HOLD_MS)) return true
     return now - this.#heldSince > MAX_HOLD_MS
   }
 
+  /** The same for the next task of a slice. */
+  mayHoldUpSlice(lastMs: number, now: number): boolean {
+    return lastMs >= MAX_HOLD_MS || now - this.#heldSince > MAX_SLICE_HOLD_MS
+  }
+
   /** Sends all queued reports. */
   flush(): void {
+    this.#packed.close()
     this.#outbox.flush()
   }
 
   /** Flushes at the end of this turn, so that reports leave while a task is pending. */
   planFlush(): void {
-    if (this.#isFlushPlanned || this.#outbox.bytes === 0) return
+    if (this.#isFlushPlanned || !this.#isHolding) return
     this.#isFlushPlanned = true
     setImmediate(() => {
       this.#isFlushPlanned = false
-      this.#outbox.flush()
+      this.flush()
     })
   }
 
+  get #isHolding(): boolean {
+    return this.#outbox.bytes > 0 || !this.#packed.isEmpty
+  }
+
+  /** A report was made, and waits. */
+  #hold(now: number): void {
+    if (!this.#isHolding) this.#heldSince = now
+  }
+
+  #sendPacked(part: PackedPart): void {
+    const result = { ...PLAIN_RESULT, ...part, worker: this.#worker, results: NO_RESULTS }
+    this.#outbox.add(encodeFrame({ kind: 'taskResult', status: 'success', ...result }))
+  }
+
   #answer(
-    { id, task }: TaskRun,
+    { id, attempt }: RunnableTask,
     part: Pick<TaskResult, 'status' | 'metadata' | 'results' | 'inlineResults' | 'error'>,
   ): void {
     const result: TaskResult = {
@@ -201,10 +367,14 @@ export class RunReports {
       inlineResults: part.inlineResults,
       worker: this.#worker,
       failedTaskId: NO_TASK,
-      attempt: task.attempt,
+      attempt,
       attempts: PLAIN_RESULT.attempts,
       error: part.error,
+      count: PLAIN_RESULT.count,
+      packed: NO_BYTES,
     }
+    // Results are reported in order.
+    this.#packed.close()
     this.#outbox.add(encodeFrame(result))
   }
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { taskId } from '../../base/ids.js'
 import { RunQueue, type QueuedRun } from './run.js'
 
-function runOf(id: number, priority: number): QueuedRun {
-  return { id: taskId(String(id)), priority, isSkipped: false }
+interface NumberedRun extends QueuedRun {
+  readonly id: number
+}
+
+function runOf(id: number, priority: number): NumberedRun {
+  return { id, priority, isSkipped: false }
 }
 
 test('runs leave by priority, then in order of arrival; skipped ones do not', () => {
@@ -16,8 +19,8 @@ test('runs leave by priority, then in order of arrival; skipped ones do not', ()
   )
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 80, size: 'max' }), (operations) => {
-      const queue = new RunQueue<QueuedRun>()
-      let model: QueuedRun[] = []
+      const queue = new RunQueue<NumberedRun>()
+      let model: NumberedRun[] = []
       let count = 0
       for (const one of operations) {
         if (one === 'shift') {
@@ -29,9 +32,10 @@ test('runs leave by priority, then in order of arrival; skipped ones do not', ()
           queue.push(run)
           model.push(run)
         } else {
-          const id = taskId(String(one.skip))
-          const expected = model.find((run) => run.id === id)
-          assert.equal(queue.skip(id), expected)
+          const expected = model.find(({ id }) => id === one.skip)
+          const found = queue.find(({ id }) => id === one.skip)
+          assert.equal(found, expected)
+          if (found !== undefined) queue.drop(found)
           model = model.filter((run) => run !== expected)
         }
         assert.equal(queue.size, model.length)

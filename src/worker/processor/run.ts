@@ -1,6 +1,7 @@
 // One run of a task in a processor: its state, and what user code and nested clients can see of it.
 // It decides nothing: it forwards events to its runner.
 
+import type { AsyncResource } from 'node:async_hooks'
 import { TaskCancelledError } from '../../base/errors.js'
 import { Fifo } from '../../base/fifo.js'
 import { type Identity, idToHex, type TaskId, taskPhrase } from '../../base/ids.js'
@@ -21,7 +22,6 @@ import type { BoardSlot } from './shared-memory.js'
 
 /** An entry of the queue. */
 export interface QueuedRun {
-  readonly id: TaskId
   readonly priority: number
   /** Whether it was taken out of the queue. */
   isSkipped: boolean
@@ -50,29 +50,37 @@ export class RunQueue<T extends QueuedRun> {
     this.#size += 1
   }
 
-  /** Takes the first run. */
-  shift(): T | undefined {
+  /** The first run, which stays. */
+  get first(): T | undefined {
     for (let rank = this.#ranks[0]; rank !== undefined; rank = this.#ranks[0]) {
-      const run = rank.runs.shift()
+      const run = rank.runs.first
+      if (run !== undefined && !run.isSkipped) return run
+      rank.runs.shift()
       // The last rank stays: usually the next run has the same priority.
-      if (rank.runs.size === 0 && this.#ranks.length > 1) this.#ranks.shift()
-      else if (run === undefined) return undefined
-      if (run === undefined || run.isSkipped) continue
-      this.#size -= 1
-      return run
+      if (rank.runs.size > 0) continue
+      if (this.#ranks.length === 1) return undefined
+      this.#ranks.shift()
     }
     return undefined
   }
 
-  /** Takes out the run with this id; undefined if it is not queued. Searches the whole queue. */
-  skip(id: TaskId): T | undefined {
+  /** Takes the first run. */
+  shift(): T | undefined {
+    const { first } = this
+    if (first !== undefined) this.drop(first)
+    return first
+  }
+
+  /** Takes out a run that is queued. */
+  drop(run: T): void {
+    run.isSkipped = true
+    this.#size -= 1
+  }
+
+  /** The first run that fits; undefined if there is none. Searches the whole queue. */
+  find(fits: (run: T) => boolean): T | undefined {
     for (const { runs } of this.#ranks) {
-      for (const run of runs) {
-        if (run.id !== id || run.isSkipped) continue
-        run.isSkipped = true
-        this.#size -= 1
-        return run
-      }
+      for (const run of runs) if (!run.isSkipped && fits(run)) return run
     }
     return undefined
   }
@@ -260,9 +268,14 @@ export class TaskRun implements TaskScope, Measured, QueuedRun {
 
   /** Deserializes the task. Throws what `readCall` throws. */
   read(): void {
-    this.#call = readCall(this.task)
-    this.#identities?.begin()
+    this.began(readCall(this.task))
     if (this.task.timeoutMs > 0) this.#handler.onRead(this)
+  }
+
+  /** It was deserialized, and its function is called next. */
+  began(call: TaskCall): void {
+    this.#call = call
+    this.#identities?.begin()
   }
 
   /** Calls the function; the task must have been read. */
@@ -342,4 +355,32 @@ function stopError({ id, name, task }: TaskRun, reason: 'cancelled' | 'timedOut'
   return reason === 'cancelled'
     ? new TaskCancelledError(`${taskPhrase(id, name)} was cancelled`)
     : timeoutErrorOf(id, name, task)
+}
+
+/** Runs that may have started or stopped waiting: they are looked at once, when the turn ends. */
+export class NotedRuns {
+  readonly #outside: AsyncResource
+  readonly #look: (runs: readonly TaskRun[]) => void
+  #noted: TaskRun[] = []
+
+  /** `outside`: the async context outside all tasks, in which `look` is called. */
+  constructor(outside: AsyncResource, look: (runs: readonly TaskRun[]) => void) {
+    this.#outside = outside
+    this.#look = look
+  }
+
+  /** Has a run looked at. */
+  note(run: TaskRun): void {
+    if (run.isNoted) return
+    run.isNoted = true
+    if (this.#noted.push(run) > 1) return
+    this.#outside.runInAsyncScope(() => setImmediate(() => this.#lookAtAll()))
+  }
+
+  #lookAtAll(): void {
+    const noted = this.#noted
+    this.#noted = []
+    for (const run of noted) run.isNoted = false
+    this.#look(noted)
+  }
 }

@@ -8,21 +8,23 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { NO_BYTES } from '../../base/bytes.js'
-import { errorTextOf } from '../../base/text.js'
 import { identity, type ObjectId, type TaskId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
 import type { StopReason } from '../../core/worker/events.js'
 import type { TaskHost, TaskScopes } from '../../runtime/task-scope.js'
-import type { TaskError } from '../../wire/message.js'
+import { findTracing } from '../../runtime/tracing.js'
+import { nthTaskId } from '../../wire/run.js'
 import type { PendingImport } from '../../serializer/module/policy.js'
 import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
 import type { ClaimTable, TaskBoard } from './shared-memory.js'
 import { type ExitNote, exitNoteOf, type HostFacts, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
-import type { Speaker, Stage } from './output-tap.js'
-import { type RunnableTask, serializeFailure, serializeResult, type TaskCall } from './call.js'
-import { type RunHandler, RunQueue, TaskRun } from './run.js'
+import { OutputPlaces, type Speaker, type Stage } from './output-tap.js'
+import type { PackedArguments, RunnableTask } from './call.js'
+import { NotedRuns, RunQueue, TaskRun } from './run.js'
+import { isThenable, skipIn, Slice, type SliceHandler, SliceRunner, SliceTask } from './slice.js'
 import { RunReports } from './reports.js'
+import { HeldTask, isPlainPromise, RunEnds } from './run-ends.js'
 import type { TaskMeter } from './meter.js'
 
 /**
@@ -51,7 +53,7 @@ export interface TaskRunnerOptions {
 }
 
 /** Runs tasks. */
-export class TaskRunner implements RunHandler, Stage {
+export class TaskRunner implements SliceHandler, Stage {
   readonly #meter: TaskMeter
   readonly #board: TaskBoard
   readonly #claims: ClaimTable
@@ -60,21 +62,20 @@ export class TaskRunner implements RunHandler, Stage {
   readonly #reports: RunReports
   /** The async context outside all tasks: callbacks scheduled from here do not belong to a task. */
   readonly #outside = new AsyncResource('ScalerTaskRunner')
-  readonly #queue = new RunQueue<TaskRun>()
+  readonly #queue = new RunQueue<TaskRun | Slice>()
+  readonly #slices: SliceRunner
   /** The task whose synchronous part is running. */
-  #current: TaskRun | undefined
+  #current: TaskRun | SliceTask | undefined
+  readonly #ends: RunEnds
+  readonly #held: HeldTask
   /** Started tasks that finish later. Invariant: none has finished or been abandoned. */
   readonly #pending = new Map<TaskId, TaskRun>()
   /** How many of these do more than wait. */
   #activeCount = 0
   #givenUpCount = 0
-  /** Tasks that may have started or stopped waiting. */
-  #noted: TaskRun[] = []
+  readonly #noted = new NotedRuns(this.#outside, (runs) => this.#lookAt(runs))
   #arrivals = 0
-  /** The task that was started last, without its content, which would stay in memory. */
-  #lastStarted: Speaker | undefined
-  #isMixed = false
-  #isFollowing = false
+  readonly #places = new OutputPlaces()
   #isYielding = false
   #isRetired = false
   #burstEnd = 0
@@ -86,7 +87,19 @@ export class TaskRunner implements RunHandler, Stage {
     this.#claims = claims
     this.#scopes = scopes
     this.#retire = retire
-    this.#reports = new RunReports({ outbox, outside: this.#outside, keep })
+    const reports = new RunReports({ outbox, outside: this.#outside, keep })
+    this.#reports = reports
+    const slices = new SliceRunner({ meter, board, claims, scopes, reports }, this)
+    const onOver = (run: TaskRun): void => this.#onOver(run)
+    const ends = new RunEnds({ meter, board, scopes, reports, onOver })
+    this.#slices = slices
+    this.#ends = ends
+    const parts = { board, scopes, reports, ends, slices }
+    this.#held = new HeldTask({
+      ...parts,
+      onReleased: (run) => this.#onReleased(run),
+      onSettled: () => this.#goOn(),
+    })
   }
 
   /** The worker that this processor serves. */
@@ -102,8 +115,9 @@ export class TaskRunner implements RunHandler, Stage {
 
   /** Whether no task runs, is queued, or waits for children. */
   get isIdle(): boolean {
-    const isResting = this.#current === undefined && this.#pending.size === 0
-    return isResting && this.#queue.size === 0 && this.#givenUpCount === 0
+    const isResting = this.#current === undefined && this.#held.task === undefined
+    const hasNoOther = this.#pending.size === 0 && this.#givenUpCount === 0
+    return isResting && hasNoOther && this.#queue.size === 0
   }
 
   /** The exit note if the process exits now. Read by the code that ends it, if possible. */
@@ -115,7 +129,9 @@ export class TaskRunner implements RunHandler, Stage {
       return exitNoteOf(followed.isOver || followed.isGivenUp ? [] : [followed.id])
     }
     const active = [...this.#pending.values()].filter(({ isWaiting }) => !isWaiting)
-    return exitNoteOf(active.map(({ id }) => id))
+    const ids = active.map(({ id }) => id)
+    const { task } = this.#held
+    return exitNoteOf(task === undefined ? ids : [task.id, ...ids])
   }
 
   /** Adds a task after all others of its priority. No task starts before `run` is called. */
@@ -124,14 +140,30 @@ export class TaskRunner implements RunHandler, Stage {
     this.#arrivals += 1
   }
 
-  /** Skips a task that has not started; aborts or abandons one that has. */
-  stop(id: TaskId, reason: StopReason): void {
-    const skipped = this.#queue.skip(id)
-    if (skipped !== undefined) {
-      if (this.#claims.claim(skipped.dispatchNumber)) this.#reports.canceled(skipped)
-      return
+  /** The same for consecutive tasks; `task` is what they have in common. */
+  addSlice(task: RunnableTask, values: PackedArguments): void {
+    this.#queue.push(new Slice(task, values, this.#arrivals))
+    this.#arrivals += values.count
+  }
+
+  /** Sends all results now: the process is about to exit. */
+  flush(): void {
+    this.#reports.flush()
+  }
+
+  /** Skips consecutive tasks that have not started; aborts or abandons those that have. */
+  stop(first: TaskId, reason: StopReason, count: number = 1): void {
+    for (let n = 0; n < count; n += 1) {
+      const id = nthTaskId(first, n)
+      const skipped = skipIn(this.#queue, id)
+      if (skipped === undefined) this.#stopStarted(id, reason)
+      else if (this.#claims.claim(skipped.dispatchNumber)) this.#reports.canceled(skipped.task)
     }
-    const run = this.#pending.get(id)
+  }
+
+  #stopStarted(id: TaskId, reason: StopReason): void {
+    const { task } = this.#held
+    const run = task?.id === id ? task.scope : this.#pending.get(id)
     if (run === undefined) return
     if (reason !== 'givenUp') this.#scopes.run(run, () => run.stop(reason))
     // Abandoning the only task ends the process, which the agent has to decide.
@@ -148,21 +180,22 @@ export class TaskRunner implements RunHandler, Stage {
   }
 
   get isMixed(): boolean {
-    return this.#isMixed
+    return this.#places.areMixed
   }
 
   /** Read whenever something is printed. */
   get speaker(): Speaker | undefined {
     const { current } = this.#scopes
-    if (!(current instanceof TaskRun)) return this.#isMixed ? undefined : this.#lastStarted
+    if (!(current instanceof TaskRun)) return this.#places.only
     // Callbacks that the task leaves behind may print while others run.
-    if (current !== this.#current && current.output !== 'log') this.#follow()
+    const running = this.#current instanceof SliceTask ? this.#current.made : this.#current
+    if (current !== running && current.output !== 'log') this.#scopes.follow()
     return current
   }
 
   onChildren(run: TaskRun): void {
-    this.#follow()
-    if (run.isPending) this.#note(run)
+    this.#scopes.follow()
+    if (run.isPending) this.#noted.note(run)
   }
 
   onRead(run: TaskRun): void {
@@ -181,12 +214,6 @@ export class TaskRunner implements RunHandler, Stage {
     this.#reports.log(run, level, words)
   }
 
-  #follow(): void {
-    if (this.#isFollowing) return
-    this.#isFollowing = true
-    this.#scopes.follow()
-  }
-
   #mayStart(): boolean {
     if (this.#current !== undefined || this.#isYielding || this.#activeCount > 0) return false
     if (this.#givenUpCount > 0 && this.#pending.size === 0 && !this.#isRetired) {
@@ -198,13 +225,39 @@ export class TaskRunner implements RunHandler, Stage {
 
   #runBurst(): void {
     for (;;) {
-      const run = this.#queue.shift()
-      if (run === undefined) return this.#reports.flush()
-      // The agent has taken this one back.
-      if (!this.#claims.claim(run.dispatchNumber)) continue
-      if (!this.#start(run)) return this.#reports.planFlush()
-      if (this.#isTurnOver()) return this.#yield()
+      const first = this.#queue.first
+      if (first === undefined) return this.#reports.flush()
+      const isFinished = first instanceof Slice ? this.#runSlice(first) : this.#runOne(first)
+      if (!isFinished) return this.#reports.planFlush()
+      if (this.isTurnOver) return this.#yield()
     }
+  }
+
+  /** Runs a task. Returns false if it has not finished. */
+  #runOne(run: TaskRun): boolean {
+    this.#queue.drop(run)
+    // Otherwise the agent has taken it back.
+    return !this.#claims.claim(run.dispatchNumber) || this.#start(run)
+  }
+
+  /** Runs tasks of a slice. Returns false if one of them has not finished. */
+  #runSlice(slice: Slice): boolean {
+    const { task } = slice
+    const isPlain = !task.isProfiled && task.refusal === undefined && findTracing() === undefined
+    if (!isPlain) return this.#runSliceTask(slice)
+    if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
+    this.#places.note(task)
+    const isFinished = this.#slices.run(slice)
+    if (slice.next === slice.count) this.#queue.drop(slice)
+    return isFinished
+  }
+
+  /** Runs one task of a slice in which each task is measured or traced by itself. */
+  #runSliceTask(slice: Slice): boolean {
+    const index = slice.take(this.#claims)
+    if (slice.next === slice.count) this.#queue.drop(slice)
+    if (index < 0) return true
+    return this.#start(new TaskRun(slice.taskAt(index), slice.dispatchNumber + index, this))
   }
 
   /** Returns false if the task has not finished yet. */
@@ -212,13 +265,13 @@ export class TaskRunner implements RunHandler, Stage {
     const { task } = run
     if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
     this.#current = run
-    this.#noteOutput(task)
+    this.#places.note(task)
     this.#meter.start(run)
     const leewayMs = task.timeoutMs > 0 ? MAX_READ_MS : 0
     run.slot = this.#board.enter(run.dispatchNumber, run.startedAt + leewayMs, run.isProfiled)
     if (task.refusal !== undefined) {
       const { payload, text } = task.refusal
-      return this.#finish(run, 'failed', payload, [text])
+      return this.#ends.finish(run, 'failed', payload, [text])
     }
     try {
       return this.#end(
@@ -226,40 +279,90 @@ export class TaskRunner implements RunHandler, Stage {
         this.#scopes.run(run, () => run.readAndPerform()),
       )
     } catch (error) {
-      const pending = run.call === undefined ? pendingImportOf(error) : undefined
-      if (pending === undefined) return this.#fail(run, error)
-      this.#hold(run)
-      void this.#startLater(run, pending)
-      return false
+      return this.#failOrWait(run, error)
     }
   }
 
-  #noteOutput({ id, output, outputClient }: RunnableTask): void {
-    const last = this.#lastStarted
-    if (last?.output === output && last.outputClient === outputClient) return
-    this.#isMixed ||= last !== undefined
-    this.#lastStarted = { id, name: '', output, outputClient }
+  /** The task has thrown, or could not be read. Returns false if it has to wait for an import. */
+  #failOrWait(run: TaskRun, error: unknown): boolean {
+    const pending = run.call === undefined ? pendingImportOf(error) : undefined
+    if (pending === undefined) return this.#ends.fail(run, error)
+    this.#hold(run)
+    void this.#startLater(run, pending)
+    return false
+  }
+
+  onCurrent(task: SliceTask | undefined): void {
+    this.#current = task
+  }
+
+  onThrown(run: TaskRun, error: unknown): boolean {
+    this.#meter.adopt(run)
+    if (run.call === undefined && run.task.timeoutMs > 0) {
+      this.#board.begin(run.slot, run.startedAt + MAX_READ_MS)
+    }
+    return this.#failOrWait(run, error)
+  }
+
+  onLarge(run: TaskRun, bytes: Uint8Array): boolean {
+    this.#meter.adopt(run)
+    return this.#ends.succeedLarge(run, bytes)
+  }
+
+  onPromise(task: SliceTask, promise: PromiseLike<unknown>): boolean {
+    if (task.made !== undefined || !isPlainPromise(promise)) {
+      const run = task.scope
+      this.#meter.adopt(run)
+      return this.#wait(run, promise)
+    }
+    this.#activeCount += 1
+    this.#held.hold(task, promise)
+    return false
+  }
+
+  onMade(task: SliceTask, run: TaskRun): void {
+    this.#held.onMade(task, run)
+  }
+
+  /** The held task is over, or it is this run, which is pending. */
+  #onReleased(run: TaskRun | undefined): void {
+    if (run === undefined) {
+      this.#activeCount -= 1
+      return
+    }
+    run.isPending = true
+    this.#pending.set(run.id, run)
+    this.#meter.adopt(run)
+  }
+
+  #onOver(run: TaskRun): void {
+    this.#current = undefined
+    if (run.isGivenUp) this.#givenUpCount -= 1
+    else if (run.isPending) this.#release(run)
   }
 
   /** Reads and runs the task after an import that it needs. */
   async #startLater(run: TaskRun, pending: PendingImport): Promise<void> {
     try {
       await readWhenImported(pending, () => this.#scopes.run(run, () => run.read()))
-      if (run.isGivenUp) this.#finish(run, 'failed', NO_BYTES)
+      if (run.isGivenUp) this.#ends.finish(run, 'failed', NO_BYTES)
       else
         this.#end(
           run,
           this.#scopes.run(run, () => run.perform()),
         )
     } catch (error) {
-      this.#fail(run, error)
+      this.#ends.fail(run, error)
     }
     if (run.isOver) this.#goOn()
   }
 
   /** Handles the return value. Returns false if the task has not finished yet. */
   #end(run: TaskRun, value: unknown): boolean {
-    if (!isThenable(value)) return this.#succeed(run, value)
+    return isThenable(value) ? this.#wait(run, value) : this.#ends.succeed(run, value)
+  }
+
+  #wait(run: TaskRun, value: PromiseLike<unknown>): false {
     this.#hold(run)
     void this.#settle(run, value)
     return false
@@ -267,16 +370,16 @@ export class TaskRunner implements RunHandler, Stage {
 
   async #settle(run: TaskRun, value: PromiseLike<unknown>): Promise<void> {
     try {
-      this.#succeed(run, await value)
+      this.#ends.succeed(run, await value)
     } catch (error) {
-      this.#fail(run, error)
+      this.#ends.fail(run, error)
     }
     this.#goOn()
   }
 
   #hold(run: TaskRun): void {
     this.#current = undefined
-    if (run.childCount > 0) this.#note(run)
+    if (run.childCount > 0) this.#noted.note(run)
     if (run.isPending) return
     run.isPending = true
     this.#pending.set(run.id, run)
@@ -287,47 +390,8 @@ export class TaskRunner implements RunHandler, Stage {
     if (!this.#mayStart()) {
       if (this.#activeCount > 0) this.#reports.planFlush()
       else this.#reports.flush()
-    } else if (this.#isTurnOver()) this.#yield()
+    } else if (this.isTurnOver) this.#yield()
     else this.#runBurst()
-  }
-
-  #succeed(run: TaskRun, value: unknown): true {
-    if (run.isGivenUp) return this.#finish(run, 'success', NO_BYTES)
-    // The classes in it are those of this task, also while its parent waits in this process.
-    const payload = this.#scopes.within(run, () => serializeResult(run.call as TaskCall, value))
-    return this.#finish(run, 'success', payload)
-  }
-
-  #fail(run: TaskRun, error: unknown): true {
-    if (run.isGivenUp) return this.#finish(run, 'failed', NO_BYTES)
-    const payload = this.#scopes.within(run, () => serializeFailure(error))
-    run.endSpan('failed', error)
-    return this.#finish(run, 'failed', payload, [errorTextOf(error)])
-  }
-
-  /** Finishes the task. Returns true. */
-  #finish(
-    run: TaskRun,
-    status: 'success' | 'failed',
-    payload: Uint8Array,
-    error: readonly TaskError[] = [],
-  ): true {
-    const meter = this.#meter
-    this.#current = undefined
-    meter.stop(run)
-    run.isOver = true
-    this.#scopes.end(run)
-    run.endSpan('done')
-    const seenBytes = this.#board.leave(run.slot, run.isGivenUp)
-    if (run.isGivenUp) {
-      this.#givenUpCount -= 1
-      return true
-    }
-    if (run.isPending) this.#release(run)
-    run.task.fn.lastCallMs = meter.lastMs
-    const profile = meter.profile(run, seenBytes)
-    this.#reports.result(run, status, payload, { profile, now: meter.endedAt, error })
-    return true
   }
 
   /** Removes the task from the pending ones. */
@@ -345,23 +409,13 @@ export class TaskRunner implements RunHandler, Stage {
     this.#meter.pause(run)
     this.#scopes.end(run)
     run.endSpan('cancelled')
-    this.#reports.canceled(run)
-    this.#note(run)
+    this.#reports.abandoned(run)
+    this.#noted.note(run)
   }
 
-  /** Schedules a check at the end of this turn, outside the context of any task. */
-  #note(run: TaskRun): void {
-    if (run.isNoted) return
-    run.isNoted = true
-    if (this.#noted.push(run) > 1) return
-    this.#outside.runInAsyncScope(() => setImmediate(() => this.#lookAtNoted()))
-  }
-
-  #lookAtNoted(): void {
-    const noted = this.#noted
-    this.#noted = []
-    for (const run of noted) {
-      run.isNoted = false
+  /** They may have started or stopped waiting. */
+  #lookAt(runs: readonly TaskRun[]): void {
+    for (const run of runs) {
       if (!run.isOver && !run.isGivenUp) this.#setWaiting(run, run.childCount > 0)
     }
     if (this.#mayStart()) this.run()
@@ -377,7 +431,7 @@ export class TaskRunner implements RunHandler, Stage {
     this.#reports.waits(run, isWaiting)
   }
 
-  #isTurnOver(): boolean {
+  get isTurnOver(): boolean {
     const { endedAt } = this.#meter
     return endedAt > this.#burstEnd || this.#meter.lastMs > LONG_TASK_MS
   }
@@ -392,9 +446,4 @@ export class TaskRunner implements RunHandler, Stage {
       this.run()
     })
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
-  return typeof (value as { then?: unknown }).then === 'function'
 }

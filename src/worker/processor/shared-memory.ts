@@ -20,7 +20,7 @@ import type { RunStatus } from '../../core/worker/events.js'
 // much larger than the number of tasks that a processor receives ahead of time: only a task of low
 // priority may fall behind.)
 
-const CELLS = 4_096
+const CELLS = 16_384
 
 /**
  * A mark is twice the number, plus 1 if taken back. It wraps, so marks are compared by difference.
@@ -176,6 +176,14 @@ export class TaskBoard {
     return slot
   }
 
+  /** The task in this slot has finished, and the next one starts there. */
+  next(slot: BoardSlot, dispatchNumber: number, startedMs: number): void {
+    const at = cellOf(slot)
+    // The guardian may see the change a little later, but at the latest with the next claim.
+    this.#cells[at + 1] = dispatchNumber
+    this.#cells[at + 2] = startedMs
+  }
+
   /** The time of the task runs from here on. */
   begin(slot: BoardSlot, startedMs: number): void {
     Atomics.store(this.#cells, cellOf(slot) + 2, startedMs)
@@ -244,14 +252,20 @@ export class BoardReader {
     this.#cells = cells
   }
 
-  /** The status of a task, `nowMs` after the process started. */
-  statusOf(dispatchNumber: number, nowMs: number): RunStatus {
-    const at = this.#find(dispatchNumber)
+  /**
+   * The status of a task, `nowMs` after the process started; of several tasks, that of the last one
+   * that has started.
+   */
+  statusOf(dispatchNumber: number, nowMs: number, count: number = 1): RunStatus {
+    const at = this.#find(dispatchNumber, count)
     const flags = at < 0 ? 0 : Atomics.load(this.#cells, at)
+    const distance = at < 0 ? 0 : ((this.#cells[at + 1] ?? 0) - dispatchNumber) | 0
     // An abandoned task is not counted as started any more.
     const ownCount = (flags & IS_GIVEN_UP) === 0 ? 1 : 0
     return {
       dispatchNumber,
+      // The cell may have been reused since.
+      taskNumber: dispatchNumber + Math.min(Math.max(distance, 0), count - 1),
       isStarted: flags !== 0,
       isListening: (flags & IS_LISTENING) !== 0,
       isAlone: flags !== 0 && Atomics.load(this.#cells, STARTED) <= ownCount,
@@ -290,12 +304,17 @@ export class BoardReader {
     return (nowMs - (this.#cells[at + 2] ?? 0)) | 0
   }
 
-  #find(dispatchNumber: number): number {
-    const wrapped = dispatchNumber | 0
+  /** The slot of the last of these tasks that has started; -1 if none has. */
+  #find(dispatchNumber: number, count: number): number {
+    let found = -1
+    let last = -1
     for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
-      if (this.#cells[at + 1] === wrapped && Atomics.load(this.#cells, at) !== 0) return at
+      const distance = ((this.#cells[at + 1] ?? 0) - dispatchNumber) | 0
+      if (distance <= last || distance >= count || Atomics.load(this.#cells, at) === 0) continue
+      found = at
+      last = distance
     }
-    return -1
+    return found
   }
 }
 

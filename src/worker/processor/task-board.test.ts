@@ -23,10 +23,20 @@ class Setup {
 test('the guardian sees which tasks have started, since when, and which listen', () => {
   const { board, reader } = new Setup()
   const nothing = { isStarted: false, isListening: false, isAlone: false, hasGivenUp: false }
-  assert.deepEqual(reader.statusOf(0, 50), { dispatchNumber: 0, ...nothing, runningMs: 0 })
+  assert.deepEqual(reader.statusOf(0, 50), {
+    dispatchNumber: 0,
+    taskNumber: 0,
+    ...nothing,
+    runningMs: 0,
+  })
   const first = board.enter(0, 100.7, false)
   const alone = { isStarted: true, isListening: false, isAlone: true, hasGivenUp: false }
-  assert.deepEqual(reader.statusOf(0, 150), { dispatchNumber: 0, ...alone, runningMs: 50 })
+  assert.deepEqual(reader.statusOf(0, 150), {
+    dispatchNumber: 0,
+    taskNumber: 0,
+    ...alone,
+    runningMs: 50,
+  })
   const second = board.enter(7, 120, false)
   board.listen(second)
   const { isAlone, isListening } = reader.statusOf(7, 120)

@@ -68,7 +68,7 @@ function sourceOf<Owner>(
   }
   // A task that has left its table since, or an object that is no longer pinned.
   const source = contents.sourceAt(number)
-  if (source instanceof ResultInput) return { type: 'task', taskId: source.task.taskId }
+  if (source instanceof ResultInput) return { type: 'task', taskId: source.task.id }
   const content = source instanceof Uint8Array ? source : source.value.content
   return given?.type === 'value' ? content : { type: 'shared', content }
 }

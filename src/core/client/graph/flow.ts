@@ -59,7 +59,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
       const sources = inputs.get(target.position) ?? []
       const missing = this.#parts.flow.inputs.missing(sources)
       if (missing === undefined) this.#addTarget(graph, target, sources)
-      else this.#parts.flow.refuse(target.owner, missing)
+      else this.#parts.flow.refuse(target.owner, nodes.idOf(target.position), missing)
     }
     // Only now, the dependencies of the targets are in the records of their tasks.
     this.#linkResults(graph, inputs)
@@ -123,7 +123,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     }
     graph.phase = 'over'
     for (const target of open) {
-      this.#parts.flow.onTaskResult(target, { ...message, taskId: target.taskId })
+      this.#parts.flow.onTaskResult(target, { ...message, taskId: target.id })
     }
     if (graph.targets.size === 0) this.#forget(graph)
     return true
@@ -166,7 +166,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     this.#forget(graph)
   }
 
-  onRecall({ taskId }: TaskRecord<Owner>): void {
+  onRecall({ id: taskId }: TaskRecord<Owner>): void {
     const { sender, ends } = this.#parts.flow
     sender.post(taskCancelMessage(taskId, ends.mayForce))
   }
@@ -248,7 +248,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     const results = new Map<TaskId, ResultInput<Owner>>()
     for (const position of inputs.keys()) {
       for (const argument of graph.targets.get(position)?.args ?? []) {
-        if (argument instanceof ResultInput) results.set(argument.task.taskId, argument)
+        if (argument instanceof ResultInput) results.set(argument.task.id, argument)
       }
     }
     for (const [number, source] of nodes.sources.entries()) {

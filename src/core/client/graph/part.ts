@@ -2,7 +2,7 @@
 // docs/protocol.md#graph-parts
 
 import { assert } from '../../../base/assert.js'
-import { latin1ToBytes } from '../../../base/bytes.js'
+import { latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import type { Identity, ObjectId, TaskId } from '../../../base/ids.js'
 import type { GraphTask, Task, TaskArgument } from '../../../wire/message.js'
 import { argumentName } from '../../../wire/object-content.js'
@@ -189,6 +189,8 @@ export class GraphPart<Owner> {
       output: options.output,
       outputClient: options.outputClient,
       traceContext: options.traceContext,
+      count: 0,
+      packed: NO_BYTES,
     })
   }
 

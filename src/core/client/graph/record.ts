@@ -115,7 +115,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     assert(target.state === 'waiting', 'a target is sent before its inputs are ready')
     // The first run may end there after the second one has begun.
     if (this.phase === 'sent') this.isRepeated = true
-    const position = this.contents.nodes.positionOf(target.taskId) ?? 0
+    const position = this.contents.nodes.positionOf(target.id) ?? 0
     if (this.phase !== 'open' || this.#isSent(position)) this.#restart()
     this.#isPlanDue = true
     this.#watcher.onUnsent(this)
@@ -129,7 +129,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
 
   dependentsOf(target: TaskRecord<Owner>): readonly TaskRecord<Owner>[] {
     const { nodes } = this.contents
-    const position = nodes.positionOf(target.taskId)
+    const position = nodes.positionOf(target.id)
     if (position === undefined || this.phase === 'over' || this.targets.size <= 1) return []
     this.#dependents ??= new GraphDependents(nodes)
     return this.#dependents.take(position).flatMap((dependent) => {
@@ -144,7 +144,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   }
 
   onTargetEnded(target: TaskRecord<Owner>): void {
-    const position = this.contents.nodes.positionOf(target.taskId)
+    const position = this.contents.nodes.positionOf(target.id)
     if (position === undefined || this.targets.get(position) !== target) return
     this.targets.delete(position)
     if (this.targets.size === 0) return this.#watcher.onIdle(this)
@@ -160,7 +160,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     const { nodes } = this.contents
     for (const [position, target] of this.targets) {
       assert(target.graph === this, 'a target belongs to another graph')
-      assert(nodes.idOf(position) === target.taskId, 'a target has the wrong position')
+      assert(nodes.idOf(position) === target.id, 'a target has the wrong position')
       const isUnsent = target.state === 'waiting' && !this.#isSent(position)
       assert(!isUnsent || this.phase === 'open', 'a waiting target will not be sent')
     }

@@ -12,10 +12,11 @@ import {
   endTask,
   finishTask,
 } from '../events.js'
+import type { TaskResult } from '../../../wire/message.js'
 import { taskCancelMessage } from '../messages.js'
 import type { ClientObjectTable } from '../objects.js'
 import type { Sender } from '../sender.js'
-import type { UnacknowledgedTasks } from './flow.js'
+import type { UnacknowledgedTasks } from './unacknowledged.js'
 import type { TaskInputs } from './inputs.js'
 import { isNeeded, ResultInput, type TaskRecord, type ClientTaskTable } from './task.js'
 
@@ -94,18 +95,34 @@ export class ClientTaskEnds<Owner> {
     if (isNeeded(task)) this.#passOn(task, outcome)
     this.#leave(task)
     const { owner } = task
-    if (owner !== undefined) finishTask(this.#turn, owner, outcome)
+    if (owner !== undefined) finishTask(this.#turn, { owner, taskId: task.id }, outcome)
+    this.#process()
+  }
+
+  /** Tasks of a run, already removed from the table, have returned: `packed` has their values. */
+  finishRun(
+    task: TaskRecord<Owner>,
+    { packed, metadata, worker }: Pick<TaskResult, 'packed' | 'metadata' | 'worker'>,
+  ): void {
+    this.#leave(task)
+    const { owner, id: taskId, count } = task
+    if (owner !== undefined) {
+      this.#turn.act({ type: 'finishRun', owner, taskId, count, packed, metadata, worker })
+    }
     this.#process()
   }
 
   /** A task, already removed from the table, has ended in another way. */
   end(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
     if (isNeeded(task) || task.graph !== undefined) {
-      this.#failDependents(task, { failedTaskId: failedTaskId ?? task.taskId, reason, detail })
+      this.#failDependents(task, { failedTaskId: failedTaskId ?? task.id, reason, detail })
     }
     this.#leave(task)
     const { owner } = task
-    if (owner !== undefined) endTask(this.#turn, owner, { reason, detail, failedTaskId })
+    if (owner !== undefined) {
+      const { id: taskId, count } = task
+      endTask(this.#turn, { owner, taskId, count }, { reason, detail, failedTaskId })
+    }
     this.#process()
   }
 
@@ -120,7 +137,7 @@ export class ClientTaskEnds<Owner> {
     if (task.state !== 'sent') return
     this.onRecall(task)
     if (task.graph !== undefined) return task.graph.recall(task)
-    this.#parts.sender.post(taskCancelMessage(task.taskId, this.mayForce))
+    this.#parts.sender.post(taskCancelMessage(task.id, this.mayForce, task.count))
   }
 
   /** Ends a task on the client's side. */
@@ -163,7 +180,7 @@ export class ClientTaskEnds<Owner> {
   #passOn(task: TaskRecord<Owner>, { isSuccess, payload, failedTaskId }: Outcome): void {
     const { asInput: input } = task
     if (!isSuccess || input === undefined) {
-      return this.#failDependents(task, { failedTaskId: failedTaskId ?? task.taskId, payload })
+      return this.#failDependents(task, { failedTaskId: failedTaskId ?? task.id, payload })
     }
     input.content = copyOf(payload)
     this.#onReady(input)
@@ -220,8 +237,9 @@ export class ClientTaskEnds<Owner> {
     const { owner } = task
     if (owner === undefined) return
     const { failedTaskId } = end
-    if ('reason' in end) endTask(this.#turn, owner, end)
-    else finishTask(this.#turn, owner, { ...NOT_RUN, payload: end.payload, failedTaskId })
+    const about = { owner, taskId: task.id, count: 1 }
+    if ('reason' in end) endTask(this.#turn, about, end)
+    else finishTask(this.#turn, about, { ...NOT_RUN, payload: end.payload, failedTaskId })
   }
 
   /** Ends a task whose end is not reported, if no other task needs it. */

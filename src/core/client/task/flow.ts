@@ -4,12 +4,13 @@
 
 import { assert, unreachable } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'
-import type { Alarm, InstantMs } from '../../../base/machine.js'
+import type { Alarm } from '../../../base/machine.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { FEATURE_WAITING, hasFeature } from '../../../base/features.js'
 import { idToHex, type ObjectId, type TaskId } from '../../../base/ids.js'
 import type { ObjectResponse, TaskResult, TaskUpdate } from '../../../wire/message.js'
 import { joinChunks } from '../../../wire/object-content.js'
+import { countOf, mayBeginRun, placeInBlock } from '../../../wire/run.js'
 import {
   type ArgumentSource,
   type ClientCoreOptions,
@@ -25,48 +26,9 @@ import { ClientObjectTable } from '../objects.js'
 import { Sender } from '../sender.js'
 import { resubmit, ClientTaskEnds } from './ends.js'
 import { TaskInputs } from './inputs.js'
+import { layoutErrorOf, partOf } from './run-result.js'
+import { UnacknowledgedTasks } from './unacknowledged.js'
 import { isNeeded, type StoredResult, type TaskRecord, ClientTaskTable } from './task.js'
-
-// Tasks that a 1.9.9 scheduler had before a connection was lost: it cannot report on them, nor may
-// they be sent to it again, so they are given up some time later.
-
-/** Those tasks, and when they are given up. Invariant: their state is sent. */
-export class UnacknowledgedTasks<Owner> {
-  readonly #givenUpAt = new Map<TaskRecord<Owner>, InstantMs>()
-
-  /** When the first one is given up; undefined if there is none. */
-  get nextAt(): InstantMs | undefined {
-    const [first] = this.#givenUpAt.values()
-    return first
-  }
-
-  /** A task that was added before keeps its time. */
-  add(task: TaskRecord<Owner>, givenUpAt: InstantMs): void {
-    if (!this.#givenUpAt.has(task)) this.#givenUpAt.set(task, givenUpAt)
-  }
-
-  delete(task: TaskRecord<Owner>): void {
-    if (this.#givenUpAt.size > 0) this.#givenUpAt.delete(task)
-  }
-
-  /** The tasks that are given up by now. They are not removed. */
-  due(now: InstantMs): TaskRecord<Owner>[] {
-    const due: TaskRecord<Owner>[] = []
-    for (const [task, givenUpAt] of this.#givenUpAt) {
-      if (givenUpAt > now) break
-      due.push(task)
-    }
-    return due
-  }
-
-  /** Throws if it contains a task that does not belong here. */
-  checkInvariants(tasks: ClientTaskTable<Owner>): void {
-    for (const task of this.#givenUpAt.keys()) {
-      assert(tasks.has(task), 'an ended task is unacknowledged')
-      assert(task.state === 'sent', 'an unacknowledged task was not sent')
-    }
-  }
-}
 
 /** The meaning of a scheduler's refusals. */
 const REFUSALS = {
@@ -86,9 +48,11 @@ export class ClientTaskFlow<Owner> {
   readonly #turn: ClientTurn<Owner>
   readonly #unacknowledged = new UnacknowledgedTasks<Owner>()
   readonly #unacknowledgedAlarm: Alarm
+  readonly #options: ClientCoreOptions
   readonly #timeoutMs: number
 
   constructor(options: ClientCoreOptions, turn: ClientTurn<Owner>) {
+    this.#options = options
     this.#turn = turn
     this.tasks = new ClientTaskTable(turn, options.logsTasks === true)
     this.#timeoutMs = options.timeoutMs
@@ -99,6 +63,10 @@ export class ClientTaskFlow<Owner> {
     const { inputs } = this
     this.sender = new Sender(options, { tasks, objects, inputs }, turn)
     const { sender } = this
+    tasks.onCut = (task, rest) => {
+      inputs.onCut(rest)
+      sender.onCut(task, rest)
+    }
     this.ends = new ClientTaskEnds(turn, {
       tasks,
       objects,
@@ -111,7 +79,7 @@ export class ClientTaskFlow<Owner> {
   submit(submission: TaskSubmission<Owner>): void {
     const { args } = submission
     const missing = this.inputs.missing(args)
-    if (missing !== undefined) return this.refuse(submission.owner, missing)
+    if (missing !== undefined) return this.refuse(submission.owner, submission.taskId, missing)
     const task = this.inputs.take(submission)
     this.tasks.add(task)
     if (task.unready > 0) task.state = 'blocked'
@@ -128,14 +96,14 @@ export class ClientTaskFlow<Owner> {
   }
 
   /** Ends a task that cannot be accepted because one of its inputs is missing. */
-  refuse(owner: Owner | undefined, missing: ArgumentSource): void {
+  refuse(owner: Owner | undefined, taskId: TaskId, missing: ArgumentSource): void {
     if (owner === undefined || missing instanceof Uint8Array || missing.type === 'shared') return
     // A task that has left the table in the meantime was cancelled: results arrive in other events.
     const end: TaskEnd =
       missing.type === 'task'
         ? { reason: 'cancelled', detail: '', failedTaskId: missing.taskId }
         : { reason: 'missingObject', detail: idToHex(missing.id) }
-    endTask(this.#turn, owner, end)
+    endTask(this.#turn, { owner, taskId, count: 1 }, end)
   }
 
   /** A scheduler has answered on a new connection: everything that it may lack is sent to it. */
@@ -155,7 +123,8 @@ export class ClientTaskFlow<Owner> {
   want(id: TaskId, owner: Owner): void {
     const task = this.tasks.get(id)
     if (task === undefined) {
-      endTask(this.#turn, owner, { reason: 'missingObject', detail: '' })
+      const end = { reason: 'missingObject', detail: '' } as const
+      endTask(this.#turn, { owner, taskId: id, count: 1 }, end)
       return
     }
     task.owner = owner
@@ -197,6 +166,32 @@ export class ClientTaskFlow<Owner> {
     }
   }
 
+  /** A result of consecutive tasks, or with a packed value. */
+  onRunResult(message: TaskResult): void {
+    const { taskId, status } = message
+    const count = countOf(message)
+    const layoutError = status === 'success' ? layoutErrorOf(message, count) : ''
+    if (count > 1 && !mayBeginRun(taskId, count)) return
+    for (const task of this.tasks.range(taskId, count)) {
+      if (!this.tasks.has(task)) continue
+      const from = count === 1 ? 0 : placeInBlock(task.id) - placeInBlock(taskId)
+      if (status !== 'success') this.onTaskResult(task, { ...message, taskId: task.id })
+      else if (this.tasks.change(task, 'resultArrived') !== 'ended') continue
+      else if (layoutError !== '') this.ends.end(task, 'malformed', layoutError)
+      else this.#onValues(task, partOf(message, from, from + task.count))
+    }
+  }
+
+  #onValues(task: TaskRecord<Owner>, part: TaskResult): void {
+    const { serializedValues } = this.#options
+    if (!isNeeded(task) || serializedValues === undefined) return this.ends.finishRun(task, part)
+    // Of one task: the others are not arguments.
+    const [payload] = serializedValues(part.packed)
+    const { metadata, worker } = part
+    if (payload === undefined) return this.ends.end(task, 'malformed', 'a value is missing')
+    this.ends.finish(task, { isSuccess: true, payload, metadata, worker, failedTaskId: undefined })
+  }
+
   /** A task was cancelled by somebody else if the message says so. */
   #onRefused(task: TaskRecord<Owner>, message: TaskResult, reason: TaskEndReason): void {
     const [error] = message.error
@@ -219,7 +214,7 @@ export class ClientTaskFlow<Owner> {
     task.hasBegun = update !== 'queued'
     const { owner } = task
     if (owner === undefined || update !== 'progress') return
-    this.#turn.act({ type: 'reportProgress', owner, done, total })
+    this.#turn.act({ type: 'reportProgress', owner, taskId, done, total })
   }
 
   onObjectResponse(message: ObjectResponse): void {
@@ -266,7 +261,7 @@ export class ClientTaskFlow<Owner> {
     for (const task of this.tasks.values()) {
       uses += this.inputs.usesOf(task)
       assert(task.owner !== undefined || isNeeded(task), 'an unneeded task is kept')
-      if (task.place !== undefined) waiting += 1
+      if (task.place !== undefined) waiting += task.count
     }
     assert(waiting === this.sender.waitingTasks, 'the number of waiting tasks is wrong')
     assert(uses === this.objects.users, 'the number of uses of objects is wrong')
@@ -367,7 +362,7 @@ export class ClientTaskFlow<Owner> {
     const { owner, result } = task
     if (owner === undefined || result === undefined) return
     const { metadata, worker } = result
-    this.#turn.act({ type: 'offerResult', owner, metadata, worker })
+    this.#turn.act({ type: 'offerResult', owner, taskId: task.id, metadata, worker })
   }
 
   #fetch(task: TaskRecord<Owner>): void {
@@ -383,9 +378,10 @@ export class ClientTaskFlow<Owner> {
       this.tasks.change(task, 'contentShared')
       task.owner = undefined
       if (owner === undefined) return
+      const about = { owner, taskId: task.id, count: 1 }
       if (payload instanceof ProtocolError)
-        endTask(this.#turn, owner, { reason: 'malformed', detail: payload.message })
-      else finishTask(this.#turn, owner, { ...result, payload })
+        endTask(this.#turn, about, { reason: 'malformed', detail: payload.message })
+      else finishTask(this.#turn, about, { ...result, payload })
       return
     }
     this.tasks.stopKeeping(task)

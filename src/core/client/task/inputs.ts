@@ -7,6 +7,7 @@ import type { ArgumentSource, ClientCoreOptions, StoredValue, TaskSubmission } f
 import type { ClientObjectTable } from '../objects.js'
 import {
   isNeeded,
+  packedOf,
   ResultInput,
   type TargetGraph,
   type TaskInput,
@@ -16,6 +17,8 @@ import {
 
 /** The approximate size of a Task message without its arguments, in bytes. */
 export const TASK_BYTES = 160
+
+const NO_ARGS: readonly never[] = []
 
 /** The inputs of the tasks of one client. */
 export class TaskInputs<Owner> {
@@ -56,13 +59,16 @@ export class TaskInputs<Owner> {
    * `missing`.
    */
   take(submission: TaskSubmission<Owner>, graph?: TargetGraph<Owner>): TaskRecord<Owner> {
-    const { args: sources, attachments, options } = submission
+    const { args: sources, attachments, options, run } = submission
+    if (run !== undefined) return this.#takeRun(submission, run)
     const plainBytes = plainBytesOf(sources)
     const isSmall = plainBytes >= 0 && plainBytes <= this.#options.inlineLimitBytes
     const given = isSmall ? (sources as readonly Uint8Array[]) : this.#inputsFrom(sources)
     const inlineBytes = isSmall ? plainBytes : inlineBytesOf(given)
     const task: TaskRecord<Owner> = {
-      taskId: submission.taskId,
+      id: submission.taskId,
+      count: 1,
+      run: undefined,
       owner: submission.owner,
       options,
       function: this.#objects.use(submission.function, 'function'),
@@ -85,6 +91,22 @@ export class TaskInputs<Owner> {
     return task
   }
 
+  /** Cuts off the inputs of `rest`, which is otherwise like another task. */
+  onCut(rest: TaskRecord<Owner>): void {
+    if (rest.holdsInputs) rest.function = this.#objects.use(rest.function.value, 'function')
+    rest.messageBytes = TASK_BYTES + rest.inlineBytes
+  }
+
+  /** Turns the packed arguments of a single task into separate ones. */
+  unpack(task: TaskRecord<Owner>): void {
+    const packed = packedOf(task)
+    const { serializedValues } = this.#options
+    if (packed === undefined) return
+    assert(serializedValues !== undefined && task.count === 1, 'arguments cannot be unpacked')
+    task.run = undefined
+    this.#replaceArgs(task, serializedValues(packed))
+  }
+
   /** Replaces the inputs of the task. No source may be `missing`. */
   exchange(
     task: TaskRecord<Owner>,
@@ -98,6 +120,7 @@ export class TaskInputs<Owner> {
     task.sharedArgs = fresh.sharedArgs
     task.inlineBytes = fresh.inlineBytes
     task.messageBytes = fresh.messageBytes
+    task.run = undefined
     task.unready = fresh.unready
     task.holdsInputs = true
     for (const argument of task.args) {
@@ -162,6 +185,35 @@ export class TaskInputs<Owner> {
     const isObject = (argument: TaskInput<Owner>): boolean =>
       !(argument instanceof Uint8Array) && !(argument instanceof ResultInput)
     return 1 + args.filter(isObject).length
+  }
+
+  #takeRun(
+    { taskId: id, owner, function: fn, options }: TaskSubmission<Owner>,
+    { count, packed }: NonNullable<TaskSubmission<Owner>['run']>,
+  ): TaskRecord<Owner> {
+    const inlineBytes = packed.byteLength
+    this.#inlineBytes += inlineBytes
+    return {
+      id,
+      count,
+      run: { id, count, packed },
+      owner,
+      options,
+      function: this.#objects.use(fn, 'function'),
+      args: NO_ARGS,
+      sharedArgs: undefined,
+      inlineBytes,
+      messageBytes: TASK_BYTES + inlineBytes,
+      state: 'waiting',
+      unready: 0,
+      hasBegun: false,
+      firstSentTo: undefined,
+      holdsInputs: true,
+      place: undefined,
+      result: undefined,
+      asInput: undefined,
+      graph: undefined,
+    }
   }
 
   #inputsFrom(sources: readonly ArgumentSource[]): readonly TaskInput<Owner>[] {

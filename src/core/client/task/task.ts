@@ -14,6 +14,8 @@ import { Lifecycle } from '../../../base/lifecycle.js'
 import { spokenName } from '../../../wire/object-content.js'
 import type { TaskOptions, ClientTurn } from '../events.js'
 import type { ClientObject } from '../objects.js'
+import { nthTaskId, placeInBlock, slicePacked } from '../../../wire/run.js'
+import { TaskTable } from '../../task-table.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './state.js'
 
 // The record of one unfinished task.
@@ -67,12 +69,24 @@ export interface TargetGraph<Owner> {
   onTargetEnded(target: TaskRecord<Owner>): void
 }
 
+/** The packed arguments of a submitted run. Tasks that are cut from it share them. */
+export interface PackedRun {
+  readonly id: TaskId
+  readonly count: number
+  readonly packed: Uint8Array
+}
+
 /**
- * A task that has not ended, or whose result is still needed. It does not keep the submission,
+ * A task that has not ended, or whose result is still needed, or several of a run. It does not keep the submission,
  * whose large arguments are objects here, so that equal ones share memory.
  */
 export interface TaskRecord<Owner> {
-  readonly taskId: TaskId
+  /** The id of the task, or of the first one. */
+  readonly id: TaskId
+  /** More than 1 for consecutive tasks of a run: nothing has happened to one of them alone. */
+  count: number
+  /** Its arguments, if they are part of packed ones. Then it has no others. */
+  run: PackedRun | undefined
   /** The owner to which its end is reported. Undefined: only other tasks need its result. */
   owner: Owner | undefined
   readonly options: TaskOptions
@@ -127,7 +141,7 @@ const STEPS: Readonly<Record<TaskCause, string>> = {
 
 /** The tasks of one client, in order of submission. */
 export class ClientTaskTable<Owner> {
-  readonly #tasks = new Map<TaskId, TaskRecord<Owner>>()
+  readonly #tasks = new TaskTable<TaskRecord<Owner>>((task, count) => this.#cut(task, count))
   /** Tasks by the objects that contain their results. Invariant: state is stored or fetching. */
   readonly #stored = new Map<ObjectId, TaskRecord<Owner>>()
   /** The number of stored tasks that are not being fetched. */
@@ -135,6 +149,8 @@ export class ClientTaskTable<Owner> {
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
   readonly #turn: ClientTurn<Owner>
   readonly #logsTasks: boolean
+  /** Called when `rest` was cut off, which is equal to `task` in everything else. */
+  onCut: (task: TaskRecord<Owner>, rest: TaskRecord<Owner>) => void = () => {}
 
   constructor(turn: ClientTurn<Owner>, logsTasks: boolean) {
     this.#turn = turn
@@ -151,25 +167,40 @@ export class ClientTaskTable<Owner> {
     return this.#stored.size > 0
   }
 
+  /** One task: if it is part of a run, it is cut out. */
   get(id: TaskId): TaskRecord<Owner> | undefined {
     return this.#tasks.get(id)
   }
 
+  /** The record that includes a task, as it is. */
+  peek(id: TaskId): TaskRecord<Owner> | undefined {
+    return this.#tasks.peek(id)
+  }
+
+  /** The records of those of `count` consecutive tasks that are in the table, and of no others. */
+  range(id: TaskId, count: number): readonly TaskRecord<Owner>[] {
+    return this.#tasks.range(id, count)
+  }
+
+  /** Shortens a record to its first `count` tasks. */
+  cut(task: TaskRecord<Owner>, count: number): void {
+    this.#tasks.cut(task, count)
+  }
+
   /** Whether a task is still in the table. */
   has(task: TaskRecord<Owner>): boolean {
-    return this.#tasks.get(task.taskId) === task
+    return this.#tasks.has(task)
   }
 
   add(task: TaskRecord<Owner>): void {
-    const { taskId } = task
-    assert(!this.#tasks.has(taskId), 'a task id is used twice')
-    this.#tasks.set(taskId, task)
+    assert(!this.#tasks.hasAny(task.id, task.count), 'a task id is used twice')
+    this.#tasks.add(task)
     if (this.#logsTasks) this.#log(task, 'task submitted')
   }
 
-  /** Oldest first. Tasks may end while iterating. */
-  values(): IterableIterator<TaskRecord<Owner>> {
-    return this.#tasks.values()
+  /** Mostly oldest first. Tasks may end while iterating. */
+  *values(): Generator<TaskRecord<Owner>, void, undefined> {
+    for (const task of this.#tasks.values()) if (this.#tasks.has(task)) yield task
   }
 
   /** The task whose result is in an object. */
@@ -185,12 +216,12 @@ export class ClientTaskTable<Owner> {
 
   /** Changes the state of a task. The caller updates the fields that belong to the state. */
   change(task: TaskRecord<Owner>, cause: TaskCause): TaskState | 'ended' {
-    const next = this.#lifecycle.next(task.taskId, task.state, cause)
+    const next = this.#lifecycle.next(task.id, task.state, cause)
     if (this.#logsTasks && next !== task.state) this.#log(task, STEPS[cause])
     if (task.state === 'stored') this.#restingCount -= 1
     if (next === 'stored') this.#restingCount += 1
     if (cause === 'taskSent') task.hasBegun = false
-    if (next === 'ended') this.#tasks.delete(task.taskId)
+    if (next === 'ended') this.#tasks.delete(task)
     else task.state = next
     return next
   }
@@ -210,20 +241,32 @@ export class ClientTaskTable<Owner> {
     return result.objectId
   }
 
-  #log({ taskId, options, function: fn }: TaskRecord<Owner>, text: string): void {
+  #cut(task: TaskRecord<Owner>, count: number): TaskRecord<Owner> {
+    const left = task.count - count
+    const inlineBytes = Math.floor((task.inlineBytes * left) / task.count)
+    const rest = { ...task, id: nthTaskId(task.id, count), count: left, inlineBytes }
+    task.count = count
+    task.inlineBytes -= inlineBytes
+    this.onCut(task, rest)
+    return rest
+  }
+
+  #log({ id, count, options, function: fn }: TaskRecord<Owner>, text: string): void {
     const name = options.name === '' ? spokenName(fn.value.name) : options.name
-    this.#turn.log('debug', text, taskLogFields(taskId, name))
+    const fields = taskLogFields(id, name)
+    this.#turn.log('debug', text, count === 1 ? fields : { ...fields, tasks: count })
   }
 
   /** Throws if the table is inconsistent. */
   checkInvariants(): void {
     let stored = 0
     let resting = 0
-    for (const [id, task] of this.#tasks) {
-      const { state, result } = task
+    this.#tasks.checkInvariants()
+    for (const task of this.#tasks.values()) {
+      const { state, result, count } = task
       const isStored = state === 'stored' || state === 'fetching'
       const isPlaced = state === 'waiting' && task.graph === undefined
-      assert(task.taskId === id, 'a task has the wrong key')
+      assert(count === 1 || (!isStored && state !== 'blocked'), 'tasks of a run are not alone')
       assert(isPlaced === (task.place !== undefined), 'a task is queued in the wrong state')
       assert((state === 'blocked') === task.unready > 0, 'a blocked task waits for nothing')
       if (state === 'blocked')
@@ -237,6 +280,13 @@ export class ClientTaskTable<Owner> {
     assert(stored === this.#stored.size, 'results of unknown tasks are kept')
     assert(resting === this.#restingCount, 'the number of stored results is wrong')
   }
+}
+
+/** The packed arguments of all tasks of a record; undefined if they are not packed. */
+export function packedOf<Owner>({ id, count, run }: TaskRecord<Owner>): Uint8Array | undefined {
+  if (run === undefined || run.count === count) return run?.packed
+  const from = placeInBlock(id) - placeInBlock(run.id)
+  return slicePacked(run.packed, run.count, from, from + count)
 }
 
 function unreadyInputs<Owner>({ args }: TaskRecord<Owner>): number {

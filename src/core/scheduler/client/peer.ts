@@ -3,7 +3,6 @@
 
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import type { Identity } from '../../../base/ids.js'
-import { SpreadSet } from '../../../base/spread.js'
 import type { ClientHeartbeat } from '../../../wire/message.js'
 import type { ClientEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import { MESSAGE_COST } from '../graph/work.js'
@@ -85,7 +84,7 @@ export function clientOf(
     host: undefined,
     allowance: undefined,
     hasLeft: false,
-    tasks: new SpreadSet(),
+    taskCount: 0,
     graphs: new Map(),
     objects: new Set(),
     objectBytes: 0,
@@ -141,7 +140,7 @@ function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: Clie
     if (task.client !== client) continue
     cancelTask(state, task, force)
     task.client = undefined
-    client.tasks.delete(task)
+    client.taskCount -= task.count
   }
 }
 
@@ -178,10 +177,10 @@ function attach(client: ClientEntry, host: WorkerEntry | undefined): void {
 
 /** Logs what happened to a client: a warning if it timed out and its tasks are cancelled. */
 function tellOf(state: SchedulerState, client: ClientEntry, what: string): void {
-  const { identity, tasks } = client
-  const isLoss = what === TIMED_OUT && tasks.size > 0
+  const { identity, taskCount } = client
+  const isLoss = what === TIMED_OUT && taskCount > 0
   const level = isLoss ? 'warn' : levelOf(client)
-  state.turn.log(level, `client ${what}`, { client: identity, unfinishedTasks: tasks.size })
+  state.turn.log(level, `client ${what}`, { client: identity, unfinishedTasks: taskCount })
 }
 
 /** The log level for the connections of a client. */

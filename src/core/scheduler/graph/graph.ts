@@ -18,7 +18,7 @@ import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { adopt, leaveParent } from '../task/family.js'
 import { sendStatus, statusResult } from '../task/task.js'
-import { holdsBack, spendRoom, takesMore } from '../worker/load.js'
+import { holdsBack, roomFor, spendRoom } from '../worker/load.js'
 import { NONE } from './index.js'
 import {
   DROPPED,
@@ -269,7 +269,7 @@ export class Graph implements Worklist {
   #refuseTargets(message: GraphTask, status: TaskStatus): void {
     for (const id of message.targets) {
       const isNode = this.#tables.nodes.find(id) !== NONE
-      if (!isNode) sendStatus(this.#state, this.#client, id, status)
+      if (!isNode) sendStatus(this.#state, this.#client, statusResult(id, status))
     }
   }
 
@@ -386,7 +386,7 @@ export function onGraphTaskCancel(
   message: GraphTaskCancel,
 ): void {
   const graph = client.graphs.get(message.taskId)
-  if (graph === undefined) sendStatus(state, client, message.taskId, 'notFound')
+  if (graph === undefined) sendStatus(state, client, statusResult(message.taskId, 'notFound'))
   else graph.cancelByClient()
 }
 
@@ -394,7 +394,7 @@ function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTa
   const graph = new Graph(state, client, message.taskId)
   const parent = parentOf(state, message)
   spendRoom(state, client)
-  if (parent === undefined && !takesMore(state, client)) {
+  if (parent === undefined && roomFor(state, client) < 1) {
     if (!holdsBack(client)) return graph.refuse(message, 'noWorker')
     // This one is accepted: its parts may be in transit. Its nodes are queued two at a time.
     state.output.send(client.identity, { kind: 'taskRoom', tasks: 0 })

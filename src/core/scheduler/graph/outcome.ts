@@ -54,6 +54,8 @@ export function failedResult(graph: GraphTables, failure: Failure, id: TaskId): 
     attempt: 0,
     attempts: PLAIN_RESULT.attempts,
     error: status === 'canceled' ? result.error : PLAIN_RESULT.error,
+    count: 0,
+    packed: NO_BYTES,
   }
 }
 

@@ -10,7 +10,8 @@ import { failUnstarted, tell } from './settle.js'
 import { MAX_DRAWN } from './shape.js'
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST } from './work.js'
-import { priorityOf, sendStatus, statusResult } from '../task/task.js'
+import { priorityOf } from '../task/arrival.js'
+import { sendStatus, statusResult } from '../task/task.js'
 import { tellAgain as tellBegun } from '../task/update.js'
 
 /**
@@ -100,7 +101,7 @@ function markTargets(graph: GraphTables, targets: readonly TaskId[], first: numb
   const { nodes, state, client } = graph
   for (const id of targets) {
     const node = nodes.find(id)
-    if (node === NONE) sendStatus(state, client, id, 'notFound')
+    if (node === NONE) sendStatus(state, client, statusResult(id, 'notFound'))
     else if (node < first && nodes.hasEnded(node)) tellAgain(graph, node)
     else if (!nodes.has(node, IS_UNWANTED)) {
       const task = node < first ? state.tasks.get(id) : undefined

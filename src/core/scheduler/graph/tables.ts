@@ -88,7 +88,7 @@ export function checkGraph(graph: GraphTables, isAlive: boolean): void {
   checkNodes(graph)
   for (const [index, task] of graph.queued.entries()) {
     const after = graph.queued[index + 1]?.node?.index ?? -1
-    const isKnown = state.tasks.get(task.id) === task
+    const isKnown = state.tasks.has(task)
     assert(isKnown && task.state === 'inactive', 'a queued node is not inactive')
     assert((task.node?.index ?? -1) > after, 'the queued nodes are out of order')
   }

@@ -2,7 +2,7 @@
 // numbers, so that a node that becomes ready late still runs first if it arrived early.
 
 import { assert } from '../../../base/assert.js'
-import { bytesToLatin1, totalBytes } from '../../../base/bytes.js'
+import { bytesToLatin1, totalBytes, NO_BYTES } from '../../../base/bytes.js'
 import { objectId } from '../../../base/ids.js'
 import { encode, type Task, type TaskArgument } from '../../../wire/message.js'
 import type { ObjectEntry, TaskEntry } from '../entries.js'
@@ -13,7 +13,8 @@ import { endUnstarted, failNode, leaveInputs } from './settle.js'
 import { KEEPS_RESULT, STARTED } from './nodes.js'
 import type { GraphTables } from './tables.js'
 import { publishTask, refusedFields } from '../publication.js'
-import { newTask, redeemLease, statusResult, vacates } from '../task/task.js'
+import { newTask, vacates } from '../task/arrival.js'
+import { redeemLease, statusResult } from '../task/task.js'
 
 /** Minimum number of queued nodes, if enough are ready: with one the queue would often be empty. */
 const MIN_QUEUED = 2
@@ -48,8 +49,8 @@ function startNode(graph: GraphTables, owner: Graph, node: number): void {
   nodes.releaseArguments(node)
   // Values are part of the task; objects must stay until it has ended.
   if (task.node.input === undefined) leaveInputs(graph, node)
-  state.tasks.set(id, task)
-  client.tasks.add(task)
+  state.tasks.add(task)
+  client.taskCount += 1
   enqueue(graph, task, node)
   publishTask(state, task, 'inactive')
   if (state.leases.size > 0) redeemLease(state, task)
@@ -99,6 +100,8 @@ function taskOf(graph: GraphTables, node: number): Task {
     output: options.output,
     outputClient: options.outputClient,
     traceContext: options.traceContext,
+    count: 0,
+    packed: NO_BYTES,
   }
 }
 

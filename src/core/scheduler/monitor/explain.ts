@@ -12,6 +12,7 @@ import type {
 import type { ClientEntry, PastAttempt, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { extraOf } from '../task/extra.js'
+import type { WaitingWhy } from './waiting.js'
 
 /** Maximum number of recorded attempts of a task; the oldest are dropped. */
 const MAX_ATTEMPTS = 19
@@ -56,17 +57,18 @@ export function pastAttempts({ extra }: TaskEntry, now: InstantMs): readonly Tas
   return extra?.attempts?.map((attempt) => attemptOf(attempt, now)) ?? []
 }
 
-/** The state of a task that the scheduler has. */
+/** The state of a task that the scheduler has. `why`: why it waits, if that is known. */
 export function explainTask(
   state: SchedulerState,
   task: TaskEntry,
+  why?: WaitingWhy,
 ): Omit<TaskExplanation, 'kind' | 'taskId'> {
   const { worker, changedAt: from, extra } = task
   const { now } = state.turn
   const past = pastAttempts(task, now)
   const forMS = Math.min(Math.floor(now - from), MAX_MS)
   if (worker === undefined) {
-    const { reason, needs } = state.waiting.reasonOf(task)
+    const { reason, needs } = why ?? state.waiting.reasonOf(task)
     return { ...NOTHING_KNOWN, state: 'waiting', reason, needs, forMS, attempts: past }
   }
   const outcome = extra?.isBegun === true ? 'running' : 'unfinished'

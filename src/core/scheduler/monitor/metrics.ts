@@ -3,7 +3,7 @@
 
 import type { Histogram } from '../../../base/histogram.js'
 import { WAITING_REASONS, type WaitingReason } from '../../../base/waiting-reason.js'
-import type { TaskStatus } from '../../../wire/message.js'
+import type { LossCause, TaskStatus } from '../../../wire/message.js'
 import { waitingReasonOf } from '../../../wire/wait-reason.js'
 import type { FunctionTotals } from '../entries.js'
 import type { SchedulerState } from '../state.js'
@@ -40,6 +40,8 @@ export interface SchedulerMetrics {
   readonly running: number
   /** Workers per state; one that will leave accepts no more tasks. */
   readonly workers: Readonly<Record<'idle' | 'busy' | 'leaving', number>>
+  /** Workers that were lost, per cause. */
+  readonly lost: Readonly<Record<LossCause, number>>
   readonly objects: { readonly count: number; readonly bytes: number }
   /** Durations of tasks in milliseconds, as far as workers measured them. */
   readonly durations: Histogram
@@ -52,9 +54,9 @@ export interface SchedulerMetrics {
 export function metricsOf(state: SchedulerState): SchedulerMetrics {
   const workers = { idle: 0, busy: 0, leaving: 0 }
   let running = 0
-  for (const { assigned, isLeaving } of state.workers.values()) {
-    running += assigned.size
-    workers[isLeaving ? 'leaving' : assigned.size > 0 ? 'busy' : 'idle'] += 1
+  for (const { taskCount, isLeaving } of state.workers.values()) {
+    running += taskCount
+    workers[isLeaving ? 'leaving' : taskCount > 0 ? 'busy' : 'idle'] += 1
   }
   // All reasons, so that a series does not disappear while it is zero.
   const waiting = new Map<WaitingReason, number>(SCHEDULER_REASONS.map((reason) => [reason, 0]))
@@ -64,8 +66,9 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
   }
   const objects = { count: state.objects.size, bytes: state.objects.bytes }
   const ended = new Map([...OUTCOMES, ...state.ended])
-  const { queueTimes } = state
-  return { ended, waiting, running, workers, objects, queueTimes, ...functionTotals(state) }
+  const { queueTimes, losses } = state
+  const counts = { ended, waiting, running, workers, lost: { ...losses.totals }, objects }
+  return { ...counts, queueTimes, ...functionTotals(state) }
 }
 
 function functionTotals({

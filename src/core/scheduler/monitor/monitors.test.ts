@@ -545,23 +545,6 @@ function range(first: number, last: number): readonly number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-test('workers that are gone are reported with the cause; two of the causes are losses', () => {
-  const scheduler = withPeers({ workers: ['W', 'V', 'U'], clients: ['C'] })
-  connect(scheduler, { ...NOTHING, credit: 32 })
-  scheduler.moveTo(1_000).receive('C', task('t', 'C'))
-  scheduler.receive('V', { kind: 'disconnectRequest', worker: identity('V') })
-  scheduler.handle({ type: 'peerDisconnected', peer: identity('W') })
-  const { lostWorkers, workerEnds } = stateOf(scheduler.moveTo(1_500))
-  assert.equal(lostWorkers, 1)
-  assert.deepEqual(
-    workerEnds.map(({ worker, cause, tasks, agoMS }) => [worker, cause, tasks, agoMS]),
-    [
-      ['V', 'disconnected', 0, 500],
-      ['W', 'lostConnection', 1, 500],
-    ],
-  )
-})
-
 test('the event of a task has its earlier attempts', () => {
   const scheduler = withPeers({ workers: ['W', 'V'], clients: ['C'] })
   connect(scheduler)

@@ -114,7 +114,7 @@ test('a task that is not known is unknown, with the reason', () => {
   const ended = ask(scheduler, { task: hex('done') })
   assert.equal(ended.outcome, 'unknown')
   assert.match(ended.note, /knows unfinished tasks/)
-  assert.match(ask(scheduler, { task: '646' }).note, /at least 4 digits/)
+  assert.match(ask(scheduler, { task: '646' }).note, /at least 4 hexadecimal digits/)
   for (const digits of ['zzzz', 'a'.repeat(10_000), '....']) {
     assert.equal(ask(scheduler, { task: digits }).outcome, 'unknown')
   }
@@ -246,4 +246,33 @@ test('requests are bounded, and forgotten with their operator', () => {
   // A client without the feature is no operator.
   scheduler.receive('P', { ...clientHeartbeat(), features: 1 }).receive('P', REQUEST)
   assert.deepEqual(answers(scheduler), [])
+})
+
+test('the tasks that have waited longest are listed with why, the oldest first', () => {
+  const scheduler = withPeers({ clients: ['C', 'D'] }, { graphStepsPerTurn: 50 })
+  scheduler.receive('O', { ...clientHeartbeat(), wantsReport: true })
+  const gpu = [{ name: 'gpu', value: 1 }]
+  scheduler.receive('D', { ...task('d', 'D'), capabilities: gpu, name: 'mine' })
+  for (let at = 0; at < 200; at += 1) scheduler.moveTo(at + 1).receive('C', task(`t${at}`, 'C'))
+  scheduler.moveTo(500).actions()
+  const request = { ...REQUEST, action: 'waiting', lines: 3 } as const
+  assert.deepEqual(answers(scheduler.receive('O', request)), [], 'the search takes several turns')
+  const [found] = answers(scheduler.moveTo(501))
+  assert.deepEqual(
+    found?.tasks.map(({ taskId: id, reason, needs, forMS, client, name }) => {
+      return [id, reason, needs, forMS, client, name]
+    }),
+    [
+      ['d', 'noWorker', 'gpu=1', 500, 'D', 'mine'],
+      ['t0', 'noWorker', '', 499, 'C', ''],
+      ['t1', 'noWorker', '', 498, 'C', ''],
+    ],
+  )
+  scheduler.receive('W', workerHeartbeat()).actions()
+  scheduler.receive('O', request)
+  const [later] = answers(scheduler.moveTo(502))
+  assert.equal(later?.tasks[0]?.reason, 'noCapability')
+  assert.ok(later.tasks.every(({ status }) => status === 'inactive'))
+  scheduler.receive('O', { ...request, lines: 0 })
+  assert.deepEqual(answers(scheduler.moveTo(503))[0]?.tasks, [])
 })

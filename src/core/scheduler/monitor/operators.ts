@@ -10,7 +10,9 @@ import type { OperatorAnswer, OperatorRequest, TaskStory } from '../../../wire/m
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
+import { idsOf } from '../task/run.js'
 import { OPERATOR_ERROR, operatorCancelTask, statusResult } from '../task/task.js'
+import { OldestWaiting } from './oldest.js'
 import { beginningTest, endedStories, nodeStory, taskStory } from './story.js'
 
 /** A worker that has not answered after this time is not waited for. */
@@ -25,8 +27,15 @@ const MAX_CANDIDATES = 10
 /** Minimum length of the beginning of an id, in digits. */
 const MIN_DIGITS = 4
 
-/** Limits for the answers of workers. Ours send less. */
-const MOST = { note: 1_000, tasks: 32, frames: 100, lines: 5_000, characters: 4_096 } as const
+/** Limits for the answers of workers, of which ours send less, and for waiting tasks. */
+const MOST = {
+  note: 1_000,
+  tasks: 32,
+  frames: 100,
+  lines: 5_000,
+  characters: 4_096,
+  waiting: 1_000,
+} as const
 
 const NO_PEER: Identity = identity('')
 const NO_TASK: TaskId = taskId('')
@@ -77,6 +86,13 @@ export class Operators {
     this.#next = (ownNumber % (2 ** 32 - 1)) + 1
     this.#pending.set(ownNumber, pending)
     this.#alarm.setBy(pending.until)
+    if (action === 'waiting') {
+      const most = Math.min(message.lines, MOST.waiting)
+      const onDone = (tasks: readonly TaskStory[]): void => {
+        this.#settle(ownNumber, { outcome: 'done', tasks })
+      }
+      return this.#state.graphWork.begin(new OldestWaiting(this.#state, most, onDone))
+    }
     if (action === 'logs' || action === 'drain' || message.task === '') {
       return this.#ask(ownNumber, message, this.#state.workers.get(message.worker), NO_TASK)
     }
@@ -127,9 +143,9 @@ export class Operators {
 
   /** The tasks with this id, or whose ids begin so. Large tables are searched in several turns. */
   #find(digits: string, onFound: (found: Found) => void): void {
-    const text = digits.toLowerCase()
     const { tasks, graphWork } = this.#state
-    if (!/^[\da-f]{0,64}$/.test(text) || text.length < MIN_DIGITS) return onFound(NOTHING_FOUND)
+    if (!isIdBeginning(digits)) return onFound(NOTHING_FOUND)
+    const text = digits.toLowerCase()
     if (text.length % 2 === 0) {
       const id = taskId(Buffer.from(text, 'hex').toString('latin1'))
       const task = tasks.get(id)
@@ -147,7 +163,6 @@ export class Operators {
   #onFound(number: number, message: OperatorRequest, { tasks, others }: Found): void {
     const [task] = tasks
     const [other] = others
-    const { length } = message.task
     if (tasks.length + others.length > 1) {
       const stories = [...tasks.map((each) => taskStory(this.#state, each)), ...others]
       const candidates = stories.slice(0, MAX_CANDIDATES)
@@ -155,10 +170,9 @@ export class Operators {
       return this.#settle(number, { outcome: 'ambiguous', note, tasks: candidates })
     }
     if (task === undefined && other === undefined) {
-      const note =
-        length < MIN_DIGITS
-          ? `give at least ${MIN_DIGITS} digits of the id`
-          : 'the scheduler knows unfinished tasks and the last 1,000 failed ones'
+      const note = isIdBeginning(message.task)
+        ? 'the scheduler knows unfinished tasks and the last 1,000 failed ones'
+        : `expected at least ${MIN_DIGITS} hexadecimal digits of the id`
       return this.#settle(number, { outcome: 'unknown', note })
     }
     switch (message.action) {
@@ -177,6 +191,7 @@ export class Operators {
         })
       case 'logs':
       case 'drain':
+      case 'waiting':
         return undefined
     }
   }
@@ -196,7 +211,7 @@ export class Operators {
       const graphs = task?.node === undefined ? graphWork.graphs : [task.node.graph]
       const isCancelled = [...graphs].some((graph) => graph.cancelUnfinished(result))
       if (!isCancelled)
-        return this.#settle(number, { outcome: 'unknown', note: 'it has ended', tasks })
+        return this.#settle(number, { outcome: 'unknown', note: 'it has already ended', tasks })
     }
     this.#settle(number, { outcome: 'done', tasks, worker: task?.worker?.identity ?? NO_PEER })
   }
@@ -275,6 +290,10 @@ export class Operators {
   }
 }
 
+function isIdBeginning(text: string): boolean {
+  return text.length >= MIN_DIGITS && /^[\da-f]{0,64}$/i.test(text)
+}
+
 /** What begins like an id: unfinished tasks, and the stories of others. */
 interface Found {
   readonly tasks: readonly TaskEntry[]
@@ -289,7 +308,7 @@ class TaskSearch implements Worklist {
   readonly #isMeant: (id: TaskId) => boolean
   readonly #onDone: (found: readonly TaskEntry[]) => void
   readonly #rest: Iterator<TaskEntry>
-  readonly #found = new Set<TaskEntry>()
+  readonly #found = new Set<TaskId>()
 
   constructor(
     state: SchedulerState,
@@ -308,10 +327,15 @@ class TaskSearch implements Worklist {
       if (graphWork.left <= 0) return false
       graphWork.left -= STEP_COST
       const next = this.#rest.next()
-      if (next.done !== true && this.#isMeant(next.value.id)) this.#found.add(next.value)
+      if (next.done !== true) this.#look(next.value)
       if (next.done !== true && this.#found.size <= MAX_CANDIDATES) continue
-      this.#onDone([...this.#found].filter((task) => tasks.get(task.id) === task))
+      this.#onDone([...this.#found].flatMap((id) => tasks.get(id) ?? []))
       return true
     }
+  }
+
+  #look(task: TaskEntry): void {
+    this.#state.graphWork.left -= STEP_COST * (task.count - 1)
+    for (const id of idsOf(task)) if (this.#isMeant(id)) this.#found.add(id)
   }
 }

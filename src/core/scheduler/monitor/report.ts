@@ -12,8 +12,6 @@ import type {
   Resource,
   RunningTask,
   TaskStatus,
-  WorkerEnd,
-  WorkerEndCause,
   WorkerReport,
 } from '../../../wire/message.js'
 import { spokenName } from '../../../wire/object-content.js'
@@ -30,7 +28,6 @@ import type { CoreReport } from '../events.js'
 import { binderStatus, workerStatus } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { titleOf } from '../task/extra.js'
-import { History } from './history.js'
 import type { FirstRows } from './monitors.js'
 import { waitingCounts } from './waiting.js'
 
@@ -101,7 +98,7 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
 function runningOf(state: SchedulerState, worker: WorkerEntry): readonly RunningTask[] {
   const sinceMs = Math.floor(state.turn.now - worker.lastHeartbeat)
   return worker.heartbeat.running.slice(0, MOST.running).flatMap(({ taskId, forMS }) => {
-    const task = state.tasks.get(taskId)
+    const task = state.tasks.peek(taskId)
     if (task?.worker !== worker) return []
     const name = clipped(titleOf(task.extra?.name ?? '', task.function))
     return [{ taskId, forMS: Math.min(forMS + sinceMs, MAX_MS), name }]
@@ -113,7 +110,7 @@ function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport
     client,
     runtime: clipped(entry.runtimeText),
     info: entry.info === undefined ? [] : [entry.info],
-    tasks: entry.tasks.size + entry.graphs.size,
+    tasks: entry.taskCount + entry.graphs.size,
     worker: entry.host?.identity ?? NO_PEER,
     objectBytes: entry.objectBytes,
   }
@@ -222,41 +219,6 @@ export function totalsOf({ ended, failed, durations }: FunctionCounts): Function
   return { ended, failed, measured: durations?.count ?? 0, totalMs: durations?.sum ?? 0 }
 }
 
-// Workers that are gone.
-
-/** The most that are kept. */
-const MAX_ENDS = 50
-
-/** The last workers that have left or were lost. */
-export class WorkerEnds {
-  readonly #last = new History<Omit<WorkerEnd, 'agoMS'> & { readonly at: InstantMs }>(MAX_ENDS)
-  /** How many were lost since the scheduler started. */
-  lost = 0
-
-  /** A worker is about to be removed. */
-  note(
-    { identity: worker, info, assigned }: WorkerEntry,
-    cause: WorkerEndCause,
-    now: InstantMs,
-  ): void {
-    if (isLoss(cause)) this.lost += 1
-    const { name = '', host = '' } = info ?? {}
-    this.#last.push({ worker, name, host, cause, tasks: assigned.size, at: now })
-  }
-
-  /** The oldest first. */
-  reports(now: InstantMs): readonly WorkerEnd[] {
-    return this.#last.slice(this.#last.start, MAX_ENDS).map(({ at, ...end }) => {
-      return { ...end, agoMS: now - at }
-    })
-  }
-}
-
-/** Whether a worker that ends like this is lost, and not just leaving. */
-export function isLoss(cause: WorkerEndCause): boolean {
-  return cause === 'lostConnection' || cause === 'timedOut'
-}
-
 // The state of everything, sent to monitors of this version once a second. If there are many
 // workers and clients, each message lists some of them in turn. docs/protocol.md#monitors
 
@@ -319,7 +281,7 @@ export function stateFor(
   const firstWorker = first.firstWorker < workers.size ? first.firstWorker : 0
   const firstClient = first.firstClient < clients.length ? first.firstClient : 0
   let running = 0
-  for (const { assigned } of workers.values()) running += assigned.size
+  for (const { taskCount } of workers.values()) running += taskCount
   return {
     scheduler,
     rssFree,
@@ -345,8 +307,7 @@ export function stateFor(
     failedPerS: state.rates.perSecond.failed,
     turnP99MS: turnP99Ms,
     binder: binderStatus(state),
-    lostWorkers: state.workerEnds.lost,
-    workerEnds: state.workerEnds.reports(state.turn.now),
+    ...state.losses.report(),
     graphCount: graphWork.graphs.size,
     graphs: [],
   }

@@ -7,6 +7,7 @@ import type { TaskExplanation, TaskStory } from '../../../wire/message.js'
 import type { PastAttempt, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import type { Ended } from './monitors.js'
+import type { WaitingWhy } from './waiting.js'
 import { attemptOf, explainTask } from './explain.js'
 
 const NOTHING: Omit<TaskStory, 'taskId' | 'status'> = {
@@ -29,9 +30,9 @@ const STATUSES = {
   canceling: 'canceling',
 } as const satisfies Record<TaskExplanation['state'], TaskStory['status']>
 
-/** The story of an unfinished task. */
-export function taskStory(state: SchedulerState, task: TaskEntry): TaskStory {
-  const { state: where, reason, needs, forMS, attempts } = explainTask(state, task)
+/** The story of an unfinished task. `why`: why it waits, if that is known. */
+export function taskStory(state: SchedulerState, task: TaskEntry, why?: WaitingWhy): TaskStory {
+  const { state: where, reason, needs, forMS, attempts } = explainTask(state, task, why)
   return {
     ...NOTHING,
     taskId: task.id,

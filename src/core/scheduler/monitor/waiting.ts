@@ -77,6 +77,13 @@ class Spell {
   }
 }
 
+/** Why a task waits. */
+export interface WaitingWhy {
+  readonly reason: WaitReason
+  /** What it requires and no worker offers; otherwise empty. */
+  readonly needs: string
+}
+
 /** Tracks why tasks wait. */
 export class Waiting {
   /** Clients that hold tasks back until they are granted room, in order of waiting. */
@@ -139,10 +146,7 @@ export class Waiting {
   }
 
   /** Why a task in the queue waits. */
-  reasonOf({ runtime, requirement }: Pick<TaskEntry, 'runtime' | 'requirement'>): {
-    readonly reason: WaitReason
-    readonly needs: string
-  } {
+  reasonOf({ runtime, requirement }: Pick<TaskEntry, 'runtime' | 'requirement'>): WaitingWhy {
     const reason = reasonFor(this.#state, runtime)
     if (reason !== 'all-busy' || requirement === undefined) {
       return { reason: waitReasonOf(reason), needs: '' }

@@ -37,6 +37,11 @@ export function attemptOf(task: TaskEntry): number {
 
 /** Counts an attempt that may have begun; the next worker receives and reports the number. */
 export function countAttempt(task: TaskEntry): void {
+  if (task.part !== undefined) {
+    const extra = extraOf(task)
+    extra.attempt = Math.min(extra.attempt + 1, MAX_ATTEMPT)
+    return
+  }
   const message = decode(task.bytes)
   assert(message.kind === 'task', 'a task without a Task')
   const attempt = Math.min(message.attempt + 1, MAX_ATTEMPT)
@@ -77,9 +82,10 @@ function newExtra({ name, retries, workerDeathLimit, attempt }: TaskOwn): TaskEx
 
 // How log lines name a task.
 
-/** The fields of a log line about a task. */
+/** The fields of a log line about a task, or consecutive ones. */
 export function taskFields(task: TaskEntry): LogFields {
-  return taskLogFields(task.id, titleOf(task.extra?.name ?? '', task.function))
+  const fields = taskLogFields(task.id, titleOf(task.extra?.name ?? '', task.function))
+  return task.count === 1 ? fields : { ...fields, tasks: task.count }
 }
 
 /** A readable name; '' if neither the task nor its function has one. */

@@ -148,6 +148,8 @@ function member(name: string): TaskEntry {
   const { bytes = new Uint8Array(0) } = task(name, 'A')
   return {
     id: taskId(name),
+    count: 1,
+    part: undefined,
     client: undefined,
     runtime: 'javascript',
     priority: 0,
@@ -196,7 +198,7 @@ test('a child that has left its parent is no longer linked', () => {
   leaveParent(a)
   assert.deepEqual([...(parent.extra?.children ?? [])], [b])
   const members = [parent, a, b]
-  for (const one of members) checkFamily(one, new Map(members.map((task) => [task.id, task])))
+  for (const one of members) checkFamily(one, new Set(members))
   releaseChildren(parent)
   assert.deepEqual([a.extra?.parent, b.extra?.parent], [undefined, undefined])
   const ownerless = new OwnerlessTasks(new Turn(), () => assert.fail('nothing to cancel'))

@@ -9,7 +9,6 @@
 
 import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
-import type { TaskId } from '../../../base/ids.js'
 import type { Alarm, Turn } from '../../../base/machine.js'
 import type { Child, TaskEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
@@ -109,16 +108,16 @@ export class OwnerlessTasks {
 /** Throws if a task and its children or parent disagree, or one of them is not among `tasks`. */
 export function checkFamily(
   task: TaskEntry,
-  tasks: Pick<ReadonlyMap<TaskId, TaskEntry>, 'get'>,
+  tasks: { readonly has: (task: TaskEntry) => boolean },
 ): void {
   for (const child of task.extra?.children ?? []) {
     assert(parentOf(child) === task, 'a child of another parent')
-    assert(isGraph(child) || tasks.get(child.id) === child, 'a child that has ended')
+    assert(isGraph(child) || tasks.has(child), 'a child that has ended')
   }
   const parent = task.extra?.parent
   if (parent === undefined) return
   assert(parent.extra?.children?.has(task) === true, 'a child missing from its parent')
-  assert(tasks.get(parent.id) === parent, 'a parent that has ended')
+  assert(tasks.has(parent), 'a parent that has ended')
 }
 
 function parentOf(child: Child): TaskEntry | undefined {

@@ -25,6 +25,8 @@ export interface WaitingGroup {
 class Turn {
   readonly client: ClientEntry
   readonly tasks = new Fifo<TaskEntry>()
+  /** How many tasks these entries are. */
+  count = 0
   /** Its place in the ring; undefined while its client is parked. */
   place: FifoNode<Turn> | undefined
   /** The number of tasks for each name of function; never negative. */
@@ -36,7 +38,7 @@ class Turn {
     this.client = client
   }
 
-  /** Counts a task that was added (1) or removed (-1). */
+  /** Counts an entry that was added (1) or removed (-1). */
   tally(task: TaskEntry, change: 1 | -1): void {
     const counts = task.function?.counts
     if (this.#last === undefined || counts !== this.#lastCounts) {
@@ -44,7 +46,8 @@ class Turn {
       this.#lastCounts = counts
       this.#tallies.set(counts, this.#last)
     }
-    this.#last.tasks += change
+    this.#last.tasks += change * task.count
+    this.count += change * task.count
   }
 
   /** The waiting tasks by function. */
@@ -99,7 +102,7 @@ export class TaskQueue {
   /** The number of tasks of a client. */
   countOf(client: ClientEntry): number {
     let count = 0
-    for (const { turns } of this.#levels) count += turns.get(client)?.tasks.size ?? 0
+    for (const { turns } of this.#levels) count += turns.get(client)?.count ?? 0
     return count
   }
 
@@ -190,7 +193,7 @@ export class TaskQueue {
     if (level === undefined || turn === undefined || task.place === undefined) return false
     if (!turn.tasks.remove(task.place)) return false
     task.place = undefined
-    this.#size -= 1
+    this.#size -= task.count
     turn.tally(task, -1)
     if (turn.tasks.size === 0) this.#endTurn(level, turn)
     return true
@@ -205,7 +208,7 @@ export class TaskQueue {
       const level = this.#levels[index] as Level
       const turn = level.turns.get(client)
       if (turn === undefined) continue
-      this.#size -= turn.tasks.size
+      this.#size -= turn.count
       this.#endTurn(level, turn)
       dropped.push(turn.tasks)
     }
@@ -230,9 +233,9 @@ export class TaskQueue {
         assert(turn.tasks.size > 0, 'a turn without tasks')
         assert((turn.place === undefined) === this.#parked.has(turn.client), 'a turn is misplaced')
         const tallied = [...turn.groups()].reduce((sum, { tasks }) => sum + tasks, 0)
-        assert(tallied === turn.tasks.size, 'a turn miscounts its functions')
+        assert(tallied === turn.count, 'a turn miscounts its functions')
         for (const task of turn.tasks) {
-          count += 1
+          count += task.count
           assert(task.state === 'inactive', 'a waiting task is not inactive')
           assert(task.place?.queue === turn.tasks, 'a waiting task has the wrong place')
         }
@@ -253,7 +256,7 @@ export class TaskQueue {
     assert(task.client !== undefined, 'a task without a client cannot wait')
     const isParked = this.#parked.size > 0 && this.#parked.has(task.client)
     const turn = this.#levelOf(task.priority).turnOf(task.client, isParked)
-    this.#size += 1
+    this.#size += task.count
     turn.tally(task, 1)
     return turn
   }

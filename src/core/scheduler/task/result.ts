@@ -1,14 +1,17 @@
 // Answers from workers: how a task ended, or that it did not and is requeued.
 // docs/protocol.md#task, docs/protocol.md#return
 
+import { NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
 import { idToHex, type Identity } from '../../../base/ids.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
-import { durationMsOf } from '../../../wire/metadata.js'
+import { durationsOf } from '../../../wire/metadata.js'
+import { countOf, MAX_RUN_TASKS, placeInBlock } from '../../../wire/run.js'
 import { keepRecalled } from '../worker/balance.js'
 import type { TaskEntry, WorkerEntry } from '../entries.js'
 import { rememberAttempt } from '../monitor/explain.js'
 import { publishTask } from '../publication.js'
+import { isValidResult, resultPart } from './run.js'
 import { attemptOf, countAttempt, extraOf, taskFields } from './extra.js'
 import type { SchedulerState } from '../state.js'
 import { cancelChildren, endTask, statusResult, waitInFront } from './task.js'
@@ -16,9 +19,44 @@ import type { TaskCause } from './state.js'
 import { tellQueued } from './update.js'
 import type { WorkerPool } from '../worker/pool.js'
 
-/** A worker reports how a task ended. Reports from other workers are ignored. */
+/** Of a result that cannot be read: its tasks end as cancelled. */
+const NO_CONTENT = {
+  metadata: NO_BYTES,
+  results: [],
+  inlineResults: [],
+  packed: NO_BYTES,
+  bytes: undefined,
+} as const
+
+/**
+ * A worker reports how a task, or consecutive ones, ended. Reports from other workers are ignored.
+ */
 export function onTaskResult(state: SchedulerState, from: Identity, message: TaskResult): void {
-  const task = state.tasks.get(message.taskId)
+  const count = countOf(message)
+  if (count === 1) return onResultOf(state, from, message, state.tasks.get(message.taskId))
+  if (count > MAX_RUN_TASKS) {
+    state.turn.log('warn', 'ignored a malformed result of a run', { worker: from, tasks: count })
+    return
+  }
+  const content = isValidResult(message) ? message : { ...message, ...NO_CONTENT }
+  const { owed, late } = state.workers.get(from) ?? {}
+  if ((owed?.size ?? 0) + (late?.size ?? 0) > 0) {
+    for (let at = 0; at < count; at += 1) onTaskResult(state, from, resultPart(content, at, 1))
+    return
+  }
+  for (const task of state.tasks.range(message.taskId, count)) {
+    const at = placeInBlock(task.id) - placeInBlock(message.taskId)
+    onResultOf(state, from, resultPart(content, at, task.count), task)
+  }
+}
+
+/** `task`: the entry of the tasks of the result. */
+function onResultOf(
+  state: SchedulerState,
+  from: Identity,
+  message: TaskResult,
+  task: TaskEntry | undefined,
+): void {
   const worker = task?.worker
   if (task === undefined || worker === undefined || worker.identity !== from) {
     const text = 'ignored the result of a task that this worker does not have'
@@ -108,7 +146,7 @@ function isOutdated(task: TaskEntry, worker: WorkerEntry, message: TaskResult): 
 /** Drops a result with its objects, which no client will request. */
 function ignore(state: SchedulerState, from: Identity, message: TaskResult, text: string): void {
   const { taskId, status, attempt } = message
-  const task = state.tasks.get(taskId)
+  const task = state.tasks.peek(taskId)
   const about = task === undefined ? { task: idToHex(taskId) } : taskFields(task)
   state.turn.log('debug', text, { ...about, worker: from, status, attempt: attempt + 1 })
   state.objects.drop(message.results)
@@ -143,19 +181,23 @@ function retry(
 
 /** Replaces a malformed result, which its client could not read or would crash on. */
 function readableResult(state: SchedulerState, task: TaskEntry, message: TaskResult): TaskResult {
-  const { status, metadata, results, inlineResults } = message
+  const { status, results, inlineResults, packed } = message
   const hasEnded = status === 'success' || status === 'failed'
   const isKnown = hasEnded || status === 'canceled' || status === 'notFound'
-  const isOne = !hasEnded || results.length === 1 || inlineResults.length > 0
-  const hasProfile = metadata.byteLength === 0 || metadata.byteLength === 16
-  if ((isKnown || status === 'workerDied') && isOne && hasProfile) return message
+  const hasOwn = results.length === 1 || inlineResults.length > 0 || packed.byteLength > 0
+  const isOne = !hasEnded || hasOwn
+  const isWhole = task.count > 1 || isValidResult(message)
+  if ((isKnown || status === 'workerDied') && isOne && isWhole) return message
   const fields = { ...taskFields(task), status, results: results.length }
   state.turn.log('warn', 'a worker sent a malformed result', fields)
-  return statusResult(task.id, 'canceled')
+  return statusResult(task.id, 'canceled', task.count)
 }
 
-/** Records the duration, the first field of a result's metadata. docs/protocol.md#profile-result */
+/** Records the durations in a result's metadata. docs/protocol.md#profile-result */
 function measure(pool: WorkerPool, task: TaskEntry, metadata: Uint8Array): void {
-  const durationMs = durationMsOf(metadata)
-  if (durationMs !== undefined) pool.measure(task, durationMs / 1000)
+  const durations = durationsOf(metadata, task.count)
+  if (durations === undefined) return
+  let sumMs = 0
+  for (const durationMs of durations) sumMs += durationMs
+  pool.measure(task, sumMs / task.count / 1000)
 }

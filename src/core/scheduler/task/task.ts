@@ -1,8 +1,8 @@
-// The life of tasks: they arrive, are assigned, finish, are taken back or cancelled. Answers from
-// workers are handled in result.ts. docs/protocol.md#task, docs/protocol.md#cancel
+// The life of tasks: they are assigned, finish, are taken back or cancelled. How they arrive is in
+// arrival.ts, and answers from workers are handled in result.ts.
+// docs/protocol.md#task, docs/protocol.md#cancel
 
-import { copyOf, NO_BYTES } from '../../../base/bytes.js'
-import { ProtocolError } from '../../../base/errors.js'
+import { NO_BYTES } from '../../../base/bytes.js'
 import {
   FEATURE_INLINE,
   FEATURE_OPERATORS,
@@ -10,10 +10,10 @@ import {
   hasFeature,
 } from '../../../base/features.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
-import { decodeTaskFlags, durationMsOf, peakBytesOf } from '../../../wire/metadata.js'
+import { durationMsOf, durationsOf, peakBytesAt, peakBytesOf } from '../../../wire/metadata.js'
+import { countField, countOf, nthTaskId } from '../../../wire/run.js'
 import {
   PLAIN_RESULT,
-  type Task,
   type TaskCancel,
   type TaskError,
   type TaskResult,
@@ -21,72 +21,13 @@ import {
 } from '../../../wire/message.js'
 import type { Child, ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { pastAttempts, rememberAttempt } from '../monitor/explain.js'
-import { adopt, isGraph, leaveParent, releaseChildren } from './family.js'
-import { publishTask, refusedFields } from '../publication.js'
-import { spendRoom, takesMore } from '../worker/load.js'
+import { isGraph, leaveParent, releaseChildren } from './family.js'
+import { publishTask } from '../publication.js'
 import type { SchedulerState } from '../state.js'
-import { countAttempt, extraOf, readExtra } from './extra.js'
-import { tellAgain, tellQueued } from './update.js'
+import { countAttempt, extraOf } from './extra.js'
+import { idsOf, taskBytes } from './run.js'
+import { tellQueued } from './update.js'
 import type { WorkerPool } from '../worker/pool.js'
-
-/** A client submits a task. A task that it has already submitted is ignored as a repeat. */
-export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {
-  const known = state.tasks.get(message.taskId)
-  spendRoom(state, client)
-  if (known !== undefined && !givesWay(state, known, client, message)) return
-  const pool = state.pools[client.runtime]
-  const parent = message.parentTaskId === '' ? undefined : state.tasks.get(message.parentTaskId)
-  // Neither a task that a worker already has nor one that a parent waits for adds to the load.
-  const isNew = parent === undefined && !state.leases.has(message.taskId)
-  if (isNew && !takesMore(state, client)) {
-    sendStatus(state, client, message.taskId, 'noWorker')
-    return
-  }
-  const task = newTask(state, client, message)
-  if (task === undefined) {
-    const fields = refusedFields(state, client, message)
-    state.turn.log('warn', 'refused a task with malformed flags', fields)
-    sendStatus(state, client, message.taskId, 'canceled')
-    return
-  }
-  state.tasks.set(task.id, task)
-  client.tasks.add(task)
-  const mayReturn = message.mayHaveRun && state.turn.now < state.settledAt
-  if (mayReturn && !state.leases.has(task.id)) pool.hold(task, state.settledAt)
-  else pool.queue.push(task)
-  publishTask(state, task, 'inactive')
-  if (state.leases.size > 0) redeemLease(state, task)
-  if (parent !== undefined) adopt(parent, task)
-  // A task submitted by a parent that is being cancelled is cancelled with it.
-  if (parent?.state === 'canceling') cancelTask(state, task, true)
-}
-
-/** Whether the known task of the same id is removed, so that `client` can submit it. */
-function givesWay(
-  state: SchedulerState,
-  known: TaskEntry,
-  client: ClientEntry,
-  message: Task,
-): boolean {
-  if (known.client === client) {
-    tellAgain(state, known)
-    return false
-  }
-  if (vacates(state, known)) return true
-  refuseForeignId(state, client, message)
-  return false
-}
-
-/**
- * Frees the id of a task whose client was given up and reconnected before its tasks were cancelled.
- * Returns false if the client of the task is still registered.
- */
-export function vacates(state: SchedulerState, task: TaskEntry): boolean {
-  if (task.client === undefined) forget(state, task)
-  else if (task.client.hasLeft) cancelTask(state, task, true)
-  else return false
-  return true
-}
 
 /**
  * A client cancels a task that is not a node of a graph. The cancellation of an unknown task is not
@@ -97,14 +38,17 @@ export function onTaskCancel(
   client: ClientEntry,
   message: TaskCancel,
 ): void {
-  const task = state.tasks.get(message.taskId)
-  if (task === undefined || task.client !== client || task.node !== undefined) {
-    count(state, 'notFound')
-    const fields = { task: idToHex(message.taskId), client: client.identity }
+  const asked = countOf(message)
+  const tasks = state.tasks.range(message.taskId, asked).filter((task) => {
+    return task.client === client && task.node === undefined
+  })
+  const unknown = tasks.reduce((left, task) => left - task.count, asked)
+  if (unknown > 0) {
+    count(state, 'notFound', unknown)
+    const fields = { task: idToHex(message.taskId), client: client.identity, tasks: unknown }
     state.turn.log('debug', 'ignored the cancel of an unknown task', fields)
-    return
   }
-  cancelTask(state, task, message.flags.force)
+  for (const task of tasks) cancelTask(state, task, message.flags.force)
 }
 
 /**
@@ -118,7 +62,7 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
     // The queue has already dropped the tasks of a client that has left.
     if (task.client?.hasLeft === true) task.place = undefined
     else state.pools[task.runtime].withdraw(task)
-    endTask(state, task, statusResult(task.id, 'canceled'))
+    endTask(state, task, statusResult(task.id, 'canceled', task.count))
     return
   }
   task.state = next
@@ -129,7 +73,8 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
     if (force) extra.isForced = true
     extra.unanswered += 1
     const flags = { force, retrieveTaskObject: false }
-    state.output.send(worker.identity, { kind: 'taskCancel', taskId: task.id, flags })
+    const tasks = { taskId: task.id, count: countField(task.count) }
+    state.output.send(worker.identity, { kind: 'taskCancel', ...tasks, flags })
   }
   cancelChildren(state, task)
 }
@@ -174,7 +119,7 @@ export function takeTasksBack(
       endTask(
         state,
         task,
-        statusResult(task.id, isWornOut ? 'workerDied' : 'canceled'),
+        statusResult(task.id, isWornOut ? 'workerDied' : 'canceled', task.count),
         isLost ? worker : undefined,
       )
     }
@@ -194,7 +139,10 @@ export function assignNext(state: SchedulerState, pool: WorkerPool): boolean {
   if (assignLeased(state)) return true
   const choice = pool.next()
   if (choice === undefined) return false
-  assign(state, choice.task, choice.worker)
+  const { task, worker } = choice
+  const slice = pool.sliceFor(task, worker)
+  if (slice < task.count) pool.queue.putBack(state.tasks.cut(task, slice))
+  assign(state, task, worker)
   return true
 }
 
@@ -207,7 +155,7 @@ export function giveTo(state: SchedulerState, task: TaskEntry, worker: WorkerEnt
 /** Stops a task on a worker to which it is not, or no longer, assigned. */
 export function stopAt(state: SchedulerState, worker: WorkerEntry, id: TaskId): void {
   const flags = { force: true, retrieveTaskObject: false }
-  state.output.send(worker.identity, { kind: 'taskCancel', taskId: id, flags })
+  state.output.send(worker.identity, { kind: 'taskCancel', taskId: id, count: 0, flags })
 }
 
 /** If a worker holds a lease for this waiting task, it gets the task after the event. */
@@ -224,7 +172,7 @@ function assignLeased(state: SchedulerState): boolean {
   if (next === undefined) return false
   const { task, worker } = next
   if (state.workers.get(worker.identity) !== worker) return true
-  const isWaiting = task.state === 'inactive' && state.tasks.get(task.id) === task
+  const isWaiting = task.state === 'inactive' && state.tasks.has(task)
   if (isWaiting && task.client?.hasLeft === false) giveTo(state, task, worker)
   else stopAt(state, worker, task.id)
   return true
@@ -232,7 +180,7 @@ function assignLeased(state: SchedulerState): boolean {
 
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
-  state.queueTimes.add(state.turn.now - task.changedAt)
+  state.queueTimes.add(state.turn.now - task.changedAt, task.count)
   task.state = 'running'
   task.changedAt = state.turn.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
@@ -240,59 +188,14 @@ function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): vo
   if (task.node !== undefined) {
     state.graphFacts.push({ type: 'taskAssigned', graph: task.node.graph, task })
   }
-  state.output.forward(worker.identity, 'task', task.bytes)
+  state.output.forward(worker.identity, 'task', taskBytes(task))
   publishTask(state, task, 'running')
 }
 
-/** Sends a client a task result that consists only of a status. */
-export function sendStatus(
-  state: SchedulerState,
-  client: ClientEntry,
-  id: TaskId,
-  status: TaskStatus,
-): void {
-  count(state, status)
-  state.output.send(client.identity, statusResult(id, status))
-}
-
-/** Undefined for invalid tasks, such as malformed flags, which would crash a 1.9.9 worker. */
-export function newTask(
-  state: SchedulerState,
-  client: ClientEntry,
-  message: Task,
-): TaskEntry | undefined {
-  const priority = priorityOf(message.metadata)
-  if (priority === undefined || (client.runtime === 'python' && priority < 0)) return undefined
-  const requirement = state.requirements.of(message.capabilities)
-  if (requirement === 'refused') return undefined
-  const fn = state.objects.get(message.funcObjectId)
-  if (fn !== undefined) state.functions.of(fn)
-  return {
-    id: message.taskId,
-    client,
-    runtime: client.runtime,
-    priority,
-    requirement,
-    function: fn,
-    bytes: message.bytes === undefined ? NO_BYTES : copyOf(message.bytes),
-    state: 'inactive',
-    changedAt: state.turn.now,
-    expectedSeconds: 0,
-    worker: undefined,
-    place: undefined,
-    extra: readExtra(message),
-    node: undefined,
-  }
-}
-
-/** The priority in task flags; undefined for malformed ones. */
-export function priorityOf(metadata: Uint8Array): number | undefined {
-  try {
-    return decodeTaskFlags(metadata).priority
-  } catch (error) {
-    if (error instanceof ProtocolError) return undefined
-    throw error
-  }
+/** Sends a client a result that consists only of a status. */
+export function sendStatus(state: SchedulerState, client: ClientEntry, result: TaskResult): void {
+  count(state, result.status, countOf(result))
+  state.output.send(client.identity, result)
 }
 
 /** Requeues an unfinished task before the other tasks of its client. */
@@ -315,7 +218,7 @@ export function cancelChildren(state: SchedulerState, task: TaskEntry): void {
 /** Cancels a child whose parent has failed, or a task whose client has left. */
 export function cancelOwnerless(state: SchedulerState, child: Child): void {
   if (isGraph(child)) state.graphFacts.push({ type: 'parentFailed', graph: child })
-  else if (state.tasks.get(child.id) === child) cancelTask(state, child, true)
+  else if (state.tasks.has(child)) cancelTask(state, child, true)
 }
 
 /** The task has left the tables: its children continue only if it succeeded. */
@@ -335,20 +238,52 @@ export function endTask(
   result: TaskResult,
   worker?: WorkerEntry,
 ): void {
+  count(state, result.status, task.count)
+  if (task.count === 1) countEnd(state, task, result, worker)
+  else countEnds(state, task, result, worker)
+  state.tasks.delete(task)
+  publishTask(state, task, result.status, { metadata: result.metadata, worker })
+  if (task.client !== undefined) task.client.taskCount -= task.count
+  if (task.node === undefined) answer(state, task, result)
+  else state.graphFacts.push({ type: 'taskEnded', graph: task.node.graph, task, result })
+  if (task.extra !== undefined) leaveFamily(state, task, result.status)
+}
+
+function countEnd(
+  state: SchedulerState,
+  task: TaskEntry,
+  result: TaskResult,
+  worker: WorkerEntry | undefined,
+): void {
   const durationMs = worker === undefined ? undefined : durationMsOf(result.metadata)
-  count(state, result.status)
   const cost =
     durationMs === undefined ? undefined : { durationMs, peakBytes: peakBytesOf(result.metadata) }
   state.functions.count(task.function, result.status, cost)
   if (state.monitors.wants(result.status)) {
     state.monitors.onEnded(task, { result, worker, durationMs })
   }
-  state.tasks.delete(task.id)
-  publishTask(state, task, result.status, { metadata: result.metadata, worker })
-  task.client?.tasks.delete(task)
-  if (task.node === undefined) answer(state, task, result)
-  else state.graphFacts.push({ type: 'taskEnded', graph: task.node.graph, task, result })
-  if (task.extra !== undefined) leaveFamily(state, task, result.status)
+}
+
+/** Counts the tasks of an entry one by one. */
+function countEnds(
+  state: SchedulerState,
+  task: TaskEntry,
+  result: TaskResult,
+  worker: WorkerEntry | undefined,
+): void {
+  const { status, metadata } = result
+  const { count: tasks } = task
+  const durations = worker === undefined ? undefined : durationsOf(metadata, tasks)
+  const isSeen = state.monitors.wants(status)
+  for (let at = 0; at < tasks; at += 1) {
+    const durationMs = durations?.[at]
+    const peakBytes = peakBytesAt(metadata, tasks, at)
+    const cost = durationMs === undefined ? undefined : { durationMs, peakBytes }
+    state.functions.count(task.function, status, cost)
+    if (!isSeen) continue
+    const one = { ...task, id: nthTaskId(task.id, at), count: 1 }
+    state.monitors.onEnded(one, { result, worker, durationMs })
+  }
 }
 
 function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
@@ -367,19 +302,21 @@ function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): voi
 }
 
 /** Removes a task from the tables without notifying its client. */
-function forget(state: SchedulerState, task: TaskEntry): void {
+export function forget(state: SchedulerState, task: TaskEntry): void {
   const { worker, extra } = task
   if (worker !== undefined && extra !== undefined && extra.unanswered > 0) {
     worker.owed ??= new Map()
-    worker.owed.set(task.id, (worker.owed.get(task.id) ?? 0) + extra.unanswered)
+    for (const id of idsOf(task)) {
+      worker.owed.set(id, (worker.owed.get(id) ?? 0) + extra.unanswered)
+    }
   }
   state.pools[task.runtime].release(task)
-  state.tasks.delete(task.id)
+  state.tasks.delete(task)
   leaveParent(task)
 }
 
-/** A result without content. */
-export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
+/** A result without content, of one or more consecutive tasks. */
+export function statusResult(taskId: TaskId, status: TaskStatus, tasks: number = 1): TaskResult {
   const { inlineResults, worker, failedTaskId, attempt, attempts, error } = PLAIN_RESULT
   return {
     kind: 'taskResult',
@@ -393,16 +330,12 @@ export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
     attempt,
     attempts,
     error,
+    count: countField(tasks),
+    packed: NO_BYTES,
   }
 }
 
-/** Counts a finished task, for the monitors. */
-export function count(state: SchedulerState, status: TaskStatus): void {
-  state.ended.set(status, (state.ended.get(status) ?? 0) + 1)
-}
-
-function refuseForeignId(state: SchedulerState, client: ClientEntry, message: Task): void {
-  const fields = refusedFields(state, client, message)
-  state.turn.log('warn', 'refused a task whose id another client uses', fields)
-  sendStatus(state, client, message.taskId, 'notFound')
+/** Counts finished tasks, for the monitors. */
+export function count(state: SchedulerState, status: TaskStatus, tasks: number = 1): void {
+  state.ended.set(status, (state.ended.get(status) ?? 0) + tasks)
 }

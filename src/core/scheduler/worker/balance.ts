@@ -12,8 +12,8 @@ import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { Runtime, TaskEntry, TaskExtra, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { extraOf } from '../task/extra.js'
+import { idsOf } from '../task/run.js'
 import { activeCount } from './load.js'
-import type { WorkerPool } from './pool.js'
 
 /** Maximum number of tasks recalled in one turn. */
 const MAX_AT_ONCE = 1000
@@ -81,9 +81,9 @@ export class Balancer {
 }
 
 /** Records that a worker refused to give back a task because it has begun. */
-export function keepRecalled({ worker, extra }: TaskEntry, now: InstantMs): void {
+export function keepRecalled({ worker, extra, count }: TaskEntry, now: InstantMs): void {
   if (worker === undefined || extra?.recall !== 'asked') return
-  worker.recalledCount -= 1
+  worker.recalledCount -= count
   extra.recall = 'refused'
   extra.refusedAt = now
 }
@@ -142,11 +142,10 @@ function askBack(state: SchedulerState, { givers, ...all }: Survey): number {
 /** Recalls at most `wanted` tasks from one worker. Returns how many. */
 function askOne(state: SchedulerState, worker: WorkerEntry, wanted: number): number {
   if (wanted <= 0) return 0
-  const pool = state.pools[worker.runtime]
-  const fresh = youngestOf(pool, worker, wanted, (extra) => extra?.recall === 'refused')
+  const fresh = youngestOf(state, worker, wanted, (extra) => extra?.recall === 'refused')
   const tasks = fresh.length > 0 ? fresh : askedBefore(state, worker, wanted)
   if (tasks.length > 0) recall(state, worker, tasks)
-  return tasks.length
+  return tasks.reduce((sum, task) => sum + task.count, 0)
 }
 
 /**
@@ -171,13 +170,13 @@ export function sharesOf(
 
 /** Refused tasks for which a worker may be asked again. */
 function askedBefore(
-  { turn, options, pools }: SchedulerState,
+  state: SchedulerState,
   worker: WorkerEntry,
   wanted: number,
 ): readonly TaskEntry[] {
-  const { loadBalanceMs, loadBalanceTriggerTimes = DEFAULT_TRIGGER_TIMES } = options
-  const since = turn.now - loadBalanceTriggerTimes * loadBalanceMs
-  return youngestOf(pools[worker.runtime], worker, wanted, (extra) => {
+  const { loadBalanceMs, loadBalanceTriggerTimes = DEFAULT_TRIGGER_TIMES } = state.options
+  const since = state.turn.now - loadBalanceTriggerTimes * loadBalanceMs
+  return youngestOf(state, worker, wanted, (extra) => {
     return extra?.recall === 'refused' && extra.refusedAt > since
   })
 }
@@ -200,25 +199,30 @@ function prolongFirst({ turn, pools }: SchedulerState, worker: WorkerEntry): voi
  * worker can run.
  */
 function youngestOf(
-  pool: WorkerPool,
+  state: SchedulerState,
   worker: WorkerEntry,
   wanted: number,
   isRefused: (extra: TaskExtra | undefined) => boolean,
 ): readonly TaskEntry[] {
   const tasks: TaskEntry[] = []
+  const pool = state.pools[worker.runtime]
   const count = activeCount(worker)
+  let left = wanted
   let seen = 0
   let isOneBegun = false
   let looks = MAX_LOOKS + wanted
   for (const task of worker.assigned.backwards()) {
-    if (tasks.length >= wanted || (looks -= 1) < 0) break
+    if (left <= 0 || (looks -= 1) < 0) break
     if (task.extra?.isWaiting === true) continue
-    seen += 1
+    seen += task.count
     const isBegun = task.extra?.hasWaited === true || isRefused(task.extra)
     isOneBegun ||= isBegun
     const isFirst = seen === count && !isOneBegun
-    const isFree = !isBegun && !isFirst && task.state === 'running'
-    if (isFree && pool.mayMove(task)) tasks.push(task)
+    const free = isBegun || task.state !== 'running' ? 0 : task.count - (isFirst ? 1 : 0)
+    if (free === 0 || !pool.mayMove(task)) continue
+    const taken = Math.min(free, left)
+    left -= taken
+    tasks.push(taken === task.count ? task : state.tasks.cut(task, task.count - taken))
   }
   return tasks
 }
@@ -226,15 +230,18 @@ function youngestOf(
 function recall(state: SchedulerState, worker: WorkerEntry, tasks: readonly TaskEntry[]): void {
   const { output, turn } = state
   const workerId = worker.identity
-  const taskIds = tasks.map((task) => task.id)
-  turn.log('debug', 'asked a worker for tasks', { worker: workerId, tasks: tasks.length })
-  if (output.hasSubscribers) output.publish({ kind: 'stateBalanceAdvice', workerId, taskIds })
+  const count = tasks.reduce((sum, task) => sum + task.count, 0)
+  turn.log('debug', 'asked a worker for tasks', { worker: workerId, tasks: count })
+  if (output.hasSubscribers) {
+    const taskIds = tasks.flatMap((task) => idsOf(task))
+    output.publish({ kind: 'stateBalanceAdvice', workerId, taskIds })
+  }
   const flags = { force: false, retrieveTaskObject: false }
   for (const task of tasks) {
     const extra = extraOf(task)
     extra.recall = 'asked'
     extra.unanswered += 1
-    worker.recalledCount += 1
-    output.send(workerId, { kind: 'taskCancel', taskId: task.id, flags })
+    worker.recalledCount += task.count
+    output.send(workerId, { kind: 'taskCancel', taskId: task.id, count: task.count, flags })
   }
 }

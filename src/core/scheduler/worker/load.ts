@@ -8,27 +8,28 @@ import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { leastRoom } from '../monitor/waiting.js'
 import type { SchedulerState } from '../state.js'
 
-/** Counts a task or graph that a client has sent, whether or not it is accepted. */
-export function spendRoom(state: SchedulerState, client: ClientEntry): void {
+/** Counts tasks, or a graph, that a client has sent, whether or not it is accepted. */
+export function spendRoom(state: SchedulerState, client: ClientEntry, tasks: number = 1): void {
   if (client.allowance === undefined || client.allowance === 0) return
-  client.allowance -= 1
+  client.allowance = Math.max(0, client.allowance - tasks)
   if (client.allowance === 0) state.waiting.holdingBack.add(client)
 }
 
 /**
- * Whether there is room for another task of a client. If not, a client that holds tasks back will
- * be notified when there is.
+ * For how many of `tasks` more tasks of a client there is room. If not for all, a client that holds
+ * tasks back will be notified when there is more.
  */
-export function takesMore(state: SchedulerState, client: ClientEntry): boolean {
+export function roomFor(state: SchedulerState, client: ClientEntry, tasks: number = 1): number {
   const { waiting } = state
   const limit = state.options.maxNumberOfTasksWaiting
-  if (limit < 0 || state.pools[client.runtime].overflow < limit) return true
+  const room = limit < 0 ? tasks : limit - state.pools[client.runtime].overflow
+  if (room >= tasks) return tasks
   waiting.noteFull(client.runtime)
   if (holdsBack(client)) {
     client.allowance = 0
     waiting.holdingBack.add(client)
   }
-  return false
+  return Math.max(0, room)
 }
 
 /** Whether a client holds back refused tasks. */
@@ -64,19 +65,27 @@ export function forgetRoom(state: SchedulerState, client: ClientEntry): void {
 
 /** The number of tasks that a worker has to run, without those that wait for others. */
 export function activeCount(worker: WorkerEntry): number {
+  return worker.taskCount - worker.waitingCount
+}
+
+/** The number of messages that brought them: a part of a run is one. */
+export function activeEntryCount(worker: WorkerEntry): number {
   return worker.assigned.size - worker.waitingCount
 }
 
 /** Throws if a worker's counts and load disagree with its tasks. */
 export function checkLoad(worker: WorkerEntry): void {
+  let taskCount = 0
   let waitingCount = 0
   let recalledCount = 0
   let load = 0
   for (const task of worker.assigned) {
-    if (task.extra?.recall === 'asked') recalledCount += 1
-    if (task.extra?.isWaiting === true) waitingCount += 1
+    taskCount += task.count
+    if (task.extra?.recall === 'asked') recalledCount += task.count
+    if (task.extra?.isWaiting === true) waitingCount += task.count
     else load += task.expectedSeconds
   }
+  assert(taskCount === worker.taskCount, 'a worker miscounts its tasks')
   assert(waitingCount === worker.waitingCount, 'a worker miscounts its waiting tasks')
   assert(recalledCount === worker.recalledCount, 'a worker miscounts its recalled tasks')
   assert(Math.abs(load - worker.load) < 1e-6, 'a worker has the wrong load')
@@ -86,16 +95,52 @@ export function checkLoad(worker: WorkerEntry): void {
 export function leave(worker: WorkerEntry, task: TaskEntry): void {
   const wasThere = task.place !== undefined && worker.assigned.remove(task.place)
   assert(wasThere, 'a worker forgot a task')
+  worker.taskCount -= task.count
   task.worker = undefined
   task.place = undefined
 }
 
 /** Resets the state of a task that applies only to the worker it had. */
-export function forgetStay(worker: WorkerEntry, { extra }: TaskEntry): void {
+export function forgetStay(worker: WorkerEntry, { extra, count }: TaskEntry): void {
   if (extra === undefined) return
-  if (extra.recall === 'asked') worker.recalledCount -= 1
+  if (extra.recall === 'asked') worker.recalledCount -= count
   extra.recall = 'no'
   extra.unanswered = 0
   extra.isWaiting = false
   extra.hasWaited = false
+}
+
+/** The measured work that a worker holds, in seconds. */
+export const WINDOW_SECONDS = 0.02
+
+/** Minimum for one task, in seconds: the sum of thousands must not round to zero. */
+const MIN_TASK_SECONDS = 1e-6
+
+/**
+ * The worker of a parent that lost its process before while other tasks ran there, probably because
+ * of its children. If possible, they run elsewhere, so that the parent sees how they end.
+ */
+export function avoidedBy({ extra, node }: TaskEntry): WorkerEntry | undefined {
+  const parent = node === undefined ? extra?.parent : node.graph.parent
+  return parent?.extra?.isFragile === true ? parent.worker : undefined
+}
+
+/** Of one task. A function that was never measured is assumed to fill the window. */
+export function expectedSeconds(task: TaskEntry): number {
+  return Math.max(task.function?.averageSeconds ?? WINDOW_SECONDS, MIN_TASK_SECONDS)
+}
+
+/** The measured work of one part of a run that a worker gets at a time, in seconds. */
+const SLICE_SECONDS = 0.001
+
+/** The least work that is worth a message of its own, in seconds. */
+const MIN_SLICE_SECONDS = 0.000_25
+
+/** How many tasks of an entry a worker gets; `share`: how many there are for each worker. */
+export function sliceSize(task: TaskEntry, worker: WorkerEntry, share: number): number {
+  if (task.count === 1 || task.requirement?.isCounted === true) return 1
+  const each = expectedSeconds(task)
+  const most = Math.min(WINDOW_SECONDS - worker.load, SLICE_SECONDS) / each
+  const least = Math.max(Math.ceil(share), Math.floor(MIN_SLICE_SECONDS / each))
+  return Math.max(1, Math.min(task.count, Math.floor(most), least))
 }

@@ -5,10 +5,11 @@ import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
 import { Fifo } from '../../../base/fifo.js'
 import type { Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
-import type { DisconnectRequest, WorkerEndCause, WorkerHeartbeat } from '../../../wire/message.js'
+import { bringUpToDate, ownCopy } from '../../../base/own-copy.js'
+import type { DisconnectRequest, WorkerHeartbeat } from '../../../wire/message.js'
 import { disconnect, removeClient } from '../client/peer.js'
 import type { WorkerEntry } from '../entries.js'
-import { isLoss, keptInfo } from '../monitor/report.js'
+import { keptInfo } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
 import { publishWorker } from '../publication.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
@@ -88,7 +89,7 @@ export function onWorkerHeartbeat(
   // Sent before the first task, so that the worker has the features. 1.9.9 accepts any order.
   state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
   const worker = state.workers.get(from) ?? addWorker(state, from, message)
-  worker.heartbeat = withoutRest(message)
+  bringUpToDate(worker.heartbeat, withoutRest(message))
   worker.info = keptInfo(message.info) ?? worker.info
   worker.silence.heard(state.turn.now)
   worker.lastHeartbeat = state.turn.now
@@ -110,26 +111,17 @@ export function onDisconnectRequest(
   state.output.send(from, { kind: 'disconnectResponse', worker: message.worker })
 }
 
-/** How a worker has ended, in the log. */
-const END_TEXTS: Readonly<Record<WorkerEndCause, string>> = {
-  disconnected: 'disconnected',
-  shutDown: 'shut down',
-  lostConnection: 'lost its connection',
-  timedOut: 'timed out',
-}
+/** How a worker ends: gracefully (the first two), or lost, perhaps because of a task. */
+type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | 'timed out'
 
 /** Removes a worker with its nested clients, and requeues its tasks. */
-export function removeWorker(
-  state: SchedulerState,
-  worker: WorkerEntry,
-  cause: WorkerEndCause,
-): void {
-  const isLost = isLoss(cause)
-  state.workerEnds.note(worker, cause, state.turn.now)
+export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
+  const isLost = end === 'lost its connection' || end === 'timed out'
   const { first: oldest } = worker.assigned
-  state.turn.log(isLost ? 'warn' : 'info', `worker ${END_TEXTS[cause]}`, {
+  if (isLost) state.losses.add(worker, end === 'timed out' ? 'silence' : 'connection')
+  state.turn.log(isLost ? 'warn' : 'info', `worker ${end}`, {
     worker: worker.identity,
-    tasksTakenBack: worker.assigned.size,
+    tasksTakenBack: worker.taskCount,
     ...(oldest === undefined ? {} : taskFields(oldest)),
   })
   state.workers.delete(worker.identity)
@@ -142,7 +134,7 @@ export function removeWorker(
   for (const client of worker.nestedClients) {
     removeClient(state, client, 'lost its worker')
     // If it is still alive, it notices and registers again. At a shutdown it exits anyway.
-    if (cause !== 'shutDown') disconnect(state, client.identity, 'its worker has left')
+    if (end !== 'shut down') disconnect(state, client.identity, 'its worker has left')
   }
   takeTasksBack(state, tasks, worker, isLost)
 }
@@ -151,7 +143,7 @@ export function removeWorker(
 export function dropSilentWorkers(state: SchedulerState): void {
   for (const worker of state.workers.values()) {
     if (!worker.silence.isTooLong(state.turn.now, silenceBounds(state, worker))) continue
-    removeWorker(state, worker, 'timedOut')
+    removeWorker(state, worker, 'timed out')
     disconnect(state, worker.identity, 'silent for too long')
   }
 }
@@ -177,10 +169,11 @@ function addWorker(
     heapIndex: -1,
     silence: new Silence(now),
     lastHeartbeat: now,
-    heartbeat: withoutRest(message),
+    heartbeat: ownCopy(withoutRest(message)),
     info: undefined,
     isLeaving: false,
     assigned: new Fifo(),
+    taskCount: 0,
     filledAt: now,
     movedAt: now,
     recalledCount: 0,
@@ -194,6 +187,7 @@ function addWorker(
   }
   state.nextWorkerSequence += 1
   state.workers.set(identity, worker)
+  state.losses.onConnected(identity)
   state.supplies.join(worker)
   state.pools[runtime].add(worker)
   state.turn.log('info', 'worker connected', { worker: identity, runtime })
@@ -206,7 +200,7 @@ function agentOf(worker: Identity, { agentId }: WorkerHeartbeat): string {
   return agentId === '' ? worker : agentId
 }
 
-/** A copy to keep: without the reference to the read buffer, and without long lists. */
+/** What is kept: no reference to the read buffer, and no long lists. */
 function withoutRest(message: WorkerHeartbeat): WorkerHeartbeat {
   return { ...message, tasks: [], info: [], bytes: undefined }
 }

@@ -16,13 +16,16 @@ import { extraOf } from '../task/extra.js'
 import { Lanes, type Lane } from './lanes.js'
 import { fits, giveUnitsBack, takeUnits } from './placement.js'
 import { TaskQueue } from '../task/queue.js'
-import { activeCount, forgetStay, leave } from './load.js'
-
-/** The measured work that a worker holds, in seconds. */
-const WINDOW_SECONDS = 0.02
-
-/** Minimum for one task, in seconds: the sum of thousands must not round to zero. */
-const MIN_TASK_SECONDS = 1e-6
+import {
+  activeCount,
+  activeEntryCount,
+  avoidedBy,
+  expectedSeconds,
+  forgetStay,
+  leave,
+  sliceSize,
+  WINDOW_SECONDS,
+} from './load.js'
 
 /** Maximum for one task, in seconds: sums stay exact, whatever workers report. */
 const MAX_TASK_SECONDS = 1e6
@@ -179,6 +182,12 @@ export class WorkerPool {
     return best
   }
 
+  /** How many tasks of an entry a worker gets, once both were chosen. At least one. */
+  sliceFor(task: TaskEntry, worker: WorkerEntry): number {
+    // The last tasks are shared out.
+    return sliceSize(task, worker, (this.queue.size + task.count) / this.#workers.size)
+  }
+
   /** Whether an idle worker could take a task from the worker that has it. */
   mayMove(task: TaskEntry): boolean {
     return task.requirement === undefined || this.queue.laneOf(task)?.couldTake(task) === true
@@ -190,7 +199,8 @@ export class WorkerPool {
     if (takeUnits(worker, task)) this.queue.onUnits(worker)
     task.worker = worker
     task.place = worker.assigned.push(task)
-    task.expectedSeconds = expectedSeconds(task)
+    worker.taskCount += task.count
+    task.expectedSeconds = expectedSeconds(task) * task.count
     this.#load(worker, task)
   }
 
@@ -245,14 +255,15 @@ export class WorkerPool {
     entry.averageSeconds = Math.max(entry.averageSeconds, seconds)
   }
 
-  /** Updates the average duration of a task's function, unless the task has waited for others. */
+  /** Updates the average duration of a function, unless the task has waited for others. */
   measure(task: TaskEntry, seconds: number): void {
     const entry = task.function
     if (entry === undefined || task.extra?.hasWaited === true) return
     const newest = Math.min(seconds, MAX_TASK_SECONDS)
     const average = entry.averageSeconds ?? newest
     if (entry.averageSeconds === undefined) this.queue.onMeasured()
-    entry.averageSeconds = average + NEWEST_WEIGHT * (newest - average)
+    const weight = task.count === 1 ? NEWEST_WEIGHT : 1 - (1 - NEWEST_WEIGHT) ** task.count
+    entry.averageSeconds = average + weight * (newest - average)
   }
 
   /** Throws if the pool is inconsistent. */
@@ -308,8 +319,9 @@ export class WorkerPool {
     worker.filledAt = now
     worker.movedAt = now
     if (worker.isLeaving) return
-    this.#assignedCount += 1
-    if (activeCount(worker) === 2) this.#crowdedCount += 1
+    this.#assignedCount += task.count
+    const count = activeCount(worker)
+    if (count >= 2 && count - task.count < 2) this.#crowdedCount += 1
     this.#update(worker)
   }
 
@@ -320,8 +332,8 @@ export class WorkerPool {
     worker.load = count === 0 ? 0 : Math.max(0, worker.load - task.expectedSeconds)
     worker.movedAt = since
     if (worker.isLeaving) return
-    this.#assignedCount -= 1
-    if (count === 1) this.#crowdedCount -= 1
+    this.#assignedCount -= task.count
+    if (count < 2 && count + task.count >= 2) this.#crowdedCount -= 1
     this.#update(worker)
   }
 
@@ -410,7 +422,7 @@ export class WorkerPool {
   }
 
   #hasRoom(worker: WorkerEntry, task: TaskEntry): boolean {
-    const count = activeCount(worker)
+    const count = activeEntryCount(worker)
     if (count === 0) return true
     if (count >= this.#maxTasks) return false
     if (this.#nestedPass && task.priority > 0) return true
@@ -424,26 +436,12 @@ export class WorkerPool {
   #ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
     const countA = activeCount(a)
     const countB = activeCount(b)
-    const isAFull = countA >= this.#maxTasks
-    const isBFull = countB >= this.#maxTasks
+    const isAFull = activeEntryCount(a) >= this.#maxTasks
+    const isBFull = activeEntryCount(b) >= this.#maxTasks
     if (isAFull !== isBFull) return isBFull
     if (a.load !== b.load) return a.load < b.load
     if (countA !== countB) return countA < countB
     if (a.waitingCount !== b.waitingCount) return a.waitingCount < b.waitingCount
     return a.sequence < b.sequence
   }
-}
-
-/**
- * The worker of a parent that lost its process before while other tasks ran there, probably because
- * of its children. If possible, they run elsewhere, so that the parent sees how they end.
- */
-function avoidedBy({ extra, node }: TaskEntry): WorkerEntry | undefined {
-  const parent = node === undefined ? extra?.parent : node.graph.parent
-  return parent?.extra?.isFragile === true ? parent.worker : undefined
-}
-
-/** A function that was never measured is assumed to fill the window. */
-function expectedSeconds(task: TaskEntry): number {
-  return Math.max(task.function?.averageSeconds ?? WINDOW_SECONDS, MIN_TASK_SECONDS)
 }

@@ -4,7 +4,8 @@
 import { type ProcessorDeath, ProcessorDiedError } from '../../../base/errors.js'
 import type { LastRun } from '../events.js'
 import type { Answers } from '../task/ends.js'
-import { describeTask, type WorkerTaskTable, type WorkerTask } from '../task/task.js'
+import type { WorkerTaskTable } from '../task/table.js'
+import { describeTask, type WorkerTask } from '../task/task.js'
 
 /**
  * A task becomes a suspect after this many processors exited with it while they were running
@@ -176,7 +177,8 @@ function oftenLost(tasks: readonly WorkerTask[]): ReadonlySet<WorkerTask> {
 }
 
 function onlyOf(tasks: readonly WorkerTask[]): WorkerTask | undefined {
-  return tasks.length === 1 ? tasks[0] : undefined
+  const [first] = tasks
+  return tasks.length === 1 && first?.count === 1 ? first : undefined
 }
 
 // The tasks of a processor that ended: the cause fails, and the others run again in the next
@@ -209,7 +211,7 @@ export class RequeuedTasks {
     for (const task of unanswered) {
       if (task.isWaiting) task.lossCount += 1
       if (!isOnPurpose && cause === undefined) task.deaths += 1
-      if (task === cause) this.#blame(task, describeDeath(task, aftermath.death), aftermath)
+      if (task === cause) this.#blame(task, (one) => describeDeath(one, aftermath.death), aftermath)
       else this.#giveBack(task, aftermath)
       task.isWaiting = false
     }
@@ -223,11 +225,11 @@ export class RequeuedTasks {
   #giveBack(task: WorkerTask, aftermath: Aftermath): void {
     const isCandidate = aftermath.candidates.has(task)
     if (isCandidate && retriesExhausted(task)) {
-      this.#blame(task, describeDeath(task, aftermath.death), aftermath)
+      this.#blame(task, (one) => describeDeath(one, aftermath.death), aftermath)
       return
     }
     if (!isRetriable(task)) {
-      this.#blame(task, describeLoss(task, aftermath.death), aftermath)
+      this.#blame(task, (one) => describeLoss(one, aftermath.death), aftermath)
       return
     }
     if (this.#tasks.change(task, 'requeued') !== 'fetching') return
@@ -251,15 +253,17 @@ export class RequeuedTasks {
       if (!lost.delete(task)) continue
       task.deaths += 1
       if (!hasDeadlyChildren(task)) continue
-      this.#blame(task, describeDeathByChild(task, cause, aftermath.death), aftermath)
+      this.#blame(task, (one) => describeDeathByChild(one, cause, aftermath.death), aftermath)
     }
   }
 
-  #blame(task: WorkerTask, text: string, { death }: Aftermath): void {
-    const { state } = task
-    this.#tasks.change(task, 'blamed')
-    if (state === 'canceling') return
-    const ending = { isAwaited: state !== 'abandoned', durationMs: this.#answers.runningMs(task) }
-    this.#answers.fail(task, new ProcessorDiedError(text, death), ending)
+  #blame(entry: WorkerTask, textOf: (task: WorkerTask) => string, { death }: Aftermath): void {
+    for (const task of this.#tasks.separateAll(entry)) {
+      const { state } = task
+      this.#tasks.change(task, 'blamed')
+      if (state === 'canceling') continue
+      const ending = { isAwaited: state !== 'abandoned', durationMs: this.#answers.runningMs(task) }
+      this.#answers.fail(task, new ProcessorDiedError(textOf(task), death), ending)
+    }
   }
 }

@@ -2,10 +2,9 @@
 // have been answered.
 
 import { assert } from '../../../base/assert.js'
-import type { TaskId } from '../../../base/ids.js'
 import { IndexedHeap } from '../../../base/indexed-heap.js'
 import type { InstantMs } from '../../../base/machine.js'
-import { type ObjectEntry, runsBefore, type WorkerTask } from '../task/task.js'
+import { type ObjectEntry, runsBefore, taskCountOf, type WorkerTask } from '../task/task.js'
 import type { HostUnits } from './units.js'
 
 // How many tasks a processor may have at a time. One while no durations are known or tasks are
@@ -16,10 +15,20 @@ import type { HostUnits } from './units.js'
 const MAX_WORK_MS = 5
 
 /** Most tasks in a processor at a time. */
-const MAX_TASKS = 512
+const MAX_TASKS = 2048
+
+/** Part of an entry is dispatched only while the window holds less work than this. */
+const LOW_WORK_MS = MAX_WORK_MS / 2
 
 /** The weight of a new measurement against earlier ones when a function turns out to be quicker. */
 const WEIGHT = 0.25
+
+/** How long some calls of one function took, in milliseconds. */
+export interface Durations {
+  readonly count: number
+  readonly meanMs: number
+  readonly longestMs: number
+}
 
 /** The unanswered tasks of the processor that are not waiting: their number and total work. */
 class DispatchWindow {
@@ -36,32 +45,42 @@ class DispatchWindow {
     return this.#count
   }
 
-  /** Whether this task may be dispatched now. A function that was never measured runs alone. */
-  hasRoomFor(task: WorkerTask): boolean {
-    if (this.#count === 0) return true
-    if (this.#count >= this.#limit || this.#unmeasuredCount > 0) return false
-    return this.#workMs + (task.functionEntry?.expectedMs ?? Infinity) <= MAX_WORK_MS
+  /**
+   * How many tasks of this entry may be dispatched now. A function that was never measured runs
+   * alone.
+   */
+  roomFor(task: WorkerTask): number {
+    const expectedMs = task.functionEntry?.expectedMs ?? Infinity
+    const least = this.#count === 0 ? 1 : 0
+    if (this.#count >= this.#limit || this.#unmeasuredCount > 0) return least
+    const byWork = expectedMs > 0 ? (MAX_WORK_MS - this.#workMs) / expectedMs : Infinity
+    const room = Math.max(least, Math.min(Math.floor(byWork), this.#limit - this.#count))
+    if (room >= task.count) return task.count
+    return this.#workMs > LOW_WORK_MS ? least : room
   }
 
-  /** Whether the task would run before all tasks here that have not started. */
-  isOutrankedBy(task: WorkerTask): boolean {
-    return task.priority > this.#topPriority && this.#count < MAX_TASKS
+  /** How many tasks of this entry would run before all tasks here that have not started. */
+  urgentRoomFor(task: WorkerTask): number {
+    if (task.priority <= this.#topPriority) return 0
+    const expectedMs = task.functionEntry?.expectedMs ?? Infinity
+    const room = Math.max(1, Math.floor(MAX_WORK_MS / expectedMs))
+    return Math.min(room, task.count, MAX_TASKS - this.#count)
   }
 
   /** The task is dispatched, or no longer waits. */
   add(task: WorkerTask): void {
     task.expectedMs = task.functionEntry?.expectedMs ?? Infinity
-    this.#count += 1
+    this.#count += task.count
     if (task.priority > this.#topPriority) this.#topPriority = task.priority
-    if (task.expectedMs === Infinity) this.#unmeasuredCount += 1
-    else this.#workMs += task.expectedMs
+    if (task.expectedMs === Infinity) this.#unmeasuredCount += task.count
+    else this.#workMs += task.expectedMs * task.count
   }
 
   /** The processor has finished the task, or the task waits. */
   remove(task: WorkerTask): void {
-    this.#count -= 1
-    if (task.expectedMs === Infinity) this.#unmeasuredCount -= 1
-    else this.#workMs -= task.expectedMs
+    this.#count -= task.count
+    if (task.expectedMs === Infinity) this.#unmeasuredCount -= task.count
+    else this.#workMs -= task.expectedMs * task.count
     if (this.#count > 0) return
     // Start from zero when empty, so that rounding errors do not accumulate.
     this.#workMs = 0
@@ -69,15 +88,17 @@ class DispatchWindow {
   }
 
   /**
-   * Learns from the duration of a call. A long call closes the window immediately; each short one
+   * Learns from calls of one function. A long call closes the window immediately; each short one
    * doubles it.
    */
-  learn(entry: ObjectEntry | undefined, durationMs: number): void {
-    this.#limit = durationMs > MAX_WORK_MS ? 1 : Math.min(this.#limit * 2, MAX_TASKS)
+  learn(entry: ObjectEntry | undefined, { count, meanMs, longestMs }: Durations): void {
+    const isLong = longestMs > MAX_WORK_MS
+    this.#limit = isLong ? 1 : Math.min(this.#limit * 2 ** count, MAX_TASKS)
     if (entry === undefined) return
     const { expectedMs } = entry
-    const isQuicker = durationMs < expectedMs && expectedMs !== Infinity
-    entry.expectedMs = isQuicker ? expectedMs + WEIGHT * (durationMs - expectedMs) : durationMs
+    const isQuicker = meanMs < expectedMs && expectedMs !== Infinity
+    const weight = 1 - (1 - WEIGHT) ** count
+    entry.expectedMs = isQuicker ? expectedMs + weight * (meanMs - expectedMs) : meanMs
   }
 
   /** The next processor starts with an empty window. */
@@ -93,11 +114,12 @@ class DispatchWindow {
    * Throws unless the counts match `tasks`, all tasks that are in the processor and not waiting.
    */
   checkInvariants(tasks: readonly WorkerTask[]): void {
-    assert(tasks.length === this.#count, 'the window does not count the tasks in the processor')
+    const total = taskCountOf(tasks)
+    assert(total === this.#count, 'the window does not count the tasks in the processor')
     const measured = tasks.filter(({ expectedMs }) => expectedMs !== Infinity)
-    const workMs = measured.reduce((sum, task) => sum + task.expectedMs, 0)
+    const workMs = measured.reduce((sum, task) => sum + task.expectedMs * task.count, 0)
     assert(Math.abs(workMs - this.#workMs) < 1e-6, 'the total work of the window is wrong')
-    const isCounted = this.#unmeasuredCount === tasks.length - measured.length
+    const isCounted = this.#unmeasuredCount === total - taskCountOf(measured)
     assert(isCounted, 'the window miscounts unmeasured tasks')
     assert(
       !tasks.some(({ priority }) => priority > this.#topPriority),
@@ -106,10 +128,61 @@ class DispatchWindow {
     // Tasks that continue after waiting, or are more urgent, may exceed the limits.
     const [first] = tasks
     if (tasks.some((task) => task.hasWaited || task.priority !== first?.priority)) return
-    assert(tasks.length <= MAX_TASKS, 'too many tasks are in the window')
-    if (tasks.length < 2) return
+    assert(total <= MAX_TASKS, 'too many tasks are in the window')
+    if (total < 2) return
     assert(workMs <= MAX_WORK_MS + 1e-6, 'too much work is in the window')
     assert(measured.length === tasks.length, 'an unmeasured task does not run alone')
+  }
+}
+
+/** The tasks of a processor, in dispatch order. */
+class DispatchedTasks {
+  /** Rising dispatch numbers. */
+  readonly #entries: WorkerTask[] = []
+
+  /** The entries, which may be cut meanwhile. */
+  get entries(): readonly WorkerTask[] {
+    return this.#entries
+  }
+
+  /** The entry that includes the task with this dispatch number. */
+  at(dispatchNumber: number): WorkerTask | undefined {
+    const entry = this.#entries[this.#lastUpTo(dispatchNumber)]
+    const isIncluded = entry !== undefined && dispatchNumber < entry.dispatchNumber + entry.count
+    return isIncluded ? entry : undefined
+  }
+
+  has(task: WorkerTask): boolean {
+    return this.at(task.dispatchNumber) === task
+  }
+
+  /** Adds an entry that was just dispatched, or has just been cut from another one. */
+  add(task: WorkerTask): void {
+    this.#entries.splice(this.#lastUpTo(task.dispatchNumber) + 1, 0, task)
+  }
+
+  remove(task: WorkerTask): void {
+    const index = this.#lastUpTo(task.dispatchNumber)
+    assert(this.#entries[index] === task, 'a task is not in the processor')
+    this.#entries.splice(index, 1)
+  }
+
+  /** Removes and returns all entries. */
+  takeAll(): WorkerTask[] {
+    return this.#entries.splice(0)
+  }
+
+  #lastUpTo(dispatchNumber: number): number {
+    let from = 0
+    let to = this.#entries.length
+    if (to > 0 && (this.#entries[to - 1] as WorkerTask).dispatchNumber <= dispatchNumber)
+      return to - 1
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((this.#entries[middle] as WorkerTask).dispatchNumber <= dispatchNumber) from = middle + 1
+      else to = middle
+    }
+    return from - 1
   }
 }
 
@@ -127,10 +200,11 @@ export class Dispatcher {
   readonly #candidates = new IndexedHeap<WorkerTask>(runsBefore)
   /** Tasks that were candidates when they were dispatched. */
   readonly #candidatesOut = new Set<WorkerTask>()
-  /** The tasks in the processor, in dispatch order. */
-  readonly #unanswered = new Map<TaskId, WorkerTask>()
+  readonly #unanswered = new DispatchedTasks()
   /** Invariant: the unanswered tasks that are not waiting. */
   readonly #window = new DispatchWindow()
+  /** The number of tasks that are waiting for others. */
+  #waitingCount = 0
   readonly #units: HostUnits | undefined
   #dispatchCount = 0
 
@@ -141,7 +215,7 @@ export class Dispatcher {
 
   /** The number of queued tasks. */
   get queuedCount(): number {
-    return this.#queue.size + this.#candidates.size
+    return taskCountOf(this.#queue.items) + taskCountOf(this.#candidates.items)
   }
 
   /** The number of tasks in the processor that are not waiting for others. */
@@ -151,22 +225,33 @@ export class Dispatcher {
 
   /** The number of tasks in the processor that only wait for their children. */
   get waitingCount(): number {
-    return this.#unanswered.size - this.#window.count
+    return this.#waitingCount
   }
 
   /** Whether the processor has no task. */
   get isEmpty(): boolean {
-    return this.#unanswered.size === 0
+    return this.#unanswered.entries.length === 0
   }
 
   /** The tasks in the processor, in dispatch order. */
-  unanswered(): Iterable<WorkerTask> {
-    return this.#unanswered.values()
+  unanswered(): readonly WorkerTask[] {
+    return this.#unanswered.entries
   }
 
-  /** The task with this id in the processor, even if it was cancelled. */
-  get(id: TaskId): WorkerTask | undefined {
-    return this.#unanswered.get(id)
+  /** The entry in the processor that includes the task with this dispatch number. */
+  at(dispatchNumber: number): WorkerTask | undefined {
+    return this.#unanswered.at(dispatchNumber)
+  }
+
+  /** Whether an entry is in the processor. */
+  has(task: WorkerTask): boolean {
+    return this.#unanswered.has(task)
+  }
+
+  /** An entry was cut; `rest` has the tasks after it. */
+  onCut(task: WorkerTask, rest: WorkerTask): void {
+    if (task.state === 'queued') this.#heapOf(rest).add(rest)
+    else if (task.state !== 'fetching' && this.has(task)) this.#unanswered.add(rest)
   }
 
   /** Queues the task. */
@@ -182,7 +267,7 @@ export class Dispatcher {
   /** The next time at which the result of `nextAt` changes without an event; undefined: never. */
   turnAt(now: InstantMs): InstantMs | undefined {
     const candidate = this.#candidates.first
-    if (candidate === undefined || !this.hasRoomFor(candidate, true)) return undefined
+    if (candidate === undefined || this.roomFor(candidate, true) === 0) return undefined
     const turnAt = this.#candidatesTurnAt
     return turnAt > now ? turnAt : undefined
   }
@@ -199,13 +284,16 @@ export class Dispatcher {
   }
 
   /**
-   * Whether the processor may have this task now; `isOneByOne`: only if all others are waiting. A
-   * task that was cancelled and has arrived again waits until its first run has ended, because
-   * answers contain only the task's id.
+   * How many tasks of this entry the processor may have now; `isOneByOne`: only if all others are
+   * waiting. Tasks that use units of their own are entries of their own.
    */
-  hasRoomFor(task: WorkerTask, isOneByOne: boolean): boolean {
-    if (this.#unanswered.has(task.id)) return false
-    return this.#hasPlaceFor(task, isOneByOne)
+  roomFor(task: WorkerTask, isOneByOne: boolean): number {
+    if (isOneByOne) return this.#window.count === 0 ? 1 : 0
+    const room = this.#window.roomFor(task)
+    // While tasks wait, the processor starts whatever it has: that should be the most urgent task.
+    const isUrgent = room === 0 && this.#waitingCount > 0
+    const most = isUrgent ? this.#window.urgentRoomFor(task) : room
+    return task.needs.some(({ value }) => value > 0) ? Math.min(most, 1) : most
   }
 
   /** Assigns to a task the units that it needs. False while there are too few. */
@@ -215,20 +303,12 @@ export class Dispatcher {
     return task.grant !== undefined
   }
 
-  #hasPlaceFor(task: WorkerTask, isOneByOne: boolean): boolean {
-    if (this.#window.count === 0) return true
-    if (isOneByOne) return false
-    if (this.#window.hasRoomFor(task)) return true
-    // While tasks wait, the processor starts whatever it has: that should be the most urgent task.
-    return this.waitingCount > 0 && this.#window.isOutrankedBy(task)
-  }
-
   /** Moves the task, which must be the next one, to the processor. */
   handOver(task: WorkerTask, now: InstantMs): void {
     this.remove(task)
     if (task.isCandidate) this.#candidatesOut.add(task)
     task.dispatchNumber = this.#dispatchCount
-    this.#dispatchCount += 1
+    this.#dispatchCount += task.count
     task.dispatchedAt = now
     task.hasBegun = false
     task.begunAt = undefined
@@ -236,7 +316,7 @@ export class Dispatcher {
     task.isCutOff = false
     task.isWaiting = false
     task.hasWaited = false
-    this.#unanswered.set(task.id, task)
+    this.#unanswered.add(task)
     this.#window.add(task)
   }
 
@@ -247,6 +327,7 @@ export class Dispatcher {
     task.waitsSince = now
     task.hasWaited = true
     task.hasBegun = true
+    this.#waitingCount += isWaiting ? task.count : -task.count
     if (isWaiting) this.#window.remove(task)
     else this.#window.add(task)
     return true
@@ -254,10 +335,11 @@ export class Dispatcher {
 
   /** The processor has finished the task. */
   take(task: WorkerTask): void {
-    this.#unanswered.delete(task.id)
+    this.#unanswered.remove(task)
     this.#giveUnitsBack(task)
     this.#candidatesOut.delete(task)
-    if (!task.isWaiting) this.#window.remove(task)
+    if (task.isWaiting) this.#waitingCount -= task.count
+    else this.#window.remove(task)
     task.isWaiting = false
   }
 
@@ -272,16 +354,16 @@ export class Dispatcher {
     if (grant !== undefined) this.#units?.giveBack(this, grant)
   }
 
-  /** Learns from the duration of a call of the task's function. */
-  learn(task: WorkerTask, durationMs: number): void {
-    this.#window.learn(task.functionEntry, durationMs)
+  /** Learns from the durations of calls of the task's function. */
+  learn(task: WorkerTask, durations: Durations): void {
+    this.#window.learn(task.functionEntry, durations)
   }
 
   /** The processor is gone. Returns the tasks that it had not answered, in order. */
   takeAll(): WorkerTask[] {
-    const tasks = [...this.#unanswered.values()]
+    const tasks = this.#unanswered.takeAll()
     for (const task of tasks) this.#giveUnitsBack(task)
-    this.#unanswered.clear()
+    this.#waitingCount = 0
     this.#candidatesOut.clear()
     this.#window.clear()
     this.#dispatchCount = 0
@@ -292,10 +374,12 @@ export class Dispatcher {
   checkInvariants(): void {
     this.#queue.checkInvariants()
     this.#candidates.checkInvariants()
-    this.#window.checkInvariants([...this.#unanswered.values()].filter((task) => !task.isWaiting))
+    const unanswered = this.#unanswered.entries
+    this.#window.checkInvariants(unanswered.filter((task) => !task.isWaiting))
+    const waiting = taskCountOf(unanswered.filter((task) => task.isWaiting))
+    assert(waiting === this.#waitingCount, 'the waiting tasks are miscounted')
     let last = -1
-    for (const [id, task] of this.#unanswered) {
-      assert(task.id === id, 'an unanswered task has the wrong key')
+    for (const task of unanswered) {
       const hasUnits = task.needs.length === 0 || task.grant !== undefined
       assert(hasUnits || this.#units === undefined, 'a task runs without its units')
       assert(
@@ -303,7 +387,7 @@ export class Dispatcher {
         'a task in the processor has the wrong state',
       )
       assert(task.dispatchNumber > last, 'tasks are not in dispatch order')
-      last = task.dispatchNumber
+      last = task.dispatchNumber + task.count - 1
     }
     assert(last < this.#dispatchCount, 'a dispatch was not counted')
   }

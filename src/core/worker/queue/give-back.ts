@@ -12,24 +12,27 @@ import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { WorkerTurn } from '../events.js'
 import type { ProcessorSlot } from '../processor/slot.js'
 import type { Answers } from '../task/ends.js'
-import type { WorkerTaskTable, WorkerTask } from '../task/task.js'
+import type { WorkerTaskTable } from '../task/table.js'
+import type { WorkerTask } from '../task/task.js'
 import type { Dispatcher } from './dispatcher.js'
 
 // Requests to the processor to return tasks that it has not started. One request at a time; tasks
 // that are added meanwhile go into the next one.
 
-/** The processor's answer for one task. */
+/** The processor's answer for tasks that were dispatched one after the other. */
 interface Retraction {
-  readonly task: WorkerTask
-  /** It will never run there. False: it has started or finished. */
+  /** The number of the first one. */
+  readonly dispatchNumber: number
+  readonly count: number
+  /** They will never run there. False: they have started or finished. */
   readonly isRetracted: boolean
 }
 
 /** The requests to the current processor. */
 class Retractions {
   readonly #turn: WorkerTurn
-  /** The requested tasks, by dispatch number. Empty: no request is open. */
-  #requested = new Map<number, WorkerTask>()
+  /** The dispatch numbers of the requested tasks. Empty: no request is open. */
+  #requested = new Set<number>()
   /** The tasks of the next request. */
   readonly #next = new Set<WorkerTask>()
 
@@ -40,9 +43,14 @@ class Retractions {
   /** Takes back tasks that have not started. */
   request(tasks: Iterable<WorkerTask>): void {
     for (const task of tasks) {
-      if (this.#requested.get(task.dispatchNumber) !== task) this.#next.add(task)
+      if (!this.#isRequested(task)) this.#next.add(task)
     }
     this.#requestNext()
+  }
+
+  /** A task was cut; `rest` has the tasks after it. */
+  onCut(task: WorkerTask, rest: WorkerTask): void {
+    if (this.#next.has(task)) this.#next.add(rest)
   }
 
   /** The processor has finished a task. */
@@ -53,17 +61,23 @@ class Retractions {
   /** The processor has answered. Returns the outcome for each requested task. */
   onRetracted(retracted: readonly number[]): readonly Retraction[] {
     const numbers = new Set(retracted)
-    const answer = [...this.#requested].map(([number, task]) => {
-      return { task, isRetracted: numbers.has(number) }
-    })
-    this.#requested = new Map()
+    const answer: Retraction[] = []
+    for (const dispatchNumber of this.#requested) {
+      const isRetracted = numbers.has(dispatchNumber)
+      const last = answer.at(-1)
+      const isNext = last !== undefined && last.dispatchNumber + last.count === dispatchNumber
+      if (isNext && last.isRetracted === isRetracted) {
+        answer[answer.length - 1] = { ...last, count: last.count + 1 }
+      } else answer.push({ dispatchNumber, count: 1, isRetracted })
+    }
+    this.#requested = new Set()
     this.#requestNext()
     return answer
   }
 
   /** The processor is gone. */
   clear(): void {
-    this.#requested = new Map()
+    this.#requested = new Set()
     this.#next.clear()
   }
 
@@ -78,11 +92,21 @@ class Retractions {
     )
   }
 
+  #isRequested({ dispatchNumber, count }: WorkerTask): boolean {
+    if (this.#requested.size === 0) return false
+    for (let n = 0; n < count; n += 1) {
+      if (!this.#requested.has(dispatchNumber + n)) return false
+    }
+    return true
+  }
+
   #requestNext(): void {
     if (this.#requested.size > 0 || this.#next.size === 0) return
-    for (const task of this.#next) this.#requested.set(task.dispatchNumber, task)
+    for (const { dispatchNumber, count } of this.#next) {
+      for (let n = 0; n < count; n += 1) this.#requested.add(dispatchNumber + n)
+    }
     this.#next.clear()
-    this.#turn.act({ type: 'retractTasks', dispatchNumbers: [...this.#requested.keys()] })
+    this.#turn.act({ type: 'retractTasks', dispatchNumbers: [...this.#requested] })
   }
 }
 
@@ -101,7 +125,7 @@ interface GiveBackParts {
 /** The TaskCancels of one task that have not been answered. */
 interface Recall {
   readonly since: InstantMs
-  count: number
+  times: number
 }
 
 /** Returns tasks that have not started. */
@@ -140,9 +164,16 @@ export class GiveBack {
     else if (task.state === 'dispatched' && this.#mayBeRetracted(task)) {
       const recall = this.#recalls.get(task)
       if (recall === undefined) this.#addRecall(task)
-      else recall.count += 1
+      else recall.times += 1
       this.#retractions.request([task])
-    } else this.#answers.cancel(task.id, 'notFound')
+    } else this.#answers.cancel(task.id, 'notFound', task.count)
+  }
+
+  /** A task was cut; `rest` has the tasks after it. */
+  onCut(task: WorkerTask, rest: WorkerTask): void {
+    this.#retractions.onCut(task, rest)
+    const recall = this.#recalls.size > 0 ? this.#recalls.get(task) : undefined
+    if (recall !== undefined) this.#recalls.set(rest, { ...recall })
   }
 
   /** The worker is leaving: returns all tasks that have not started, now and later. */
@@ -185,15 +216,31 @@ export class GiveBack {
    */
   onRetracted(retracted: readonly number[]): readonly WorkerTask[] {
     const taken: WorkerTask[] = []
-    for (const { task, isRetracted } of this.#retractions.onRetracted(retracted)) {
-      if (this.#dispatcher.get(task.id) !== task) continue
-      if (isRetracted) taken.push(task)
-      else {
-        task.hasBegun = true
-        this.#answerRecalls(task, 'notFound')
+    for (const { isRetracted, ...asked } of this.#retractions.onRetracted(retracted)) {
+      for (const task of this.#entriesOf(asked)) {
+        if (isRetracted) taken.push(task)
+        else {
+          task.hasBegun = true
+          this.#answerRecalls(task, 'notFound')
+        }
       }
     }
     return taken
+  }
+
+  /** The entries of exactly these tasks, without those that were answered. */
+  #entriesOf({ dispatchNumber, count }: Omit<Retraction, 'isRetracted'>): readonly WorkerTask[] {
+    const entries: WorkerTask[] = []
+    const end = dispatchNumber + count
+    for (let number = dispatchNumber; number < end; number += 1) {
+      const found = this.#dispatcher.at(number)
+      if (found === undefined) continue
+      const task = this.#tasks.separateFrom(found, number - found.dispatchNumber)
+      this.#tasks.cut(task, end - number)
+      entries.push(task)
+      number += task.count - 1
+    }
+    return entries
   }
 
   /** A task has left the processor and is `fetching`. True: it is returned to the scheduler. */
@@ -202,7 +249,7 @@ export class GiveBack {
     if (!isRecalled && !this.#isLeaving) return false
     this.#tasks.change(task, 'cancelled')
     if (isRecalled) this.#answerRecalls(task, 'canceled')
-    else this.#answers.cancel(task.id, 'canceled')
+    else this.#answers.cancel(task.id, 'canceled', task.count)
     return true
   }
 
@@ -232,7 +279,7 @@ export class GiveBack {
 
   #addRecall(task: WorkerTask): void {
     const since = this.#turn.now
-    this.#recalls.set(task, { since, count: 1 })
+    this.#recalls.set(task, { since, times: 1 })
     this.#alarm.setBy(since + ANSWER_TIMEOUT_MS)
   }
 
@@ -250,7 +297,7 @@ export class GiveBack {
   #giveBack(task: WorkerTask): void {
     if (task.state === 'queued') this.#dispatcher.remove(task)
     this.#tasks.change(task, 'cancelled')
-    this.#answers.cancel(task.id, 'canceled')
+    this.#answers.cancel(task.id, 'canceled', task.count)
   }
 
   /** A task that was recalled several times is returned only once. */
@@ -258,7 +305,9 @@ export class GiveBack {
     const recall = this.#recalls.size > 0 ? this.#recalls.get(task) : undefined
     if (recall === undefined) return
     this.#recalls.delete(task)
-    this.#answers.cancel(task.id, status)
-    for (let count = 1; count < recall.count; count += 1) this.#answers.cancel(task.id, 'notFound')
+    this.#answers.cancel(task.id, status, task.count)
+    for (let times = 1; times < recall.times; times += 1) {
+      this.#answers.cancel(task.id, 'notFound', task.count)
+    }
   }
 }

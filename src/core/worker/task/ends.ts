@@ -2,7 +2,7 @@
 // TaskResult, large ones as an object that is created first (docs/protocol.md#inline). Results that
 // cannot be sent now are kept.
 
-import { totalBytes } from '../../../base/bytes.js'
+import { asBuffer, totalBytes } from '../../../base/bytes.js'
 import { errorTextOf } from '../../../base/text.js'
 import { MissingObjectError } from '../../../base/errors.js'
 import {
@@ -22,15 +22,16 @@ import {
   type TaskUpdate,
 } from '../../../wire/message.js'
 import { resultName } from '../../../wire/object-content.js'
-import { decodeProfileResult } from '../../../wire/metadata.js'
+import { countOf, layoutOf } from '../../../wire/run.js'
 import { type RunStatus, send, type WorkerCoreOptions, type WorkerTurn } from '../events.js'
 import type { Fetcher } from '../objects.js'
 import type { ProcessorSlot } from '../processor/slot.js'
-import type { Dispatcher } from '../queue/dispatcher.js'
+import type { Dispatcher, Durations } from '../queue/dispatcher.js'
 import { KeptResults } from './kept-results.js'
 import { TaskOutputs } from './outputs.js'
 import { failureOf, statusOnly, withoutBytes } from './result.js'
-import { type WorkerTaskTable, timeoutErrorOf, titleOf, type WorkerTask } from './task.js'
+import type { WorkerTaskTable } from './table.js'
+import { timeoutErrorOf, titleOf, type WorkerTask } from './task.js'
 
 /** How a task has ended. */
 interface Ending {
@@ -86,9 +87,9 @@ export class Answers {
   }
 
   /**
-   * A task has ended. Forwards the processor's answer, unchanged if the scheduler supports that and
-   * it is small. Otherwise the result becomes an object, whose id is returned: the one in
-   * `results`, if any. A result that is not awaited is kept instead.
+   * The tasks of an entry have ended. Forwards the processor's answer, unchanged if the scheduler
+   * supports that and it is small. Otherwise the result becomes an object, whose id is returned:
+   * the one in `results`, if any. A result that is not awaited is kept instead.
    */
   end(
     result: TaskResult,
@@ -118,7 +119,8 @@ export class Answers {
   /** A task has arrived. Answers it if its result was kept; false: it must run. */
   answerKept(task: WorkerTask): boolean {
     const kept = this.#kept.take(task.id)
-    if (kept === undefined) return false
+    const isPacked = (kept?.result.packed.byteLength ?? 0) > 0
+    if (kept === undefined || isPacked !== task.isPacked) return false
     this.end(kept.result, task, { isAwaited: true, durationMs: Infinity })
     return true
   }
@@ -128,9 +130,9 @@ export class Answers {
     return this.#kept.drop(id)
   }
 
-  /** The answer to a TaskCancel: whether the task is dropped. */
-  cancel(taskId: TaskId, status: 'canceled' | 'notFound'): void {
-    send(this.#turn, statusOnly(taskId, status))
+  /** The answer to a TaskCancel: whether `count` consecutive tasks are dropped. */
+  cancel(taskId: TaskId, status: 'canceled' | 'notFound', count: number = 1): void {
+    send(this.#turn, statusOnly(taskId, status, count))
   }
 
   /**
@@ -189,7 +191,8 @@ export class Answers {
   /** A task that was sent again is answered with its latest attempt number. */
   #send(result: TaskResult, source: Identity, attempt: number): ObjectId | undefined {
     const chunks = result.inlineResults
-    const isInline = chunks.length === 1 && this.#mayBeInline(totalBytes(chunks))
+    const isPacked = result.packed.byteLength > 0
+    const isInline = isPacked || (chunks.length === 1 && this.#mayBeInline(totalBytes(chunks)))
     if (!isInline) return this.#sendObject(result, source, attempt)
     const error = this.#errorIn(result)
     const isSame = result.attempt === attempt && result.error.length === error.length
@@ -255,14 +258,15 @@ interface BeginningParts {
   readonly turn: WorkerTurn
   readonly slot: ProcessorSlot
   readonly answers: Answers
+  readonly tasks: WorkerTaskTable
   readonly dispatcher: Dispatcher
 }
 
 /** Checks which tasks of the processor have started. */
 export class Beginnings {
   readonly #parts: BeginningParts
-  /** The tasks with an open query, by their dispatch numbers. */
-  readonly #queried = new Map<number, WorkerTask>()
+  /** The dispatch numbers of the tasks with an open query. */
+  readonly #queried = new Set<number>()
   readonly #alarm: Alarm
 
   constructor(parts: BeginningParts) {
@@ -276,12 +280,12 @@ export class Beginnings {
   }
 
   /** The guardian has reported the status of a task. */
-  onStatus({ dispatchNumber, isStarted, runningMs }: RunStatus): void {
-    const task = this.#queried.get(dispatchNumber)
-    if (task === undefined || !this.#queried.delete(dispatchNumber) || !isStarted) return
-    const { turn, answers, dispatcher } = this.#parts
-    const isCurrent = dispatcher.get(task.id) === task && task.dispatchNumber === dispatchNumber
-    if (!isCurrent || !isUnreported(task)) return
+  onStatus({ dispatchNumber, taskNumber, isStarted, runningMs }: RunStatus): void {
+    if (!this.#queried.delete(dispatchNumber) || !isStarted) return
+    const { turn, answers, dispatcher, tasks } = this.#parts
+    const entry = dispatcher.at(taskNumber)
+    if (entry === undefined || !isUnreported(entry)) return
+    const task = tasks.separate(entry, taskNumber - entry.dispatchNumber)
     // `runningMs` is below 0 while the task's inputs are still being read.
     task.begunAt ??= turn.now - Math.max(0, runningMs)
     answers.begins(task)
@@ -310,8 +314,9 @@ export class Beginnings {
         this.#queried.size < MAX_QUERIES &&
         !this.#queried.has(task.dispatchNumber)
       ) {
-        this.#queried.set(task.dispatchNumber, task)
-        turn.act({ type: 'askStatus', dispatchNumber: task.dispatchNumber })
+        const { dispatchNumber, count } = task
+        this.#queried.add(dispatchNumber)
+        turn.act({ type: 'askStatus', dispatchNumber, count })
       }
     }
   }
@@ -325,8 +330,9 @@ function isUnreported({ isReported, state }: WorkerTask): boolean {
 // How tasks end: the processor has answered, their time limit has passed, or an object is missing.
 // (Tasks that end with their processor are handled in core/worker/processor/death.ts.)
 
-/** Length of a profile result. */
+/** Length of a profile result, with and without anything but the duration. */
 const PROFILE_BYTES = 16
+const DURATION_BYTES = 4
 
 /** The parts of the worker that are needed here. */
 interface TaskEndsParts {
@@ -350,14 +356,17 @@ export class WorkerTaskEnds {
     this.#answers = answers
   }
 
-  /** The processor has finished a task: it has run, or was skipped. */
+  /** The processor has finished the tasks of an entry: they have run, or were skipped. */
   onAnswered(task: WorkerTask, result: TaskResult): void {
     const { state } = task
     this.#answers.outputs.onEnded(task)
     this.#tasks.change(task, 'answered')
     if (result.status === 'canceled') return
-    if (!task.hasWaited) this.#learn(task, result)
-    const ending = { isAwaited: state === 'dispatched', durationMs: this.#answers.runningMs(task) }
+    const durations = durationsIn(result)
+    if (!task.hasWaited && durations !== undefined) this.#dispatcher.learn(task, durations)
+    const isOne = task.count === 1
+    const durationMs = isOne ? this.#answers.runningMs(task) : (durations?.meanMs ?? 0)
+    const ending = { isAwaited: state === 'dispatched', durationMs }
     const isWanted = state !== 'canceling'
     const objectId = isWanted ? this.#answers.end(result, task, ending) : undefined
     const [keptId] = result.results
@@ -379,28 +388,60 @@ export class WorkerTaskEnds {
   }
 
   /** The scheduler does not have these objects. */
-  onMissing(task: WorkerTask, ids: readonly ObjectId[]): void {
-    this.#tasks.change(task, 'objectMissing')
+  onMissing(entry: WorkerTask, ids: readonly ObjectId[]): void {
     const list = ids.map(idToHex).join(', ')
-    const text = `task ${idToHex(task.id)} needs objects that do not exist: ${list}`
-    this.#answers.fail(task, new MissingObjectError(text), { isAwaited: true, durationMs: 0 })
-  }
-
-  #learn(task: WorkerTask, { metadata }: TaskResult): void {
-    const profile =
-      metadata.byteLength === PROFILE_BYTES ? decodeProfileResult(metadata) : undefined
-    if (profile !== undefined) this.#dispatcher.learn(task, profile.durationSeconds * 1000)
+    for (const task of this.#tasks.separateAll(entry)) {
+      this.#tasks.change(task, 'objectMissing')
+      const text = `task ${idToHex(task.id)} needs objects that do not exist: ${list}`
+      this.#answers.fail(task, new MissingObjectError(text), { isAwaited: true, durationMs: 0 })
+    }
   }
 }
 
-/**
- * A result consists of the chunks of one value, so at least one. Only a stopped task may be
- * skipped.
- */
-export function isAnswerTo(task: WorkerTask, result: TaskResult): boolean {
+/** The durations in the metadata of a result; undefined without a profile. */
+function durationsIn(result: TaskResult): Durations | undefined {
   const { byteLength } = result.metadata
-  if (byteLength !== 0 && byteLength !== PROFILE_BYTES) return false
-  if (result.status === 'canceled') return task.state === 'canceling'
-  const isRun = result.status === 'success' || result.status === 'failed'
-  return isRun && result.inlineResults.length > 0 && result.results.length <= 1
+  if (byteLength === 0) return undefined
+  const metadata = asBuffer(result.metadata)
+  const count = countOf(result)
+  const stride = byteLength / count
+  let sum = 0
+  let longest = 0
+  for (let at = 0; at < byteLength; at += stride) {
+    const seconds = metadata.readFloatBE(at)
+    // What a processor says is not trusted.
+    if (!(seconds > 0 && seconds < Infinity)) continue
+    sum += seconds
+    if (seconds > longest) longest = seconds
+  }
+  return { count, meanMs: (sum / count) * 1000, longestMs: longest * 1000 }
+}
+
+/**
+ * A result consists of the chunks of one value, so at least one, or of one packed value for each
+ * task. Only a stopped task may be skipped. `tasks`: the entries that it is about.
+ */
+export function isAnswerTo(tasks: readonly WorkerTask[], result: TaskResult): boolean {
+  const { metadata, status, inlineResults, results, packed } = result
+  const count = countOf(result)
+  const { byteLength } = metadata
+  const isProfile = byteLength === PROFILE_BYTES * count || byteLength === DURATION_BYTES * count
+  if (byteLength !== 0 && !isProfile) return false
+  if (status === 'canceled') return tasks.every(({ state }) => state === 'canceling')
+  if (packed.byteLength > 0) {
+    const isPlain = inlineResults.length === 0 && results.length === 0
+    const arePacked = tasks.every(({ isPacked }) => isPacked)
+    return status === 'success' && isPlain && arePacked && arePackedValues(packed, count)
+  }
+  const isRun = status === 'success' || status === 'failed'
+  return isRun && count === 1 && inlineResults.length > 0 && results.length <= 1
+}
+
+function arePackedValues(packed: Uint8Array, count: number): boolean {
+  try {
+    layoutOf(packed, count)
+    return true
+  } catch {
+    return false
+  }
 }

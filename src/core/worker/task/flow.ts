@@ -11,19 +11,22 @@ import type {
   ObjectInstruction,
   ObjectResponse,
   RunningTask,
-  Task,
-  TaskCancel,
   TaskResult,
   TaskUpdate,
 } from '../../../wire/message.js'
+import { countOf } from '../../../wire/run.js'
 import { type Answers, Beginnings, isAnswerTo, WorkerTaskEnds } from './ends.js'
 import { Dispatcher } from '../queue/dispatcher.js'
 import type { LastRun, RunStatus, StopReason, WorkerCoreOptions, WorkerTurn } from '../events.js'
-import { Fetcher, SerializerIds } from '../objects.js'
+import { Fetcher } from '../objects.js'
+import { runsOf } from '../operators.js'
 import { GiveBack } from '../queue/give-back.js'
 import { attributeDeath, kindOf, NO_CAUSE, RequeuedTasks } from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
-import { fieldsOf, renew, WorkerTaskTable, type WorkerTask, workerTaskOf } from './task.js'
+import { bytesOf, fieldsOf, idsOf, isOut, taskCountOf, type WorkerTask } from './task.js'
+import { TaskOrders } from './orders.js'
+import { partOfResult } from './result.js'
+import { WorkerTaskTable } from './table.js'
 import { TaskWatch } from './watch.js'
 
 /**
@@ -31,9 +34,6 @@ import { TaskWatch } from './watch.js'
  * afterwards they may be ended here, in milliseconds.
  */
 const ABANDONED_MS = 10_000
-
-/** A heartbeat lists at most this many running tasks. */
-const MAX_RUNS = 32
 
 /** Why this worker killed its processor, for logs. */
 const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
@@ -55,7 +55,8 @@ export class WorkerTaskFlow {
   readonly #turn: WorkerTurn
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
-  readonly #serializerIds: SerializerIds
+  /** What the scheduler asks for. */
+  readonly orders: TaskOrders
   readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
   readonly #fetcher: Fetcher
@@ -64,10 +65,8 @@ export class WorkerTaskFlow {
   readonly #requeued: RequeuedTasks
   readonly #giveBack: GiveBack
   readonly #beginnings: Beginnings
-  readonly #taskTimeoutMs: number
   /** When a task that may have ended a processor gets its turn. */
   readonly #turnAlarm: Alarm
-  #arrivals = 0
   /** Tasks are not dispatched while results cannot be sent. */
   #isCongested = false
   /** Why this worker killed its processor. */
@@ -81,12 +80,15 @@ export class WorkerTaskFlow {
     this.#turn = turn
     this.#answers = answers
     this.#slot = slot
-    this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true)
+    this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true, (task, rest) => {
+      for (const part of [this.#dispatcher, this.#fetcher, this.#watch, this.#giveBack]) {
+        part.onCut(task, rest)
+      }
+    })
     this.#dispatcher = new Dispatcher(options.units)
-    answers.outputs.listenTo(this.#dispatcher)
-    this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
-    this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
+    answers.outputs.listenTo(this.#tasks, this.#dispatcher)
     this.#watch = new TaskWatch(turn, options.cancelGraceMs, {
+      separate: (task, number) => this.#tasks.separate(task, number - task.dispatchNumber),
       onTimeout: (task, runningMs) => this.#onTimeout(task, runningMs),
       onKill: (task, reason) => this.#killOnPurpose({ task, reason }),
     })
@@ -105,15 +107,22 @@ export class WorkerTaskFlow {
     this.#ends = new WorkerTaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
-    this.#beginnings = new Beginnings({ turn, slot, answers, dispatcher })
+    this.orders = new TaskOrders(
+      { options, tasks, answers, giveBack: this.#giveBack },
+      {
+        onAdded: (task) => this.#fetch(task),
+        onSentAgain: (task) => this.#takeUpAgain(task),
+        drop: (task) => this.#drop(task),
+      },
+    )
+    this.#beginnings = new Beginnings({ turn, slot, answers, tasks, dispatcher })
   }
 
   /** Tasks of this worker that neither run nor wait for others. */
   get queuedCount(): number {
     const { activeCount, waitingCount } = this.#dispatcher
-    let canceling = 0
-    for (const task of this.#dispatcher.unanswered()) if (task.state === 'canceling') canceling += 1
-    return this.#tasks.size + canceling - waitingCount - (activeCount > 0 ? 1 : 0)
+    const { size, cancelingCount } = this.#tasks
+    return size + cancelingCount - waitingCount - (activeCount > 0 ? 1 : 0)
   }
 
   /** Whether the processor has a task that is not waiting for others. */
@@ -131,7 +140,7 @@ export class WorkerTaskFlow {
     return this.#tasks.size === 0 && this.#dispatcher.isEmpty
   }
 
-  /** The tasks in the processor that may still be needed. */
+  /** The entries of tasks in the processor that may still be needed. */
   get running(): readonly WorkerTask[] {
     return [...this.#tasks.values()].filter(
       ({ state }) => state === 'dispatched' || state === 'abandoned',
@@ -140,14 +149,7 @@ export class WorkerTaskFlow {
 
   /** The tasks that have been running for a while, in dispatch order, for heartbeats. */
   get runs(): readonly RunningTask[] {
-    const { now } = this.#turn
-    const runs: RunningTask[] = []
-    for (const { id, state, begunAt } of this.#dispatcher.unanswered()) {
-      if (state !== 'dispatched' || begunAt === undefined) continue
-      runs.push({ taskId: id, forMS: Math.max(0, Math.floor(now - begunAt)), name: '' })
-      if (runs.length === MAX_RUNS) break
-    }
-    return runs
+    return runsOf(this.#dispatcher.unanswered(), this.#turn.now)
   }
 
   /**
@@ -156,41 +158,9 @@ export class WorkerTaskFlow {
    */
   get recoverableIds(): readonly TaskId[] {
     const ids = [...this.#answers.keptIds]
-    for (const { id, state } of this.#tasks.values()) if (state === 'abandoned') ids.push(id)
+    for (const task of this.#tasks.values())
+      if (task.state === 'abandoned') ids.push(...idsOf(task))
     return ids
-  }
-
-  /** A task that the worker already has is not added again. */
-  onTask(message: Task): void {
-    const known = this.#tasks.get(message.taskId)
-    if (known !== undefined) {
-      renew(known, message)
-      if (known.state === 'abandoned') this.#takeUpAgain(known)
-      return
-    }
-    const task = workerTaskOf(message, {
-      order: this.#arrivals,
-      serializerId: this.#serializerIds.of(message.source),
-      workersTimeoutMs: this.#taskTimeoutMs,
-    })
-    this.#arrivals += 1
-    if (this.#answers.answerKept(task)) return
-    if (this.#giveBack.isLeaving) {
-      this.#answers.cancel(task.id, 'canceled')
-      return
-    }
-    this.#tasks.add(task)
-    if (this.#slot.isListening) this.#fetch(task)
-  }
-
-  /** docs/protocol.md#cancel: a task that has started is dropped only by force. */
-  onTaskCancel({ taskId, flags }: TaskCancel): void {
-    const task = this.#tasks.get(taskId)
-    if (task === undefined) {
-      const wasKept = flags.force && this.#answers.dropKept(taskId)
-      this.#answers.cancel(taskId, wasKept ? 'canceled' : 'notFound')
-    } else if (flags.force) this.#cancel(task)
-    else this.#giveBack.recall(task)
   }
 
   /**
@@ -249,26 +219,34 @@ export class WorkerTaskFlow {
     for (const task of this.#tasks.values()) this.#fetch(task)
   }
 
-  /** The processor has finished a task. A processor with an invalid answer is killed. */
-  onTaskAnswered(result: TaskResult): void {
-    const task = this.#dispatcher.get(result.taskId)
-    if (task === undefined || !isAnswerTo(task, result)) {
-      const about = task === undefined ? { task: idToHex(result.taskId) } : fieldsOf(task)
-      const fields = { ...about, status: result.status }
-      this.#turn.log('error', 'the processor sent an invalid answer; replacing it', fields)
+  /** The processor has finished some tasks. A processor with an invalid answer is killed. */
+  onTasksAnswered(result: TaskResult): void {
+    const { taskId, status } = result
+    const count = countOf(result)
+    const tasks = this.#tasks.rangeOut(taskId, count)
+    if (taskCountOf(tasks) !== count || !isAnswerTo(tasks, result)) {
+      const [task] = tasks
+      const about = task === undefined ? { task: idToHex(taskId) } : fieldsOf(task)
+      const text = 'the processor sent an invalid answer; replacing it'
+      this.#turn.log('error', text, { ...about, status })
       this.#slot.kill()
       return
     }
-    this.#dispatcher.take(task)
-    this.#watch.onAnswered(task)
-    this.#ends.onAnswered(task, result)
-    this.#giveBack.onSettled(task)
+    let done = 0
+    for (const task of tasks) {
+      const part = partOfResult(result, done, done + task.count)
+      done += task.count
+      this.#dispatcher.take(task)
+      this.#watch.onAnswered(task)
+      this.#ends.onAnswered(task, part)
+      this.#giveBack.onSettled(task)
+    }
   }
 
   /** A task waits for its children, continues, or reports progress. */
   onTaskUpdated(update: TaskUpdate): void {
     const { now } = this.#turn
-    const task = this.#dispatcher.get(update.taskId)
+    const task = this.#tasks.getOut(update.taskId)
     if (task === undefined) return
     task.hasBegun = true
     task.begunAt ??= now
@@ -294,7 +272,7 @@ export class WorkerTaskFlow {
       if (this.#tasks.change(task, 'requeued') === 'ended') continue
       // An abandoned task that was sent again: it waits from the start.
       const isHere = !this.#giveBack.onTakenBack(task)
-      if (isHere && this.#slot.isListening) this.#fetch(task)
+      if (isHere) this.#fetch(task)
     }
   }
 
@@ -304,6 +282,7 @@ export class WorkerTaskFlow {
     this.#beginnings.onProcessorExited()
     this.#giveBack.onProcessorExited()
     this.#fetcher.onProcessorExited()
+    this.#separateCauses(lastRun)
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
     const killed = this.#killed
@@ -336,16 +315,15 @@ export class WorkerTaskFlow {
     this.#tasks.checkInvariants()
     this.#dispatcher.checkInvariants()
     const all = [...this.#tasks.values()]
-    const stateCount = (state: WorkerTask['state']): number =>
-      all.filter((task) => task.state === state).length
+    const countIn = (state: WorkerTask['state']): number =>
+      taskCountOf(all.filter((task) => task.state === state))
     assert(
-      stateCount('queued') === this.#dispatcher.queuedCount,
+      countIn('queued') === this.#dispatcher.queuedCount,
       'the queue does not contain the queued tasks',
     )
-    const unanswered = [...this.#dispatcher.unanswered()]
-    const canceling = unanswered.filter((task) => task.state === 'canceling').length
-    const isOut = stateCount('dispatched') + stateCount('abandoned')
-    assert(isOut + canceling === unanswered.length, 'the tasks in the processor have other states')
+    const unanswered = this.#dispatcher.unanswered()
+    const outCount = countIn('dispatched') + countIn('abandoned') + this.#tasks.cancelingCount
+    assert(outCount === taskCountOf(unanswered), 'the tasks in the processor have other states')
     const out = new Set(unanswered)
     this.#watch.checkInvariants(out, this.#slot.isListening)
     this.#giveBack.checkInvariants(out)
@@ -359,17 +337,33 @@ export class WorkerTaskFlow {
     for (;;) {
       const task = this.#dispatcher.nextAt(now)
       if (task === undefined) return
-      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
-      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasCandidates)) {
+      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) {
+        this.#sendBack(task)
+        continue
+      }
+      const room = this.#roomFor(task)
+      if (room === 0) {
         if (this.#mayHaveAbandoned) this.#cancelAbandoned()
         return
-      } else if (this.#dispatcher.takeUnits(task)) this.#handOver(task)
-      else return
+      }
+      this.#tasks.cut(task, room)
+      if (!this.#dispatcher.takeUnits(task)) return
+      this.#handOver(task)
     }
   }
 
+  /**
+   * How many tasks of the entry may be dispatched. A task that was cancelled and has arrived again
+   * waits until its first run has ended, because answers contain only the task's id.
+   */
+  #roomFor(task: WorkerTask): number {
+    const { hasCandidates } = this.#tasks
+    if (this.#tasks.isStillOut(task.id, task.count)) return 0
+    return this.#dispatcher.roomFor(task, hasCandidates)
+  }
+
   #fetch(task: WorkerTask): void {
-    if (this.#fetcher.fetch(task)) this.#enqueue(task)
+    if (this.#slot.isListening && this.#fetcher.fetch(task)) this.#enqueue(task)
   }
 
   #enqueue(task: WorkerTask): void {
@@ -387,9 +381,16 @@ export class WorkerTaskFlow {
     this.#tasks.change(task, 'handedOver')
     this.#dispatcher.handOver(task, this.#turn.now)
     this.#slot.onUsed()
-    this.#turn.act({ type: 'dispatch', bytes: task.bytes, units: task.grant?.units })
+    this.#turn.act({ type: 'dispatch', bytes: bytesOf(task), units: task.grant?.units })
     this.#watch.onHandedOver(task)
     this.#beginnings.onHandedOver()
+  }
+
+  /** Tasks that are looked at one by one when their processor has exited become entries. */
+  #separateCauses(lastRun: LastRun): void {
+    const noted = typeof lastRun === 'object' ? lastRun.taskIds : []
+    for (const id of noted) this.#tasks.getOut(id)
+    for (const { parentId } of this.#dispatcher.unanswered().slice()) this.#tasks.get(parentId)
   }
 
   /** A task that continued while the connection was lost is awaited again. */
@@ -398,13 +399,12 @@ export class WorkerTaskFlow {
     if (task.isWaiting) this.#answers.waits(task)
   }
 
-  /** By force: whether it has started or not. */
-  #cancel(task: WorkerTask): void {
-    const isOut = task.state === 'dispatched' || task.state === 'abandoned'
+  /** Drops a task, whether it has started or not. */
+  #drop(task: WorkerTask): void {
+    const wasOut = isOut(task)
     if (task.state === 'queued') this.#dispatcher.remove(task)
     this.#tasks.change(task, 'cancelled')
-    this.#answers.cancel(task.id, 'canceled')
-    if (isOut) this.#stop(task, 'cancelled')
+    if (wasOut) this.#stop(task, 'cancelled')
   }
 
   /** Stops a task. If it is queued behind a busy one, it is taken back meanwhile. */

@@ -6,8 +6,9 @@ import { assert } from '../../../base/assert.js'
 import { copyOf, totalBytes } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
 import type { TaskResult } from '../../../wire/message.js'
-import { withoutBytes } from './result.js'
-import type { WorkerTask } from './task.js'
+import { countOf } from '../../../wire/run.js'
+import { partOfResult, withoutBytes } from './result.js'
+import { idsOf, type WorkerTask } from './task.js'
 
 /** A task that took less time is run again rather than kept, in milliseconds. */
 const MIN_DURATION_MS = 50
@@ -60,18 +61,21 @@ export class KeptResults {
     return this.#kept.keys()
   }
 
-  /** A task has ended that the scheduler is not waiting for. */
-  keep(result: TaskResult, { id, source }: WorkerTask): void {
-    this.#forget(id)
-    this.#add(this.#kept, result, source)
+  /** Tasks have ended that the scheduler is not waiting for. */
+  keep(result: TaskResult, { source }: WorkerTask): void {
+    for (const one of eachOf(result)) {
+      this.#forget(one.taskId)
+      this.#add(this.#kept, one, source)
+    }
   }
 
   /** A result was sent. It is kept until it has certainly arrived, if it is expensive enough. */
   onSent(result: TaskResult, task: WorkerTask, durationMs: number): void {
-    this.#forget(task.id)
+    if (this.#count > 0) for (const id of idsOf(task)) this.#forget(id)
     // For a task that failed and was retried, it would be mistaken for the second failure.
     if (result.status === 'failed' && task.retries > 0) return
-    if (durationMs >= MIN_DURATION_MS) this.#add(this.#unconfirmed, result, task.source)
+    if (durationMs < MIN_DURATION_MS) return
+    for (const one of eachOf(result)) this.#add(this.#unconfirmed, one, task.source)
   }
 
   /** A heartbeat was sent: its echo shows what the scheduler has read before it. */
@@ -138,7 +142,8 @@ export class KeptResults {
   }
 
   #add(entries: Map<TaskId, Entry>, result: TaskResult, source: Identity): void {
-    const bytes = totalBytes(result.inlineResults) + textBytes(result) + RESULT_OVERHEAD_BYTES
+    const contentBytes = totalBytes(result.inlineResults) + result.packed.byteLength
+    const bytes = contentBytes + textBytes(result) + RESULT_OVERHEAD_BYTES
     if (bytes > MAX_BYTES) return
     const heartbeatCount = this.#heartbeatCount
     entries.set(result.taskId, { result: ownCopyOf(result), source, bytes, heartbeatCount })
@@ -179,5 +184,13 @@ function ownCopyOf(result: TaskResult): TaskResult {
   const inlineResults = result.inlineResults.map((chunk) =>
     chunk.byteLength < LARGE_CHUNK_BYTES ? copyOf(chunk) : chunk,
   )
-  return { ...withoutBytes(result, result.error), inlineResults }
+  const packed = copyOf(result.packed)
+  return { ...withoutBytes(result, result.error), inlineResults, packed }
+}
+
+/** The results of tasks that were answered together, one by one. */
+function eachOf(result: TaskResult): readonly TaskResult[] {
+  const count = countOf(result)
+  if (count === 1) return [result]
+  return Array.from({ length: count }, (_, n) => partOfResult(result, n, n + 1))
 }

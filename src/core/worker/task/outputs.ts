@@ -20,16 +20,24 @@ interface Voice {
 type PrintedPiece = Pick<TaskOutput, 'stream' | 'content'> &
   Partial<Pick<TaskOutput, 'taskId' | 'name' | 'droppedBytes'>>
 
-/** The tasks that a processor has. */
-export interface RunningTasks {
-  get(id: TaskId): WorkerTask | undefined
+/** Tasks of a processor, by id. */
+export interface OutTasks {
+  /** The task with this id, as an entry of its own. */
+  getOut(id: TaskId): WorkerTask | undefined
+  /** The entry that includes the task. */
+  peekOut(id: TaskId): WorkerTask | undefined
+}
+
+/** All tasks of a processor, in dispatch order. */
+interface UnansweredTasks {
   unanswered(): Iterable<WorkerTask>
 }
 
 /** Forwards the output of a processor. */
 export class TaskOutputs {
   readonly #turn: WorkerTurn
-  #tasks: RunningTasks | undefined
+  #tasks: OutTasks | undefined
+  #unanswered: UnansweredTasks | undefined
   /** The features of the scheduler of this connection; undefined before its first echo. */
   #features: number | undefined
   /** The task that the current processor answered last. */
@@ -55,8 +63,9 @@ export class TaskOutputs {
   }
 
   /** The tasks that can print. */
-  listenTo(tasks: RunningTasks): void {
+  listenTo(tasks: OutTasks, unanswered: UnansweredTasks): void {
     this.#tasks = tasks
+    this.#unanswered = unanswered
   }
 
   /** The unanswered tasks have ended here. None of this applies to the next processor. */
@@ -67,8 +76,8 @@ export class TaskOutputs {
 
   /** The processor reports which task has printed something. */
   onReported(output: TaskOutput): void {
-    const task = this.#tasks?.get(output.taskId)
     if (output.client === '') return this.log(output)
+    const task = this.#tasks?.getOut(output.taskId)
     if (task === undefined) return this.#send({ ...output, bytes: undefined, isLast: true })
     task.hasPrinted = true
     this.#send(output.name === '' ? { ...output, bytes: undefined, name: titleOf(task) } : output)
@@ -79,7 +88,7 @@ export class TaskOutputs {
    * has started. Its task is known if the output of all possible tasks goes to the same place.
    */
   onRead(stream: OutputStream, content: Uint8Array): void {
-    const voice = this.#voiceOf(this.#tasks?.unanswered() ?? [])
+    const voice = this.#voiceOf(this.#unanswered?.unanswered() ?? [])
     if (voice === undefined || voice.output === 'log') this.log({ stream, content })
     if (voice?.output !== 'forward') return
     const { id: taskId, name, client } = voice
@@ -100,8 +109,9 @@ export class TaskOutputs {
   log({ taskId: id = NO_TASK, name = '', stream, content, droppedBytes = 0 }: PrintedPiece): void {
     // Output that counts as dropped was reported only for an error message.
     if (droppedBytes > 0) return
-    const task = this.#tasks?.get(id)
-    const fields = task === undefined ? taskLogFields(id, name) : fieldsOf(task)
+    const task = this.#tasks?.peekOut(id)
+    const fields =
+      task === undefined ? taskLogFields(id, name) : fieldsOf({ ...task, id, count: 1 })
     this.#turn.act({ type: 'logOutput', stream, content, fields: id === NO_TASK ? {} : fields })
   }
 
@@ -115,8 +125,11 @@ export class TaskOutputs {
       if (speaker.isWaiting) speaker = task
     }
     if (speaker === undefined) return this.#last
-    speaker.hasPrinted = speaker.output === 'forward'
     const { id, output, outputClient: client } = speaker
+    if (output === 'forward') {
+      const one = this.#tasks?.getOut(id)
+      if (one !== undefined) one.hasPrinted = true
+    }
     return { id, output, client, name: titleOf(speaker) }
   }
 

@@ -4,11 +4,12 @@ import { NO_BYTES } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
 import { PLAIN_RESULT, type TaskError, type TaskResult } from '../../../wire/message.js'
 import { encodeProfileResult } from '../../../wire/metadata.js'
+import { countOf, nthTaskId, sliceProfiles, slicePacked } from '../../../wire/run.js'
 import type { WorkerTask } from './task.js'
 
 /** The same result, to be encoded again, with inline content and this part of its error. */
 export function withoutBytes(result: TaskResult, error: readonly TaskError[]): TaskResult {
-  const { taskId, status, metadata, inlineResults, worker, attempt } = result
+  const { taskId, status, metadata, inlineResults, worker, attempt, count, packed } = result
   return {
     kind: 'taskResult',
     taskId,
@@ -20,6 +21,23 @@ export function withoutBytes(result: TaskResult, error: readonly TaskError[]): T
     worker,
     attempt,
     error,
+    count,
+    packed,
+  }
+}
+
+/** The results `from` up to, not including, `to` of tasks that were answered together. */
+export function partOfResult(result: TaskResult, from: number, to: number): TaskResult {
+  const count = countOf(result)
+  if (from === 0 && to === count) return result
+  const { taskId, metadata, packed } = result
+  return {
+    ...result,
+    bytes: undefined,
+    taskId: nthTaskId(taskId, from),
+    count: to - from,
+    metadata: sliceProfiles(metadata, count, from, to),
+    packed: packed.byteLength === 0 ? packed : slicePacked(packed, count, from, to),
   }
 }
 
@@ -45,8 +63,12 @@ export function failureOf(
   }
 }
 
-/** A result that contains nothing but its status. */
-export function statusOnly(taskId: TaskId, status: 'canceled' | 'notFound'): TaskResult {
+/** A result for `count` consecutive tasks that contains nothing but its status. */
+export function statusOnly(
+  taskId: TaskId,
+  status: 'canceled' | 'notFound',
+  count: number,
+): TaskResult {
   return {
     kind: 'taskResult',
     taskId,
@@ -54,5 +76,6 @@ export function statusOnly(taskId: TaskId, status: 'canceled' | 'notFound'): Tas
     metadata: NO_BYTES,
     results: [],
     ...PLAIN_RESULT,
+    count: count === 1 ? PLAIN_RESULT.count : count,
   }
 }

@@ -1,4 +1,6 @@
 // One task while a worker has it: the parts of its message that are kept, and its state.
+// Consecutive tasks of a run are one entry for as long as the same happens to them
+// (core/task-table.ts).
 
 import { assert } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'
@@ -12,14 +14,19 @@ import {
   taskPhrase,
 } from '../../../base/ids.js'
 import type { HeapItem } from '../../../base/indexed-heap.js'
-import { Lifecycle } from '../../../base/lifecycle.js'
 import type { LogFields } from '../../../base/logger.js'
 import type { InstantMs } from '../../../base/machine.js'
-import { encode, type OutputPlace, type Task, type TaskCapability } from '../../../wire/message.js'
+import {
+  decode,
+  encode,
+  type OutputPlace,
+  type Task,
+  type TaskCapability,
+} from '../../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../../wire/metadata.js'
-import type { WorkerTurn } from '../events.js'
+import { countOf, nthTaskId, slicePacked } from '../../../wire/run.js'
 import type { Grant } from '../queue/units.js'
-import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './state.js'
+import type { TaskState } from './state.js'
 
 // How long a task may run on a worker: its own limit, and the worker's limit for any task. Separate
 // from the rest because agent and processor both report it.
@@ -69,12 +76,24 @@ export interface ObjectEntry {
   expectedMs: number
 }
 
-/** A task that the worker, or at least its processor, has not answered yet. */
+/**
+ * A task that the worker, or at least its processor, has not answered yet; or consecutive tasks of
+ * a run, which then have the same state.
+ */
 export interface WorkerTask extends HeapItem, TimeLimit {
+  /** The id of the first task. */
   readonly id: TaskId
+  /** How many tasks it is. */
+  count: number
   readonly source: Identity
-  /** The latest Task message, in its own memory. */
+  /** The latest Task message that includes it, in its own memory: see `bytesOf`. */
   bytes: Uint8Array
+  /** Its place among the tasks of that message. */
+  place: number
+  /** How many tasks that message has. */
+  messageCount: number
+  /** Whether its arguments are packed: then so is its result. */
+  readonly isPacked: boolean
   /** Its attempt number; the scheduler ignores answers with an older one. */
   attempt: number
   readonly priority: number
@@ -97,7 +116,7 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   grant: Grant | undefined
   /** How often the scheduler runs it again after it has failed. */
   readonly retries: number
-  /** Its position among all tasks that arrived at this worker. */
+  /** Its position, or that of its first task, among all tasks that arrived at this worker. */
   readonly order: number
   readonly serializerId: ObjectId
   readonly functionId: ObjectId
@@ -110,9 +129,9 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   epoch: number
   /** The entry of the function in that epoch. */
   functionEntry: ObjectEntry | undefined
-  /** Its position among all tasks of this processor, from 0. */
+  /** Its position, or that of its first task, among all tasks of this processor, from 0. */
   dispatchNumber: number
-  /** Its expected duration when it was dispatched, in milliseconds. */
+  /** The expected duration of one task when it was dispatched, in milliseconds. */
   expectedMs: number
   dispatchedAt: InstantMs
   /** The processor has reported that it started. If false, it may have started as well. */
@@ -153,8 +172,12 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
   const { order, serializerId, workersTimeoutMs } = facts
   return {
     id: task.taskId,
+    count: countOf(task),
     source: task.source,
     bytes: copyOf(encode(task)),
+    place: 0,
+    messageCount: countOf(task),
+    isPacked: task.packed.byteLength > 0,
     attempt: task.attempt,
     priority: priorityOf(task.metadata),
     name: task.name,
@@ -195,7 +218,60 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
 export function renew(task: WorkerTask, message: Task): void {
   if (message.attempt === task.attempt) return
   task.bytes = copyOf(encode(message))
+  task.place = 0
+  task.messageCount = countOf(message)
   task.attempt = message.attempt
+}
+
+/** The encoded Task of exactly these tasks. */
+export function bytesOf({ bytes, place, count, messageCount }: WorkerTask): Uint8Array {
+  if (count === messageCount) return bytes
+  const message = decode(bytes)
+  assert(message.kind === 'task', 'the bytes of a task are another message')
+  return encode(partOf(message, place, place + count))
+}
+
+/** The tasks `from` up to, not including, `to` of the Task of a run. */
+export function partOf(message: Task, from: number, to: number): Task {
+  return {
+    ...message,
+    bytes: undefined,
+    taskId: nthTaskId(message.taskId, from),
+    count: to - from,
+    packed: slicePacked(message.packed, countOf(message), from, to),
+  }
+}
+
+/** Shortens an entry to its first `count` tasks, and returns an entry for the others. */
+export function cutTask(task: WorkerTask, count: number): WorkerTask {
+  const rest: WorkerTask = {
+    ...task,
+    id: nthTaskId(task.id, count),
+    count: task.count - count,
+    place: task.place + count,
+    order: task.order + count,
+    dispatchNumber: task.dispatchNumber + count,
+    heapIndex: -1,
+  }
+  task.count = count
+  return rest
+}
+
+/** The ids of the tasks of an entry. */
+export function idsOf({ id, count }: WorkerTask): readonly TaskId[] {
+  return Array.from({ length: count }, (_, n) => nthTaskId(id, n))
+}
+
+/** How many tasks some entries are. */
+export function taskCountOf(entries: Iterable<WorkerTask>): number {
+  let count = 0
+  for (const entry of entries) count += entry.count
+  return count
+}
+
+/** Whether the processor has the task. */
+export function isOut({ state }: WorkerTask): boolean {
+  return state === 'dispatched' || state === 'abandoned' || state === 'canceling'
 }
 
 /** The displayed name of a task. Empty: unknown. */
@@ -210,7 +286,8 @@ export function describeTask(task: WorkerTask): string {
 
 /** The fields of a task in log lines. Attempts count from 1, as in `currentTask()`. */
 export function fieldsOf(task: WorkerTask): LogFields {
-  return { ...taskLogFields(task.id, titleOf(task)), attempt: task.attempt + 1 }
+  const fields = { ...taskLogFields(task.id, titleOf(task)), attempt: task.attempt + 1 }
+  return task.count === 1 ? fields : { ...fields, tasks: task.count }
 }
 
 /** Higher priority first, then the order of arrival. */
@@ -240,112 +317,4 @@ function argumentIdsOf(task: Task): readonly ObjectId[] {
     if (type === 'objectID' || type === 'sharedObjectID') (ids ??= []).push(objectIdOf(data))
   }
   return ids ?? NO_IDS
-}
-
-// The tasks of a worker by id, and the only way to change their state. With DEBUG lines, each
-// change is logged.
-
-const STEPS: Readonly<Record<TaskCause, string>> = {
-  objectsPresent: 'task waits for its turn',
-  objectsLost: 'task waits for its objects again',
-  objectMissing: 'task failed: an object that it needs does not exist',
-  handedOver: 'task passed to the processor',
-  answered: 'task answered by the processor',
-  requeued: 'task waits for a processor again',
-  blamed: 'task failed: its processor ended',
-  cancelled: 'task cancelled',
-  timedOut: 'task exceeded its time limit',
-  disconnected: 'task lost its scheduler',
-  sentAgain: 'task sent again while running',
-}
-
-/** A task that was no longer needed when its processor ended is not retried. */
-function stepText(cause: TaskCause, next: TaskState | 'ended'): string {
-  return cause === 'requeued' && next === 'ended' ? 'task ended with its processor' : STEPS[cause]
-}
-
-/** All tasks that the scheduler may still refer to, and abandoned ones. */
-export class WorkerTaskTable {
-  /** Invariant: state is `fetching`, `queued`, `dispatched` or `abandoned`. */
-  readonly #tasks = new Map<TaskId, WorkerTask>()
-  readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
-  readonly #turn: WorkerTurn
-  readonly #logsTasks: boolean
-  #candidateCount = 0
-
-  constructor(turn: WorkerTurn, logsTasks: boolean) {
-    this.#turn = turn
-    this.#logsTasks = logsTasks
-  }
-
-  /** The number of tasks. */
-  get size(): number {
-    return this.#tasks.size
-  }
-
-  /** Whether any task may have ended a processor. */
-  get hasCandidates(): boolean {
-    return this.#candidateCount > 0
-  }
-
-  /** The task with this id, unless it is unknown or was cancelled. */
-  get(id: TaskId): WorkerTask | undefined {
-    return this.#tasks.get(id)
-  }
-
-  /** All tasks in order of arrival. */
-  values(): IterableIterator<WorkerTask> {
-    return this.#tasks.values()
-  }
-
-  /** Adds a task whose id is not in the table. */
-  add(task: WorkerTask): void {
-    this.#tasks.set(task.id, task)
-    if (this.#logsTasks) this.#log(task, 'task received')
-  }
-
-  /**
-   * Changes the state of a task. A task that has ended or was cancelled is removed from the table.
-   */
-  change(task: WorkerTask, cause: TaskCause): TaskState | 'ended' {
-    assert(task.state !== 'ended', 'the state of an ended task changes')
-    const next = this.#lifecycle.next(task.id, task.state, cause)
-    if (this.#logsTasks) this.#log(task, stepText(cause, next))
-    if (next === 'ended' || next === 'canceling') this.#forget(task)
-    task.state = next
-    return next
-  }
-
-  /** From now on, no other task runs next to this one. */
-  markCandidate(task: WorkerTask): void {
-    if (task.isCandidate) return
-    task.isCandidate = true
-    this.#candidateCount += 1
-  }
-
-  /** Throws if the table has a task that it should not have, or candidates are miscounted. */
-  checkInvariants(): void {
-    let candidates = 0
-    for (const [id, task] of this.#tasks) {
-      assert(task.id === id, 'a task has the wrong key')
-      assert(
-        task.state !== 'ended' && task.state !== 'canceling',
-        'a task is still in the table after its end',
-      )
-      if (task.isCandidate) candidates += 1
-    }
-    assert(candidates === this.#candidateCount, 'the candidates are miscounted')
-  }
-
-  #log(task: WorkerTask, text: string): void {
-    this.#turn.log('debug', text, fieldsOf(task))
-  }
-
-  /** A cancelled task has been removed already when its processor finishes it. */
-  #forget(task: WorkerTask): void {
-    if (this.#tasks.get(task.id) === task) this.#tasks.delete(task.id)
-    if (!task.isCandidate) return
-    task.isCandidate = false
-    this.#candidateCount -= 1
-  }
 }

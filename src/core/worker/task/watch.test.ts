@@ -15,6 +15,7 @@ function cancelOf(id: string): Message {
   return {
     kind: 'taskCancel',
     taskId: taskId(id),
+    count: 0,
     flags: { force: true, retrieveTaskObject: false },
   }
 }
@@ -159,7 +160,14 @@ test('a task that runs for longer than it may fails at once, then it is ended', 
   const actions = worker.handle({
     type: 'statusReported',
     processor: 1,
-    status: { ...ALONE, dispatchNumber: 0, isListening: true, hasGivenUp: false, runningMs: 200 },
+    status: {
+      ...ALONE,
+      dispatchNumber: 0,
+      taskNumber: 0,
+      isListening: true,
+      hasGivenUp: false,
+      runningMs: 200,
+    },
   })
   const [answer] = actions.flatMap((action) => (action.type === 'send' ? [action.message] : []))
   assert.equal(answer?.kind, 'taskResult')
@@ -198,7 +206,7 @@ test('no task runs for longer than its worker allows, and the error says whose l
     const actions = worker.handle({
       type: 'statusReported',
       processor: 1,
-      status: { ...status, dispatchNumber: 0 },
+      status: { ...status, dispatchNumber: 0, taskNumber: 0 },
     })
     const [answer] = actions.flatMap((action) => (action.type === 'send' ? [action.message] : []))
     assert.equal(answer?.kind, 'taskResult')

@@ -25,7 +25,7 @@ const REACTION_MS = 100
 /** A processor that does not answer a query within this time is killed. */
 const ANSWER_TIMEOUT_MS = 2_000
 
-/** One watched task. */
+/** One watched entry. While it includes several tasks, the one that runs is what matters. */
 interface Watch extends HeapItem {
   readonly task: WorkerTask
   /** When its status is next queried. */
@@ -49,6 +49,8 @@ const NEW_STOP = { isGivenUp: false, stuckSince: undefined }
 
 /** The decisions of a watch. */
 export interface TaskWatchHandler {
+  /** Makes the task with this dispatch number an entry of its own. */
+  separate(task: WorkerTask, dispatchNumber: number): WorkerTask
   /** The task has exceeded its time limit after `runningMs`. `stop` must be called next. */
   onTimeout(task: WorkerTask, runningMs: number): void
   /** The task can be ended only by ending the processor. */
@@ -84,12 +86,22 @@ export class TaskWatch {
   /** Stops a task in the processor. */
   stop(task: WorkerTask, reason: StopReason): void {
     const { now } = this.#turn
-    this.#turn.act({ type: 'stopTask', taskId: task.id, reason })
+    this.#turn.act({ type: 'stopTask', taskId: task.id, count: task.count, reason })
     const watch = this.#watches.get(task) ?? this.#add(task, now)
     watch.stop = { reason, graceEnd: now + this.#graceMs, ...NEW_STOP, requestedAt: now }
     watch.at = now
     if (watch !== this.#queried) this.#due.update(watch)
     this.#queryNext()
+  }
+
+  /** A task was cut; `rest` has the tasks after it. */
+  onCut(task: WorkerTask, rest: WorkerTask): void {
+    const watch = this.#watches.size > 0 ? this.#watches.get(task) : undefined
+    if (watch === undefined) return
+    const { at, stop } = watch
+    const copy = { task: rest, at, stop: stop && { ...stop }, heapIndex: -1 }
+    this.#watches.set(rest, copy)
+    this.#due.add(copy)
   }
 
   /** The processor has finished a task. */
@@ -110,8 +122,11 @@ export class TaskWatch {
     this.#queried = undefined
     if (this.#watches.get(watch.task) === watch) {
       this.#due.add(watch)
-      if (watch.stop === undefined) this.#checkTime(watch, status)
-      else this.#checkStop(watch, watch.stop, status)
+      // The entry may have been cut since it was asked about.
+      const isIncluded = status.taskNumber < watch.task.dispatchNumber + watch.task.count
+      const own = isIncluded ? status : { ...status, isStarted: false }
+      if (watch.stop === undefined) this.#checkTime(watch, own)
+      else this.#checkStop(watch, own)
     }
     this.#queryNext()
   }
@@ -158,7 +173,9 @@ export class TaskWatch {
     this.#queried = undefined
     if (this.#watches.get(watch.task) === watch) {
       this.#due.add(watch)
-      const { task, stop } = watch
+      const { stop } = watch
+      // Which task of several it is cannot be known: the first one that was not answered.
+      const task = this.#separate(watch, watch.task.dispatchNumber)
       if (stop === undefined) {
         this.#handler.onTimeout(task, this.#turn.now - task.dispatchedAt)
       }
@@ -174,7 +191,8 @@ export class TaskWatch {
       this.#due.remove(watch)
       this.#queried = watch
       this.#queriedAt = now
-      this.#turn.act({ type: 'askStatus', dispatchNumber: watch.task.dispatchNumber })
+      const { dispatchNumber, count } = watch.task
+      this.#turn.act({ type: 'askStatus', dispatchNumber, count })
     }
     this.#setAlarm()
   }
@@ -184,14 +202,22 @@ export class TaskWatch {
     this.#alarm.set(this.#queried === undefined ? at : this.#queriedAt + ANSWER_TIMEOUT_MS)
   }
 
-  #checkTime(watch: Watch, { isStarted, runningMs }: RunStatus): void {
+  #checkTime(watch: Watch, { taskNumber, isStarted, runningMs }: RunStatus): void {
     const { task } = watch
     const leftMs = task.timeoutMs - (isStarted ? runningMs : 0)
     if (leftMs > 0) this.#postpone(watch, this.#turn.now + leftMs)
-    else this.#handler.onTimeout(task, runningMs)
+    else this.#handler.onTimeout(this.#separate(watch, taskNumber), runningMs)
   }
 
-  #checkStop(watch: Watch, stop: Stop, status: RunStatus): void {
+  /** The task with this number, which was asked about as part of the watched entry. */
+  #separate({ task }: Watch, dispatchNumber: number): WorkerTask {
+    return task.count === 1 ? task : this.#handler.separate(task, dispatchNumber)
+  }
+
+  #checkStop(asked: Watch, status: RunStatus): void {
+    const task = status.isStarted ? this.#separate(asked, status.taskNumber) : asked.task
+    const watch = this.#watches.get(task) as Watch
+    const stop = watch.stop as Stop
     const { now } = this.#turn
     if (!status.isStarted) {
       if (isStuck(stop, status, now)) this.#handler.onKill(watch.task, stop.reason)
@@ -209,7 +235,7 @@ export class TaskWatch {
   #giveUp(task: WorkerTask, stop: Stop): void {
     stop.isGivenUp = true
     stop.requestedAt = this.#turn.now
-    this.#turn.act({ type: 'stopTask', taskId: task.id, reason: 'givenUp' })
+    this.#turn.act({ type: 'stopTask', taskId: task.id, count: task.count, reason: 'givenUp' })
   }
 
   #postpone(watch: Watch, at: InstantMs): void {

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LostWorker, WaitingInfo } from '../../client/monitor/cluster-info.js'
+import { info, TIME } from './cluster-info.kit.js'
+import { problemsOf } from './problem-text.js'
+
+const ADDRESS = 'tcp://10.0.0.1:2345'
+
+function waiting(requirement: string, more: Partial<WaitingInfo> = {}): WaitingInfo {
+  const reason = 'no-capability'
+  return { reason, requirement, function: 'price', count: 4_000, seconds: 9, ...more }
+}
+
+/** All problems as text. */
+function problems(more: Parameters<typeof info>[0]): readonly string[] {
+  return problemsOf(info(more)).map(({ what, advice }) => `${what}; ${advice}`)
+}
+
+test('a capability that is missing is named, with the command that offers it', () => {
+  assert.deepEqual(problems({ waiting: [waiting('gpu=1, linux')] }), [
+    '4,000 tasks of price() wait: no worker offers gpu=1, linux; ' +
+      `start one that does: scaler_cluster --capabilities gpu=1,linux ${ADDRESS}`,
+  ])
+  const blocked = waiting('gpu=1, besides what waiting parents hold', { count: 1 })
+  assert.deepEqual(problems({ waiting: [blocked] }), [
+    '1 task of price() waits: no worker offers gpu=1, besides what waiting parents hold; ' +
+      `start one that does: scaler_cluster --capabilities gpu=1 ${ADDRESS}`,
+  ])
+})
+
+test('tasks that differ only in what they need are one problem, which says in what', () => {
+  const kinds = Array.from({ length: 12 }, (_, at) => waiting(`gpu=1, zone-${at}`, { count: 10 }))
+  assert.deepEqual(problems({ waiting: kinds }), [
+    '120 tasks of price() wait: no worker offers what they need (12 kinds, all with gpu=1): ' +
+      'zone-0; zone-1; zone-2; …; start workers that do, for example: ' +
+      `scaler_cluster --capabilities gpu=1,zone-0 ${ADDRESS} (scaler tasks lists all kinds)`,
+  ])
+  const two = [waiting('gpu=1'), waiting('gpu=1, linux', { count: 1 })]
+  assert.match(
+    problems({ waiting: two })[0] ?? '',
+    /\(2 kinds, all with gpu=1\): only that; linux;/,
+  )
+  const apart = [waiting('gpu=1, fast'), waiting('linux'), waiting('arm', { function: 'solve' })]
+  assert.match(problems({ waiting: apart })[0] ?? '', /\(2 kinds\): gpu=1 \+ fast; linux;/)
+  assert.equal(problems({ waiting: apart }).length, 2)
+})
+
+test('without workers, the advice offers what the tasks need', () => {
+  const none = { hosts: [] }
+  const none1 = { ...none, waiting: [waiting('gpu=1', { reason: 'no-worker' })] }
+  const start = 'there are no workers; start JavaScript workers: scaler_cluster'
+  assert.deepEqual(problems(none), [`${start} ${ADDRESS}`])
+  assert.deepEqual(problems(none1), [`${start} --capabilities gpu=1 ${ADDRESS}`])
+  const mixed = [
+    waiting('', { reason: 'no-worker' }),
+    waiting('gpu=1', { reason: 'no-worker', count: 2 }),
+    waiting('linux', { reason: 'no-worker', count: 1 }),
+  ]
+  assert.deepEqual(problems({ ...none, waiting: mixed }), [
+    `${start} ${ADDRESS}; 3 tasks need capabilities, most of them: --capabilities gpu=1`,
+  ])
+})
+
+test('another language, a full queue and a slow scheduler are problems; busy workers are not', () => {
+  const one = { function: '', count: 1 }
+  const language = waiting('', { ...one, reason: 'no-runtime' })
+  assert.match(problems({ waiting: [language] })[0] ?? '', /^1 task waits: no worker runs their/)
+  const full = waiting('', { reason: 'limit' })
+  assert.match(problems({ waiting: [full] })[0] ?? '', /the queue is full; add workers, or raise/)
+  assert.deepEqual(problems({ waiting: [waiting('', { reason: 'all-busy' })] }), [])
+  const { scheduler } = info()
+  const slow = problems({ scheduler: { ...scheduler, turnP99Ms: 250 } })
+  assert.match(slow[0] ?? '', /overloaded \(turns of 250 ms\)/)
+})
+
+test('lost workers are counted by host, without those that have returned', () => {
+  const lost = (name: string, host: string, hasReturned = false): LostWorker => ({
+    time: TIME,
+    id: `7|${name}|0123`,
+    name,
+    host,
+    cause: hasReturned ? 'silence' : 'connection',
+    hasReturned,
+    tasks: [],
+    taskCount: 0,
+  })
+  const advice = 'what they had runs again elsewhere; see whether the host and the agent still run'
+  const back = lost('right', 'two', true)
+  assert.deepEqual(problems({ lost: { count: 1, workers: [lost('left', 'one'), back] } }), [
+    `1 worker was lost in the last 10 minutes: left on one (connection closed); ${advice}`,
+  ])
+  assert.deepEqual(problems({ lost: { count: 0, workers: [back] } }), [])
+  const many = [lost('a', 'one'), lost('b', 'one'), lost('', '')]
+  assert.deepEqual(problems({ lost: { count: 3, workers: many } }), [
+    '3 workers were lost in the last 10 minutes: 2 on one, 1 on an unknown host ' +
+      `(connection closed); ${advice}`,
+  ])
+})

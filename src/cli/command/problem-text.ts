@@ -1,0 +1,181 @@
+// What keeps a cluster from doing its work, and what to do about it: the first lines of `scaler
+// status`, and the second one of `scaler_top`.
+
+import type {
+  ClusterInfo,
+  LostWorker,
+  LostWorkers,
+  WaitingInfo,
+} from '../../client/monitor/cluster-info.js'
+import { countText, grouped, plainText } from '../table.js'
+
+/** Something that keeps the cluster from doing its work, and what to do about it. */
+export interface StatusProblem {
+  readonly what: string
+  readonly advice: string
+}
+
+/** Turns of the scheduler that take longer hold up everything. */
+const LONG_TURN_MS = 100
+/** The most kinds of requirements, or hosts, that are named in one sentence. */
+const MAX_NAMED = 3
+
+/** What is wrong, the worst first. */
+export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
+  const { address = 'ADDRESS', turnP99Ms = 0 } = info.scheduler
+  const problems: StatusProblem[] = []
+  if (info.hosts.every(({ workers }) => workers.length === 0)) {
+    problems.push({ what: 'there are no workers', advice: startAdvice(info.waiting, address) })
+  } else {
+    for (const kinds of waitingGroups(info.waiting)) {
+      const problem = problemOfWaiting(kinds, address)
+      if (problem !== undefined) problems.push(problem)
+    }
+  }
+  if (info.lost !== undefined && info.lost.count > 0) problems.push(problemOfLost(info.lost))
+  if (turnP99Ms > LONG_TURN_MS) {
+    const advice = 'give it a core of its own, or submit fewer and longer tasks'
+    problems.push({ what: `the scheduler is overloaded (turns of ${turnP99Ms} ms)`, advice })
+  }
+  return problems
+}
+
+/** Those that differ only in what they require, the largest first; never empty. */
+type Kinds = readonly [WaitingInfo, ...WaitingInfo[]]
+
+function waitingGroups(waiting: readonly WaitingInfo[]): Iterable<Kinds> {
+  const groups = new Map<string, [WaitingInfo, ...WaitingInfo[]]>()
+  for (const kind of waiting) {
+    const key = `${kind.reason} ${kind.function}`
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, [kind])
+    else known.push(kind)
+  }
+  return groups.values()
+}
+
+/** Tasks that only wait for workers to become free are no problem. */
+function problemOfWaiting(kinds: Kinds, address: string): StatusProblem | undefined {
+  const [{ reason, function: name }] = kinds
+  const count = kinds.reduce((sum, kind) => sum + kind.count, 0)
+  const subject = `${countText(count, 'task')}${ofFunction(name)} ${count === 1 ? 'waits' : 'wait'}`
+  switch (reason) {
+    case 'no-capability':
+      return { what: `${subject}: ${lackText(kinds)}`, advice: offerAdvice(kinds, address) }
+    case 'no-runtime':
+      return {
+        what: `${subject}: no worker runs their language`,
+        advice: `start workers of the same language as the client${alsoNeeded(kinds)}`,
+      }
+    case 'no-worker':
+      return {
+        what: `${subject}: no worker accepts tasks`,
+        advice: startAdvice(kinds, address),
+      }
+    case 'limit':
+      return {
+        what: `${subject}: the queue is full`,
+        advice: 'add workers, or raise --max-number-of-tasks-waiting',
+      }
+    default:
+      return undefined
+  }
+}
+
+function ofFunction(name: string): string {
+  return name === '' || name.startsWith('(') ? '' : ` of ${plainText(name)}()`
+}
+
+/** What no worker offers; of several kinds, what they have in common and in what they differ. */
+function lackText(kinds: Kinds): string {
+  const [{ requirement }, ...others] = kinds
+  if (others.length === 0) return `no worker offers ${plainText(requirement)}`
+  const { common, rests } = comparedNeeds(kinds.map((kind) => kind.requirement))
+  const all = common.length === 0 ? '' : `, all with ${plainText(common.join(', '))}`
+  const few = rests.slice(0, MAX_NAMED).map((rest) => rest.join(' + ') || 'only that')
+  const more = rests.length > few.length ? '; …' : ''
+  const kindsText = `${grouped(kinds.length)} kinds${all}`
+  return `no worker offers what they need (${kindsText}): ${plainText(few.join('; '))}${more}`
+}
+
+function offerAdvice(kinds: Kinds, address: string): string {
+  const command = `scaler_cluster${capabilityFlag(kinds)} ${address}`
+  if (kinds.length === 1) return `start one that does: ${command}`
+  return `start workers that do, for example: ${command} (scaler tasks lists all kinds)`
+}
+
+/** How to start workers for these tasks. */
+function startAdvice(waiting: readonly WaitingInfo[], address: string): string {
+  const isOne = new Set(waiting.map(({ requirement }) => requirement)).size === 1
+  const flag = isOne ? capabilityFlag(waiting) : ''
+  const also = isOne ? '' : alsoNeeded(waiting)
+  return `start JavaScript workers: scaler_cluster${flag} ${address}${also}`
+}
+
+function alsoNeeded(waiting: readonly WaitingInfo[]): string {
+  const needing = waiting.filter(({ requirement }) => requirement !== '')
+  if (needing.length === 0) return ''
+  const count = needing.reduce((sum, kind) => sum + kind.count, 0)
+  const kinds = new Set(needing.map(({ requirement }) => requirement)).size
+  const most = kinds === 1 ? '' : ', most of them'
+  const verb = count === 1 ? 'needs' : 'need'
+  return `; ${countText(count, 'task')} ${verb} capabilities${most}:${capabilityFlag(needing)}`
+}
+
+/** The flag that offers what the first of them requires; empty if that is nothing. */
+function capabilityFlag([first]: readonly WaitingInfo[]): string {
+  const needs = first === undefined ? [] : needsIn(first.requirement)
+  return needs.length === 0 ? '' : ` --capabilities ${plainText(needs.join(','))}`
+}
+
+/** What the scheduler adds to a requirement that some worker could meet. */
+const BESIDES = ', besides what waiting parents hold'
+
+function needsIn(requirement: string): readonly string[] {
+  const text = requirement.endsWith(BESIDES) ? requirement.slice(0, -BESIDES.length) : requirement
+  return text === '' ? [] : text.split(', ')
+}
+
+/** What requirements have in common, and for each of them the rest. */
+export function comparedNeeds(requirements: readonly string[]): {
+  readonly common: readonly string[]
+  readonly rests: readonly (readonly string[])[]
+} {
+  const [first = [], ...others] = requirements.map(needsIn)
+  const common = first.filter((need) => others.every((needs) => needs.includes(need)))
+  const rests = [first, ...others].map((needs) => needs.filter((need) => !common.includes(need)))
+  return { common, rests }
+}
+
+function problemOfLost({ count, workers }: LostWorkers): StatusProblem {
+  const gone = workers.filter(({ hasReturned }) => !hasReturned)
+  const hosts = new Map<string, number>()
+  for (const { host } of gone) hosts.set(host, (hosts.get(host) ?? 0) + 1)
+  const named = [...hosts].slice(0, MAX_NAMED).map(([host, lost]) => {
+    const where = host === '' ? 'an unknown host' : plainText(host)
+    return hosts.size === 1 ? `on ${where}` : `${grouped(lost)} on ${where}`
+  })
+  const more = hosts.size > named.length ? ', …' : ''
+  const [first] = gone
+  const name = count === 1 && first !== undefined && first.name !== '' ? first.name : ''
+  const who = name === '' ? '' : ` ${plainText(name)}`
+  const verb = count === 1 ? 'was' : 'were'
+  return {
+    what:
+      `${countText(count, 'worker')} ${verb} lost in the last 10 minutes:` +
+      `${who} ${named.join(', ')}${more} (${lossText(gone)})`,
+    advice: 'what they had runs again elsewhere; see whether the host and the agent still run',
+  }
+}
+
+/** How the losses were noticed. */
+function lossText(gone: LostWorkers['workers']): string {
+  const causes = new Set(gone.map(({ cause }) => cause))
+  return [...causes].map((cause) => LOSS_TEXTS[cause]).join(', ')
+}
+
+/** The causes of losses in words. */
+export const LOSS_TEXTS: Readonly<Record<LostWorker['cause'], string>> = {
+  connection: 'connection closed',
+  silence: 'no heartbeat',
+}

@@ -1,0 +1,94 @@
+// Packs inputs of a map, as they are when they are pulled, into runs of tasks. docs/protocol.md#runs
+
+import { NO_BYTES } from '../../base/bytes.js'
+import { PackedWriter } from '../../serializer/value/packed-writer.js'
+import type { ClientConnection } from '../connection.js'
+import type { TaskIds } from '../ids.js'
+import { isLifted } from '../submit/arguments.js'
+
+/** The size of the arguments of one run, in bytes, unless the last task exceeds it. */
+const RUN_BYTES = 64 * 1024
+
+/** The input was added to the run. */
+export const PACKED: unique symbol = Symbol('packed')
+
+/** The parts of a map that are needed here. */
+interface PackerSetup {
+  readonly connection: ClientConnection
+  readonly ids: TaskIds
+  /** Whether each input is a list of arguments. */
+  readonly isSpread: boolean
+}
+
+/** The next run of a map. */
+export class MapPacker {
+  readonly #writer: PackedWriter
+  readonly #ids: TaskIds
+  readonly #isSpread: boolean
+  /** The most bytes of one task. */
+  readonly #limit: number
+  /** The most tasks of the run. */
+  #most = 0
+  #firstIndex = 0
+
+  constructor({ connection, ids, isSpread }: PackerSetup) {
+    this.#writer = new PackedWriter(connection.serializer.codec)
+    this.#ids = ids
+    this.#isSpread = isSpread
+    this.#limit = connection.settings.inlineLimitBytes
+  }
+
+  /** The number of tasks in the run. */
+  get count(): number {
+    return this.#writer.count
+  }
+
+  /** The index of the input of its first task. */
+  get firstIndex(): number {
+    return this.#firstIndex
+  }
+
+  get isFull(): boolean {
+    return this.#writer.count >= this.#most || this.#writer.byteLength >= RUN_BYTES
+  }
+
+  /** The arguments of the run, packed. The next one begins. */
+  finish(): Buffer {
+    return this.#writer.finish()
+  }
+
+  /**
+   * Adds the task of an input to the run, which must not be full. If the task must be submitted
+   * alone, returns the serialized input, if that is large, or undefined.
+   */
+  add(input: unknown, index: number): typeof PACKED | Uint8Array | undefined {
+    if (this.#isSpread && !Array.isArray(input)) return undefined
+    const writer = this.#writer
+    if (writer.count === 0) {
+      this.#most = this.#ids.leftInBlock
+      this.#firstIndex = index
+    }
+    writer.beginEntry()
+    let large: Uint8Array | undefined
+    try {
+      if (this.#isSpread) large = this.#addAll(input as readonly unknown[])
+      else large = isLifted(input) ? NO_BYTES : writer.value(input, this.#limit)
+    } catch {
+      // Tried again alone: the error must name the place in the input.
+      large = NO_BYTES
+    }
+    if (large !== undefined || writer.entryBytes > this.#limit) {
+      writer.dropEntry()
+      return large === NO_BYTES ? undefined : large
+    }
+    writer.endEntry()
+    return PACKED
+  }
+
+  #addAll(values: readonly unknown[]): Uint8Array | undefined {
+    for (const value of values) {
+      if (isLifted(value) || this.#writer.value(value, this.#limit) !== undefined) return NO_BYTES
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,127 @@
+// What a scheduler asks for: to run tasks, and to cancel or return them. A message may be about
+// consecutive tasks, of which the worker may have some already.
+
+import type { TaskId } from '../../../base/ids.js'
+import type { Task, TaskCancel } from '../../../wire/message.js'
+import { countOf, nthTaskId, placeInBlock } from '../../../wire/run.js'
+import type { WorkerCoreOptions } from '../events.js'
+import { SerializerIds } from '../objects.js'
+import type { GiveBack } from '../queue/give-back.js'
+import type { Answers } from './ends.js'
+import type { WorkerTaskTable } from './table.js'
+import { partOf, renew, type WorkerTask, workerTaskOf } from './task.js'
+
+/** The parts of the worker that are needed here. */
+interface OrderParts {
+  readonly options: WorkerCoreOptions
+  readonly tasks: WorkerTaskTable
+  readonly answers: Answers
+  readonly giveBack: GiveBack
+}
+
+/** What happens to tasks. */
+interface OrderHandler {
+  /** A task was added. */
+  onAdded(task: WorkerTask): void
+  /** A task that continued while the connection was lost was sent again. */
+  onSentAgain(task: WorkerTask): void
+  /** Drops a task, whether it has started or not. */
+  drop(task: WorkerTask): void
+}
+
+/** Carries out the orders of the scheduler. */
+export class TaskOrders {
+  readonly #tasks: WorkerTaskTable
+  readonly #answers: Answers
+  readonly #giveBack: GiveBack
+  readonly #handler: OrderHandler
+  readonly #serializerIds: SerializerIds
+  readonly #workersTimeoutMs: number
+  /** The number of tasks that have arrived. */
+  #arrivals = 0
+
+  constructor({ options, tasks, answers, giveBack }: OrderParts, handler: OrderHandler) {
+    this.#tasks = tasks
+    this.#answers = answers
+    this.#giveBack = giveBack
+    this.#handler = handler
+    this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
+    this.#workersTimeoutMs = options.taskTimeoutMs ?? 0
+  }
+
+  /** A task that the worker already has is not added again. */
+  onTask(message: Task): void {
+    const { taskId } = message
+    const count = countOf(message)
+    if (count > 1 && (this.#answers.hasKept || this.#tasks.hasAny(taskId, count))) {
+      // Something happens to some of them alone.
+      for (let n = 0; n < count; n += 1) this.onTask(partOf(message, n, n + 1))
+      return
+    }
+    const known = this.#tasks.get(taskId)
+    if (known !== undefined) this.#onKnownTask(known, message)
+    else this.#onNewTask(message)
+  }
+
+  /** docs/protocol.md#cancel: a task that has started is dropped only by force. */
+  onTaskCancel(message: TaskCancel): void {
+    const { taskId, flags } = message
+    const count = countOf(message)
+    let done = 0
+    for (const task of this.#tasks.range(taskId, count)) {
+      const at = count === 1 ? 0 : placeInBlock(task.id) - placeInBlock(taskId)
+      this.#cancelUnknown(message, done, at)
+      done = at + task.count
+      if (flags.force) this.#cancel(task)
+      else this.#giveBack.recall(task)
+    }
+    this.#cancelUnknown(message, done, count)
+  }
+
+  #onNewTask(message: Task): void {
+    const task = workerTaskOf(message, {
+      order: this.#arrivals,
+      serializerId: this.#serializerIds.of(message.source),
+      workersTimeoutMs: this.#workersTimeoutMs,
+    })
+    this.#arrivals += task.count
+    if (this.#answers.answerKept(task)) return
+    if (this.#giveBack.isLeaving) {
+      this.#answers.cancel(task.id, 'canceled', task.count)
+      return
+    }
+    this.#tasks.add(task)
+    this.#handler.onAdded(task)
+  }
+
+  #onKnownTask(known: WorkerTask, message: Task): void {
+    if (known.isPacked !== message.packed.byteLength > 0) {
+      // Its answer would be of no use to this scheduler.
+      this.#handler.drop(known)
+      this.#onNewTask(message)
+      return
+    }
+    renew(known, message)
+    if (known.state === 'abandoned') this.#handler.onSentAgain(known)
+  }
+
+  #cancel(task: WorkerTask): void {
+    this.#answers.cancel(task.id, 'canceled', task.count)
+    this.#handler.drop(task)
+  }
+
+  /** Answers for tasks `from` up to, not including, `to`, which the worker does not have. */
+  #cancelUnknown({ taskId, flags }: TaskCancel, from: number, to: number): void {
+    if (from === to) return
+    if (!this.#answers.hasKept) {
+      this.#answers.cancel(nthTaskId(taskId, from), 'notFound', to - from)
+      return
+    }
+    for (let n = from; n < to; n += 1) this.#cancelKept(nthTaskId(taskId, n), flags.force)
+  }
+
+  #cancelKept(id: TaskId, isForced: boolean): void {
+    const wasKept = isForced && this.#answers.dropKept(id)
+    this.#answers.cancel(id, wasKept ? 'canceled' : 'notFound')
+  }
+}

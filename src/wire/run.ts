@@ -1,0 +1,177 @@
+// Runs: consecutive tasks in one message, which differ only in their arguments, and their results.
+// Schedulers and workers cut them without decoding a value. docs/protocol.md#runs
+//
+//   packed = length of the head (u32) │ head │ offsets (u32 × (count + 1)) │ entries
+//
+// The head is shared by all entries. Entry k is the part of the entries between offsets k and
+// k + 1, both relative to the first offset: a part of a run keeps its offsets as they are.
+
+import { asBuffer } from '../base/bytes.js'
+import { ProtocolError } from '../base/errors.js'
+import { taskId, type TaskId } from '../base/ids.js'
+
+/** The most tasks in a run. A run lies within a block of this many ids. */
+export const MAX_RUN_TASKS = 1024
+
+const ID_LENGTH = 16
+const OFFSET_BYTES = 4
+
+/** The number at the end of an id. */
+function numberIn(id: TaskId): number {
+  return id.charCodeAt(ID_LENGTH - 2) * 256 + id.charCodeAt(ID_LENGTH - 1)
+}
+
+/** The position of an id in its block: 0 to 1,023. */
+export function placeInBlock(id: TaskId): number {
+  return numberIn(id) % MAX_RUN_TASKS
+}
+
+/** Whether an id can be that of a task in a run: its first and last two bytes are the same. */
+export function isBlockId(id: TaskId): boolean {
+  return (
+    id.length === ID_LENGTH &&
+    id.charCodeAt(0) === id.charCodeAt(14) &&
+    id.charCodeAt(1) === id.charCodeAt(15)
+  )
+}
+
+/** The name of the block of an id that can be in a run: the same for all ids of the block. */
+export function blockNameOf(id: TaskId): string {
+  return id.slice(2, 14) + String.fromCharCode(numberIn(id) - placeInBlock(id))
+}
+
+/** Whether the name of an id's block is `name`; faster than `blockNameOf`. */
+export function isInBlock(id: TaskId, name: string): boolean {
+  // From the end: ids of one client differ there.
+  for (let index = 11; index >= 0; index -= 1) {
+    if (id.charCodeAt(index + 2) !== name.charCodeAt(index)) return false
+  }
+  return numberIn(id) - placeInBlock(id) === name.charCodeAt(12)
+}
+
+/** Whether a run of `count` tasks may begin with this id. */
+export function mayBeginRun(id: TaskId, count: number): boolean {
+  return isBlockId(id) && placeInBlock(id) + count <= MAX_RUN_TASKS
+}
+
+/** The id of task `n` of a run, counted from 0, whose first task has this id. */
+export function nthTaskId(first: TaskId, n: number): TaskId {
+  if (n === 0) return first
+  const number = numberIn(first) + n
+  const digits = String.fromCharCode(number >>> 8, number & 0xff)
+  return taskId(digits + first.slice(2, 14) + digits)
+}
+
+/** The position of a task among `count` tasks from `first` on; -1: it is not one of them. */
+export function positionIn(first: TaskId, count: number, id: TaskId): number {
+  if (id === first) return 0
+  if (count === 1 || !isBlockId(id) || !isInBlock(id, blockNameOf(first))) return -1
+  const distance = placeInBlock(id) - placeInBlock(first)
+  return distance > 0 && distance < count ? distance : -1
+}
+
+/** How many tasks a message is about: its `count`, which is 0 for one. */
+export function countOf(message: { readonly count: number }): number {
+  return message.count === 0 ? 1 : message.count
+}
+
+/** The `count` of a message about this many tasks. */
+export function countField(tasks: number): number {
+  return tasks === 1 ? 0 : tasks
+}
+
+/** Where the entries of packed bytes are. */
+export interface PackedLayout {
+  /** Where the head begins and ends. */
+  readonly headAt: number
+  readonly headEnd: number
+  /** Where the entries begin; entry k begins `offset(k) - offset(0)` later. */
+  readonly entriesAt: number
+}
+
+/** Checks packed bytes, without a look at the entries themselves. Throws `ProtocolError`. */
+export function layoutOf(packed: Uint8Array, count: number): PackedLayout {
+  const bytes = asBuffer(packed)
+  const length = bytes.byteLength
+  if (length < OFFSET_BYTES) throw new ProtocolError('packed values without a head')
+  const headEnd = OFFSET_BYTES + bytes.readUInt32LE(0)
+  const entriesAt = headEnd + OFFSET_BYTES * (count + 1)
+  if (entriesAt > length) throw new ProtocolError('packed values are too short for their count')
+  const first = bytes.readUInt32LE(headEnd)
+  let last = first
+  for (let at = headEnd; at < entriesAt; at += OFFSET_BYTES) {
+    const offset = bytes.readUInt32LE(at)
+    if (offset < last) throw new ProtocolError('packed values whose offsets decrease')
+    last = offset
+  }
+  if (entriesAt + last - first !== length) {
+    throw new ProtocolError('packed values whose last offset is not their end')
+  }
+  return { headAt: OFFSET_BYTES, headEnd, entriesAt }
+}
+
+/** The entries `from` up to, not including, `to` of checked packed bytes; a copy. */
+export function slicePacked(
+  packed: Uint8Array,
+  count: number,
+  from: number,
+  to: number,
+): Uint8Array {
+  const bytes = asBuffer(packed)
+  const headEnd = OFFSET_BYTES + bytes.readUInt32LE(0)
+  const entriesAt = headEnd + OFFSET_BYTES * (count + 1)
+  const offsetAt = (index: number): number => headEnd + OFFSET_BYTES * index
+  const first = bytes.readUInt32LE(headEnd)
+  const begin = entriesAt + bytes.readUInt32LE(offsetAt(from)) - first
+  const end = entriesAt + bytes.readUInt32LE(offsetAt(to)) - first
+  const offsetsLength = OFFSET_BYTES * (to - from + 1)
+  const slice = Buffer.allocUnsafe(headEnd + offsetsLength + end - begin)
+  bytes.copy(slice, 0, 0, headEnd)
+  bytes.copy(slice, headEnd, offsetAt(from), offsetAt(to + 1))
+  bytes.copy(slice, headEnd + offsetsLength, begin, end)
+  return slice
+}
+
+/** Packs entries that share `head`. */
+export function pack(entries: readonly Uint8Array[], head: Uint8Array = new Uint8Array()): Buffer {
+  const headEnd = OFFSET_BYTES + head.byteLength
+  let offset = 0
+  for (const entry of entries) offset += entry.byteLength
+  const entriesAt = headEnd + OFFSET_BYTES * (entries.length + 1)
+  const packed = Buffer.allocUnsafe(entriesAt + offset)
+  packed.writeUInt32LE(head.byteLength, 0)
+  packed.set(head, OFFSET_BYTES)
+  offset = 0
+  for (const [index, entry] of entries.entries()) {
+    packed.writeUInt32LE(offset, headEnd + OFFSET_BYTES * index)
+    packed.set(entry, entriesAt + offset)
+    offset += entry.byteLength
+  }
+  packed.writeUInt32LE(offset, headEnd + OFFSET_BYTES * entries.length)
+  return packed
+}
+
+/** The entries of packed bytes, as views. Throws `ProtocolError` for malformed ones. */
+export function unpack(packed: Uint8Array, count: number): readonly Uint8Array[] {
+  const bytes = asBuffer(packed)
+  const { headEnd, entriesAt } = layoutOf(bytes, count)
+  const start = entriesAt - bytes.readUInt32LE(headEnd)
+  const entries: Uint8Array[] = []
+  for (let index = 0; index < count; index += 1) {
+    const at = headEnd + OFFSET_BYTES * index
+    const from = start + bytes.readUInt32LE(at)
+    entries.push(bytes.subarray(from, start + bytes.readUInt32LE(at + OFFSET_BYTES)))
+  }
+  return entries
+}
+
+/** The profiles `from` up to, not including, `to` of the profiles of `count` tasks; a view. */
+export function sliceProfiles(
+  profiles: Uint8Array,
+  count: number,
+  from: number,
+  to: number,
+): Uint8Array {
+  const stride = profiles.byteLength / count
+  return profiles.subarray(stride * from, stride * to)
+}

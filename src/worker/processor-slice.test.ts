@@ -1,0 +1,73 @@
+// Slices of runs in real processors: what is answered when one of the tasks never returns, exits or
+// prints.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type TaskId, taskId } from '../base/ids.js'
+import { nthTaskId } from '../wire/run.js'
+import { LiveProcessor } from './live-processor.kit.js'
+
+const FIRST = taskId('\0\0middle-bytes\0\0')
+
+function nth(n: number): TaskId {
+  return nthTaskId(FIRST, n)
+}
+
+const NUMBERS = Array.from({ length: 1_000 }, (_, n) => n)
+
+test('a thousand tasks are answered in few messages', async (context) => {
+  const processor = new LiveProcessor()
+  context.after(() => processor.host.end())
+  const double = processor.define((n: number) => ({ n, text: `number ${n}` }))
+  processor.dispatchSlice(FIRST, double, NUMBERS)
+  await processor.until('all answers', () => processor.packedValues.size === NUMBERS.length)
+  const values = processor.packedValues
+  for (const n of NUMBERS) assert.deepEqual(values.get(nth(n)), { n, text: `number ${n}` })
+})
+
+test('the tasks behind one that never returns are taken back', async (context) => {
+  const processor = new LiveProcessor()
+  context.after(() => processor.host.kill())
+  const some = processor.define((n: number) => {
+    while (n === 3);
+    return n
+  })
+  processor.dispatchSlice(FIRST, some, NUMBERS.slice(0, 10))
+  await processor.begun(3)
+  processor.host.askStatus(0, 10)
+  const count = processor.statuses.length
+  await processor.until('the status', () => processor.statuses.length > count)
+  assert.equal(processor.statuses.at(-1)?.taskNumber, 3)
+  processor.host.retract(NUMBERS.slice(0, 10))
+  await processor.until('an answer', () => processor.retractions.length === 1)
+  assert.deepEqual(processor.retractions[0]?.retracted, [4, 5, 6, 7, 8, 9])
+})
+
+test('a task that exits leaves the results before it, and its id', async () => {
+  const processor = new LiveProcessor()
+  const some = processor.define((n: number) => {
+    if (n === 500) process.exit(7)
+    return n
+  })
+  processor.dispatchSlice(FIRST, some, NUMBERS)
+  const { death, lastRun } = await processor.exit
+  assert.equal(death.exitCode, 7)
+  assert.deepEqual(lastRun, { taskIds: [nth(500)] })
+  assert.deepEqual([...processor.packedValues.values()], NUMBERS.slice(0, 500))
+})
+
+test('what a task prints is its own output, and comes before its result', async (context) => {
+  const processor = new LiveProcessor()
+  context.after(() => processor.host.end())
+  const some = processor.define((n: number) => {
+    if (n % 2 === 1) console.log(`I am ${n}`)
+    return n
+  })
+  processor.dispatchSlice(FIRST, some, [0, 1, 2, 3])
+  await processor.until('all answers', () => processor.packedValues.size === 4)
+  const said = processor.outputs.map(({ taskId: id, content }) => [id, String(content)])
+  assert.deepEqual(said, [
+    [nth(1), 'I am 1\n'],
+    [nth(3), 'I am 3\n'],
+  ])
+})
