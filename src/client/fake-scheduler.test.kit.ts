@@ -286,7 +286,9 @@ export class FakeScheduler {
     if (!mayBeginRun(task.taskId, count)) this.faults.push('a run with unsuitable ids')
     for (let index = 0; index < count; index += 1) {
       const taskId = nthTaskId(task.taskId, index)
-      const args = reader.serialized(index).map((data) => ({ type: 'inline', data }) as const)
+      const args = reader
+        .serialized(index)
+        .map((bytes) => ({ type: 'inline', data: bytes }) as const)
       this.#packed.add(taskId)
       this.#onTask(from, { ...task, taskId, functionArgs: args, count: 0, packed: NO_BYTES })
     }

@@ -170,7 +170,9 @@ for (const [what, act] of Object.entries(SLOW)) {
   test(`64 clients of which each ${what} keep no other one out`, async (t) => {
     const { address } = await startListener(t)
     const sockets = Array.from({ length: 64 }, () => dial(address))
-    t.after(() => sockets.forEach((socket) => socket.destroy()))
+    t.after(() => {
+      for (const socket of sockets) socket.destroy()
+    })
     await Promise.all(sockets.map((socket) => once(socket, 'connect')))
     for (const socket of sockets) act(socket)
     for (let round = 0; round < 3; round += 1) {

@@ -140,7 +140,7 @@ async function explain(input: CommandInput): Promise<CommandEnd> {
 }
 
 async function cancel(input: CommandInput): Promise<CommandEnd> {
-  input.positionals.forEach(checkTask)
+  for (const task of input.positionals) checkTask(task)
   const { ask, text, options } = await prepare(input)
   const problems: string[] = []
   const results: object[] = []

@@ -112,7 +112,8 @@ class Drawing {
       const rate = rates === undefined ? UNKNOWN : grouped(Math.round(rates.ended))
       const failed =
         rates === undefined || rates.failed === 0 ? '' : this.#failureRate(rates.failed)
-      const workers = `${countText(this.#view.total, 'worker')} on ${countText(hosts.length, 'host')}`
+      const places = countText(hosts.length, 'host')
+      const workers = `${countText(this.#view.total, 'worker')} on ${places}`
       return this.#paint(`well: ${workers}; ${rate}/s tasks ended${failed}`, 'green')
     }
     const which = problems.length === 1 ? '' : ` (1 of ${problems.length}: e)`

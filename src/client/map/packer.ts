@@ -1,4 +1,5 @@
-// Packs inputs of a map, as they are when they are pulled, into runs of tasks. docs/protocol.md#runs
+// Packs the inputs of a map, as they are when they are pulled, into runs of tasks.
+// docs/protocol.md#runs
 
 import { NO_BYTES } from '../../base/bytes.js'
 import { PackedWriter } from '../../serializer/value/packed-writer.js'

@@ -1,4 +1,4 @@
-// The submits of one turn become runs of tasks: consecutive ones with the same function and the same
+// The submits of one turn become runs of tasks: consecutive ones with the same function and
 // options, whose arguments are values. docs/protocol.md#runs
 
 import type { TaskId } from '../../base/ids.js'

@@ -181,8 +181,10 @@ test('a scheduler without runs gets single tasks with their arguments', () => {
       Array(3).fill([0, 0]),
     )
     if (features > 0) {
-      const data = tasks.map(({ functionArgs: [only] }) => Buffer.from(only?.data ?? []).toString())
-      assert.deepEqual(data, ['a', 'b', 'c'])
+      const texts = tasks.map(({ functionArgs: [only] }) =>
+        Buffer.from(only?.data ?? []).toString(),
+      )
+      assert.deepEqual(texts, ['a', 'b', 'c'])
     }
     for (const { taskId } of tasks) harness.receive(inlineResult(taskId))
     assert.equal(harness.machine.unfinishedTasks, 0)

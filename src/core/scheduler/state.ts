@@ -72,6 +72,8 @@ export class SchedulerState {
   /** How long tasks were queued before each assignment to a worker, in milliseconds. */
   readonly queueTimes: Histogram = taskDurations()
   nextWorkerSequence = 0
+  /** The JavaScript workers that could not read a run. */
+  readonly runless: Set<WorkerEntry> = new Set()
   #startedAt: InstantMs | undefined
 
   constructor(options: SchedulerCoreOptions) {

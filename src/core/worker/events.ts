@@ -86,8 +86,8 @@ export type WorkerEvent =
   /**
    * The processor has finished with a task, or with consecutive ones. `inlineResults` has the
    * chunks of the one result or error; `results` contains an id if the processor keeps the result
-   * as that object; `packed` has the results of tasks that were sent packed. Status `canceled` means
-   * that they were skipped or given up because of a `stopTask`.
+   * as that object; `packed` has the results of tasks that were sent packed. Status `canceled`
+   * means that they were skipped or given up because of a `stopTask`.
    */
   | {
       readonly type: 'taskAnswered'

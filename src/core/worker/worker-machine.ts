@@ -372,11 +372,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   #giveUp(): void {
-    const silence = `for ${this.#options.deathTimeoutMs} ms`
     const problem = this.#canRegister
       ? 'received nothing from the scheduler'
       : 'no processor could be started'
-    this.#end(`${problem} ${silence}`, true)
+    this.#end(`${problem} for ${this.#options.deathTimeoutMs} ms`, true)
   }
 
   #startProcessor(): void {

@@ -77,8 +77,8 @@ export interface PackedRun {
 }
 
 /**
- * A task that has not ended, or whose result is still needed, or several of a run. It does not keep the submission,
- * whose large arguments are objects here, so that equal ones share memory.
+ * A task that has not ended, or whose result is still needed, or several of a run. It does not keep
+ * the submission, whose large arguments are objects here, so that equal ones share memory.
  */
 export interface TaskRecord<Owner> {
   /** The id of the task, or of the first one. */

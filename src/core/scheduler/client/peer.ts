@@ -1,7 +1,7 @@
 // Clients: how they register, stay alive and leave. docs/protocol.md#heartbeat,
 // docs/protocol.md#disconnect
 
-import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
+import { FEATURE_INLINE, FEATURE_RUNS, hasFeature } from '../../../base/features.js'
 import type { Identity } from '../../../base/ids.js'
 import type { ClientHeartbeat } from '../../../wire/message.js'
 import type { ClientEntry, ObjectUser, WorkerEntry } from '../entries.js'
@@ -54,7 +54,9 @@ export function onClientHeartbeat(
   attach(client, host)
   const waiting = holdsBack(client) ? state.waiting.of(client) : []
   const answer = ourEcho(state, message.features)
-  const echo = { kind: 'clientHeartbeatEcho', ...answer, waiting } as const
+  const withheld = state.runless.size > 0 ? FEATURE_RUNS : 0
+  const features = answer.features & ~withheld
+  const echo = { kind: 'clientHeartbeatEcho', ...answer, features, waiting } as const
   const isReport = message.wantsReport && message.features !== 0
   if (isReport) {
     state.output.report(from, { ...echo, report: reportFor(state, client.runtime, message) })

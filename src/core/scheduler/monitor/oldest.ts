@@ -20,7 +20,7 @@ export class OldestWaiting implements Worklist {
   /** Those that were queued at this time or later are not among the oldest. */
   #before: InstantMs = Infinity
 
-  /** `onDone` receives at most `most` stories, the oldest first; `needs` is all that they require. */
+  /** `onDone` gets at most `most` stories, the oldest first; `needs` is all that they require. */
   constructor(
     state: SchedulerState,
     most: number,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FEATURE_RUNS, hasFeature } from '../../../base/features.js'
 import { identity, taskId } from '../../../base/ids.js'
 import { decode } from '../../../wire/message.js'
 import { countOf, nthTaskId, unpack } from '../../../wire/run.js'
@@ -195,4 +196,20 @@ test('children belong to one task of a run, and end with it', () => {
   const lines = scheduler.lines()
   assert.ok(lines.some((line) => /^W <- cancel NNthe-middle--NN(\*\d)? by force$/s.test(line)))
   scheduler.machine.checkInvariants()
+})
+
+test('clients are not told of runs while a worker could not read them', () => {
+  const features = (scheduler: TestScheduler): number => {
+    scheduler.receive('N', clientHeartbeat()).actions()
+    const [echo] = scheduler.receive('N', clientHeartbeat()).actions()
+    assert.ok(echo?.type === 'send' && echo.message.kind === 'clientHeartbeatEcho')
+    return echo.message.features
+  }
+  const scheduler = withPeers({ workers: ['W1'] })
+  assert.ok(hasFeature(features(scheduler), FEATURE_RUNS))
+  const older = { features: OURS.features & ~FEATURE_RUNS, runtime: OURS.runtime }
+  scheduler.receive('W2', workerHeartbeat(older))
+  assert.equal(features(scheduler), OURS.features & ~FEATURE_RUNS)
+  scheduler.handle({ type: 'peerDisconnected', peer: identity('W2') })
+  assert.ok(hasFeature(features(scheduler), FEATURE_RUNS))
 })

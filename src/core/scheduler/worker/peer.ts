@@ -1,7 +1,7 @@
 // Workers: how they register, stay alive and leave. docs/protocol.md#heartbeat,
 // docs/protocol.md#disconnect
 
-import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
+import { FEATURE_RECOVERY, FEATURE_RUNS, hasFeature } from '../../../base/features.js'
 import { Fifo } from '../../../base/fifo.js'
 import type { Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
@@ -125,6 +125,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
     ...(oldest === undefined ? {} : taskFields(oldest)),
   })
   state.workers.delete(worker.identity)
+  state.runless.delete(worker)
   const tasks = state.pools[worker.runtime].remove(worker)
   state.supplies.leave(worker, agentOf(worker.identity, worker.heartbeat))
   state.objects.forgetWorker(worker)
@@ -187,6 +188,8 @@ function addWorker(
   }
   state.nextWorkerSequence += 1
   state.workers.set(identity, worker)
+  const readsRuns = hasFeature(message.features, FEATURE_RUNS)
+  if (runtime === 'javascript' && !readsRuns) state.runless.add(worker)
   state.losses.onConnected(identity)
   state.supplies.join(worker)
   state.pools[runtime].add(worker)
