@@ -65,9 +65,10 @@ test('many workers of a host that are lost together are one line', () => {
   const board = new Board()
   told(board, {})
   const workers = ['a', 'b', 'c', 'd'].map((id) => lostWorker(id, { taskCount: 3 }))
-  assert.deepEqual(told(board, { lost: { count: 4, workers } }, ...workers.map(({ id }) => left(id))), [
-    '! 4 workers on vm were lost (connection closed); 12 tasks taken back',
-  ])
+  assert.deepEqual(
+    told(board, { lost: { count: 4, workers } }, ...workers.map(({ id }) => left(id))),
+    ['! 4 workers on vm were lost (connection closed); 12 tasks taken back'],
+  )
 })
 
 test('without causes, workers just leave; many together are one line', () => {

@@ -191,7 +191,7 @@ function hostsOf({ hosts }: ClusterInfo): Hosts {
   return new Map(hosts.flatMap(({ host, workers }) => workers.map(({ id }) => [id, host] as const)))
 }
 
-/** What is known of the workers. `lost` has lines of its own; `before`: the hosts of the last state. */
+/** What is known of the workers. `before`: the hosts of the last state. */
 interface Known {
   readonly lost: ClusterInfo['lost']
   readonly hosts: Hosts
@@ -199,6 +199,7 @@ interface Known {
 }
 
 function peerLines(peers: Peers, { lost, hosts, before }: Known, time: Date): readonly Line[] {
+  // These have lines of their own.
   const missing = lost?.workers.filter(({ hasReturned }) => !hasReturned)
   const lostIds = new Set(missing?.map(({ id }) => id))
   const left = peers.leftWorkers.filter(({ id }) => !lostIds.has(id))
