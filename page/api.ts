@@ -24,13 +24,19 @@ export interface TableState {
   readonly total: number
   /** In order. */
   readonly ids: readonly string[]
-  readonly rows: ReadonlyMap<string, unknown>
+  readonly rows: ReadonlyMap<string, object | undefined>
 }
 
 /** What the page knows. */
 export interface PageState {
   readonly overview: OverviewJson | undefined
   readonly table: TableState
+}
+
+/** The time by the clock of the server, in milliseconds since 1970. */
+export function nowOf(overview: OverviewJson | undefined): number {
+  const time = overview?.time ?? null
+  return time === null ? Date.now() : Date.parse(time) + (overview?.ageMs ?? 0)
 }
 
 /** Asks the server once. Rejects with an error for people. */
@@ -46,7 +52,8 @@ interface Message {
   readonly table?: {
     readonly total?: number
     readonly ids?: readonly string[]
-    readonly rows?: Readonly<Record<string, unknown>>
+    /** The changed fields of each. */
+    readonly rows?: Readonly<Record<string, object>>
   }
 }
 
@@ -79,7 +86,13 @@ export class Live {
 function merged({ overview, table }: PageState, message: Message): PageState {
   const ids = message.table?.ids ?? table.ids
   const changed = new Map(Object.entries(message.table?.rows ?? {}))
-  const rows = new Map(ids.map((id) => [id, changed.get(id) ?? table.rows.get(id)]))
+  const rows = new Map(
+    ids.map((id) => {
+      const fields = changed.get(id)
+      const row = table.rows.get(id)
+      return [id, fields === undefined ? row : { ...row, ...fields }]
+    }),
+  )
   return {
     overview: { ...overview, ...message.overview } as OverviewJson,
     table: { total: message.table?.total ?? table.total, ids, rows },

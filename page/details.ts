@@ -1,10 +1,12 @@
 // The pages of one worker and of one task, read again every two seconds.
 
-import type { WorkerInfo } from '../src/client/monitor/cluster-info.js'
+import type { FunctionInfo } from '../src/client/monitor/cluster-info.js'
 import type { OperatorReply } from '../src/client/monitor/operator-reply.js'
+import type { DurationBar } from '../src/cli/ui/durations.js'
 import type { TaskEntry } from '../src/cli/ui/rows.js'
-import type { Json } from './api.js'
-import { get } from './api.js'
+import type { WorkerEntry } from '../src/cli/ui/worker-entries.js'
+import { get, type Json, nowOf, type OverviewJson, type PageState } from './api.js'
+import { distribution, sparkline } from './distribution.js'
 import { button, type Child, facts, make, setText, viewLink } from './dom.js'
 import {
   bytes,
@@ -17,7 +19,7 @@ import {
   shortWorker,
   UNKNOWN,
 } from './format.js'
-import { capabilitiesText, stateMark, TASK_COLUMNS } from './lists.js'
+import { capabilitiesText, since, stateMark, TASK_COLUMNS } from './lists.js'
 import { plainTable } from './overview.js'
 import type { View } from './view.js'
 
@@ -26,7 +28,7 @@ const EVERY_MS = 2_000
 interface WorkerAnswer {
   readonly id: string
   readonly host: string | null
-  readonly worker: Json<WorkerInfo> | null
+  readonly worker: Json<WorkerEntry> | null
   readonly tasks: readonly Json<TaskEntry>[]
 }
 
@@ -48,7 +50,10 @@ interface DetailSetup<Answer> {
   readonly title: string
   /** Of the API. */
   readonly path: string
-  readonly show: (answer: Answer) => readonly Child[]
+  /** `now`: by the clock of the server. */
+  readonly show: (answer: Answer, now: number) => readonly Child[]
+  /** Whether the worker can be asked for more. */
+  readonly hasLookUps: boolean
 }
 
 /** A page that is read again and again. */
@@ -61,12 +66,14 @@ class DetailView<Answer> implements View {
   readonly #stop = new AbortController()
   #timer: ReturnType<typeof setTimeout> | undefined
   #last = ''
+  #overview: OverviewJson | undefined
 
   constructor(setup: DetailSetup<Answer>) {
-    const { title, path } = setup
+    const { title, path, hasLookUps } = setup
     this.title = title
     this.#setup = setup
-    const parts = [make('h1', {}, title), this.#error, this.#content, lookUps(path)]
+    const more = hasLookUps ? lookUps(path) : undefined
+    const parts = [make('h1', {}, title), this.#error, more, this.#content]
     this.element = make('div', {}, ...parts)
     void this.#read()
   }
@@ -75,7 +82,9 @@ class DetailView<Answer> implements View {
     return ''
   }
 
-  update(): void {}
+  update({ overview }: PageState): void {
+    this.#overview = overview
+  }
 
   close(): void {
     this.#stop.abort()
@@ -85,7 +94,7 @@ class DetailView<Answer> implements View {
   async #read(): Promise<void> {
     try {
       const answer = await get<Answer>(this.#setup.path, this.#stop.signal)
-      const next = make('div', {}, ...this.#setup.show(answer))
+      const next = make('div', {}, ...this.#setup.show(answer, nowOf(this.#overview)))
       // What has not changed keeps its selection and focus.
       const text = next.textContent ?? ''
       if (text !== this.#last) this.#content.replaceChildren(next)
@@ -102,12 +111,17 @@ class DetailView<Answer> implements View {
 /** The page of a worker. */
 export function workerView(id: string): View {
   const path = `workers/${encodeURIComponent(id)}`
-  return new DetailView<WorkerAnswer>({ title: `Worker ${id}`, path, show: workerParts })
+  return new DetailView<WorkerAnswer>({
+    title: `Worker ${id}`,
+    path,
+    show: workerParts,
+    hasLookUps: true,
+  })
 }
 
-function workerParts({ host, worker, tasks }: WorkerAnswer): readonly Child[] {
-  const running = (worker?.running ?? []).map(({ task, name, sinceMs }) => {
-    return [viewLink(shortId(task), 'tasks', task), functionName(name), duration(sinceMs)]
+function workerParts({ host, worker, tasks }: WorkerAnswer, now: number): readonly Child[] {
+  const running = (worker?.running ?? []).map(({ task, name, since: from }) => {
+    return [viewLink(shortId(task), 'tasks', task), functionName(name), since(from, now)]
   })
   return [
     worker === null
@@ -116,8 +130,15 @@ function workerParts({ host, worker, tasks }: WorkerAnswer): readonly Child[] {
           ['host', host ?? UNKNOWN],
           ['name', worker.name || UNKNOWN],
           ['state', worker.state],
+          [
+            'last heartbeat',
+            worker.silentSince === null
+              ? 'in time'
+              : make('span', { class: 'bad' }, `${since(worker.silentSince, now)} ago`),
+          ],
           ['queued', count(worker.queued)],
           ['cpu', percent(worker.cpu)],
+          ['cpu, last 5 min (0 to 100 %)', sparkline(worker.past, 100, percent)],
           ['memory', bytes(worker.rssBytes)],
           ['lag', duration(worker.lagMs)],
           ['version', worker.version ?? UNKNOWN],
@@ -135,14 +156,58 @@ function workerParts({ host, worker, tasks }: WorkerAnswer): readonly Child[] {
 function tasksTable(tasks: readonly Json<TaskEntry>[]): HTMLElement {
   const columns = TASK_COLUMNS.filter(({ title }) => title !== 'worker')
   const titles = columns.map(({ title }) => title)
-  const rows = tasks.map((task) => columns.map(({ cell }) => cell(task) ?? ''))
+  const rows = tasks.map((task) => columns.map(({ cell }) => cell(task, 0) ?? ''))
   return plainTable('Its last tasks', titles, rows)
+}
+
+interface FunctionAnswer {
+  readonly function: Json<FunctionInfo>
+  readonly durations: readonly DurationBar[]
+}
+
+/** The page of a function. */
+export function functionView(name: string): View {
+  const path = `functions/${encodeURIComponent(name)}`
+  const title = `Function ${functionName(name)}`
+  return new DetailView<FunctionAnswer>({ title, path, show: functionParts, hasLookUps: false })
+}
+
+function functionParts({ function: found, durations }: FunctionAnswer): readonly Child[] {
+  const measured = durations.length === 0
+  return [
+    facts([
+      ['ended', count(found.count)],
+      ['failed', count(found.failed)],
+      ['mean', duration(found.meanMs)],
+      ['half took at most', duration(found.p50Ms)],
+      ['90 % took at most', duration(found.p90Ms)],
+      ['99 % took at most', duration(found.p99Ms)],
+      ['longest', duration(found.maxMs)],
+      ['memory', bytes(found.peakBytes)],
+    ]),
+    make('h2', {}, 'Durations'),
+    measured
+      ? make('p', {}, 'No measured task has ended since this server has been watching.')
+      : distribution(durations),
+    measured
+      ? undefined
+      : make(
+          'p',
+          { class: 'count' },
+          'Of the tasks whose ends were reported since this server has been watching.',
+        ),
+  ]
 }
 
 /** The page of a task. */
 export function taskView(id: string): View {
   const path = `tasks/${encodeURIComponent(id)}`
-  return new DetailView<TaskAnswer>({ title: `Task ${id}`, path, show: taskParts })
+  return new DetailView<TaskAnswer>({
+    title: `Task ${id}`,
+    path,
+    show: taskParts,
+    hasLookUps: true,
+  })
 }
 
 function taskParts({ task, error, note, explanation }: TaskAnswer): readonly Child[] {

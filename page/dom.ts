@@ -26,6 +26,22 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return element
 }
 
+/** A new element of a drawing. Strings become its text. */
+export function draw(
+  tag: string,
+  attributes: Readonly<Record<string, string | number | undefined>> = {},
+  ...children: readonly Child[]
+): SVGElement {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined) element.setAttribute(name, String(value))
+  }
+  for (const child of children) {
+    if (child !== undefined) element.append(typeof child === 'string' ? plain(child) : child)
+  }
+  return element
+}
+
 /** Changes the text of an element, if it is another one. */
 export function setText(element: HTMLElement, text: string): void {
   const shown = plain(text)
@@ -38,7 +54,12 @@ function plain(text: string): string {
 
 /** A link to a view of this page: `viewLink('price', 'tasks', 'aa00')`. */
 export function viewLink(text: string, ...path: readonly string[]): HTMLAnchorElement {
-  return make('a', { href: `#/${path.map(encodeURIComponent).join('/')}` }, text)
+  return make('a', { href: viewPath(...path) }, text)
+}
+
+/** The address of a view of this page. */
+export function viewPath(...path: readonly string[]): string {
+  return `#/${path.map(encodeURIComponent).join('/')}`
 }
 
 /** A button that does something. */
@@ -59,4 +80,13 @@ export function facts(rows: readonly (readonly [name: string, value: Child])[]):
 /** The colours of the theme that is shown, by their names in the style sheet. */
 export function colorOf(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+}
+
+/** Something that may be wider than the page, and can be scrolled by keyboard. */
+export function scrollable(label: string, content: Node): HTMLElement {
+  return make(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label },
+    content,
+  )
 }

@@ -1,7 +1,7 @@
 // Failures, those with the same cause together, with message and stack.
 
 import type { FailureGroup } from '../src/cli/ui/failure-groups.js'
-import type { Json, PageState } from './api.js'
+import type { Json, OverviewJson, PageState } from './api.js'
 import { make, setText, viewLink } from './dom.js'
 import { clock, counted, functionName, shortId, shortWorker } from './format.js'
 import type { View } from './view.js'
@@ -19,7 +19,7 @@ interface GroupElements {
 export class FailuresView implements View {
   readonly title = 'Failures'
   readonly element: HTMLElement
-  readonly #none: HTMLElement = make('p', { hidden: true }, 'No failures.')
+  readonly #none: HTMLElement = make('p')
   readonly #list: HTMLElement = make('div')
   /** They stay open while their numbers change. */
   readonly #groups = new Map<string, GroupElements>()
@@ -32,8 +32,8 @@ export class FailuresView implements View {
     return '?view=failures&limit=100'
   }
 
-  update({ table: { ids, rows } }: PageState): void {
-    this.#none.hidden = ids.length > 0
+  update({ overview, table: { ids, rows } }: PageState): void {
+    setText(this.#none, ids.length > 0 ? '' : noneText(overview))
     for (const [id, { element }] of this.#groups) {
       if (ids.includes(id)) continue
       element.remove()
@@ -51,6 +51,13 @@ export class FailuresView implements View {
   }
 
   close(): void {}
+}
+
+function noneText(overview: OverviewJson | undefined): string {
+  const tasks = overview?.tasks ?? null
+  if (tasks === null) return 'No data yet.'
+  if (tasks.failed === 0) return 'No failures.'
+  return `${counted(tasks.failed, 'task')} failed, but this scheduler does not tell which.`
 }
 
 function newGroup(): GroupElements {

@@ -4,7 +4,9 @@ import {
   bytes,
   count,
   duration,
+  nameIn,
   percent,
+  shortId,
   shortWorker,
   tickTime,
   ticks,
@@ -50,4 +52,11 @@ test('a time axis has few round times, as exact as they have to be', () => {
   assert.match(tickTime(1_500, 1_000), /^\d\d:\d\d:01\.500$/)
   assert.match(tickTime(1_500, 60_000), /^\d\d:\d\d:01$/)
   assert.match(tickTime(1_500, 86_400_000), /^\d\d:\d\d$/)
+})
+
+test('identities and ids are short, and still different', () => {
+  assert.equal(nameIn(`4711|left|${'67dd'.repeat(8)}`), 'left')
+  assert.equal(nameIn('anything'), 'anything')
+  assert.equal(shortId('0123456789abcdef0123456789abcdef'), '01234567…cdef')
+  assert.equal(shortId('aa00'), 'aa00')
 })

@@ -45,14 +45,19 @@ export function clock(time: string | number | null | undefined): string {
     : new Date(time).toLocaleTimeString('en-GB', { hour12: false })
 }
 
-/** The short id of a task. */
+/** The id of a task in short. The nodes of a graph differ only at its end. */
 export function shortId(id: string): string {
-  return id.slice(0, 12)
+  return id.length <= 14 ? id : `${id.slice(0, 8)}…${id.slice(-4)}`
 }
 
 /** An identity without most of its random rest: `4711|left|67dd…` */
 export function shortWorker(id: string): string {
   return id.replace(/\|([\da-f]{4})[\da-f]{28}$/, '|$1…')
+}
+
+/** The name in an identity: `left` of `4711|left|67dd…`; else the identity in short. */
+export function nameIn(id: string): string {
+  return /^\d+\|(.+)\|[\da-f]{32}$/.exec(id)?.[1] ?? shortWorker(id)
 }
 
 /** The name of a function, for people. */

@@ -2,9 +2,10 @@
 
 import { Live, type OverviewJson, type PageState } from './api.js'
 import { make, setText } from './dom.js'
-import { taskView, workerView } from './details.js'
+import { functionView, taskView, workerView } from './details.js'
 import { FailuresView } from './failures.js'
 import { duration } from './format.js'
+import { GraphView } from './graph.js'
 import { listView } from './lists.js'
 import { OverviewView } from './overview.js'
 import { TimelineView } from './timeline.js'
@@ -17,7 +18,9 @@ const VIEWS = [
   ['timeline', 'Timeline'],
   ['functions', 'Functions'],
   ['clients', 'Clients'],
+  ['graphs', 'Graphs'],
   ['failures', 'Failures'],
+  ['log', 'Log'],
 ] as const
 
 /** After this time without news, the page says so. */
@@ -101,6 +104,8 @@ class Page implements ViewHost {
   #viewOf(name: string, id: string | undefined): View {
     if (name === 'workers' && id !== undefined) return workerView(id)
     if (name === 'tasks' && id !== undefined) return taskView(id)
+    if (name === 'functions' && id !== undefined) return functionView(id)
+    if (name === 'graphs' && id !== undefined) return new GraphView(id)
     if (name === 'timeline') return new TimelineView()
     if (name === 'failures') return new FailuresView()
     return listView(name, this) ?? new OverviewView()

@@ -3,7 +3,7 @@
 import type { OverviewJson, PageState, SeriesJson } from './api.js'
 import { get } from './api.js'
 import { Chart } from './chart.js'
-import { facts, make, setText } from './dom.js'
+import { facts, make, scrollable, setText } from './dom.js'
 import { bytes, count, counted, duration, functionName, percent, UNKNOWN } from './format.js'
 import type { View } from './view.js'
 
@@ -28,6 +28,7 @@ export class OverviewView implements View {
   readonly title = 'Overview'
   readonly element: HTMLElement
   readonly #health: HTMLElement = make('p', { class: 'health', role: 'status' })
+  readonly #lost: HTMLElement = make('p', { class: 'health bad', role: 'status', hidden: true })
   readonly #facts: HTMLElement = make('div')
   readonly #waiting: HTMLElement = make('div')
   readonly #hosts: HTMLElement = make('div')
@@ -54,6 +55,7 @@ export class OverviewView implements View {
       {},
       make('h1', {}, 'Overview'),
       this.#health,
+      this.#lost,
       this.#facts,
       make('div', { class: 'bar' }, make('label', {}, 'charts', select)),
       make('div', { class: 'charts' }, ...this.#charts.map(({ element }) => element)),
@@ -75,9 +77,13 @@ export class OverviewView implements View {
     const { isWell, text } = overview.health
     setText(this.#health, isWell ? `Well: ${text}` : `Attention: ${text}`)
     this.#health.classList.toggle('bad', !isWell)
-    replace(this.#facts, factsOf(overview))
-    replace(this.#waiting, waitingOf(overview))
-    replace(this.#hosts, hostsOf(overview))
+    const lost = overview.lost?.text ?? ''
+    setText(this.#lost, lost === '' ? '' : `Attention: ${lost}`)
+    this.#lost.hidden = lost === ''
+    const isEmpty = overview.time === null
+    replace(this.#facts, isEmpty ? make('p', {}, 'No data yet.') : factsOf(overview))
+    replace(this.#waiting, isEmpty ? make('p', {}, 'No data yet.') : waitingOf(overview))
+    replace(this.#hosts, isEmpty ? make('p', {}, 'No data yet.') : hostsOf(overview))
   }
 
   close(): void {
@@ -160,7 +166,9 @@ function factsOf(overview: OverviewJson): HTMLElement {
     ['failed', count(tasks?.failed)],
     ['cancelled', count(tasks?.canceled)],
     ['workers', `${count(all)} (${count(workers.busy)} busy)`],
+    ['workers lost (10 minutes)', count(overview.lost?.count)],
     ['clients', count(overview.clients)],
+    ['graphs', count(overview.graphs)],
     ['cpu of the workers', percent(overview.cpu)],
     ['memory of the workers', bytes(overview.memory)],
     ['stored objects', `${count(objects?.count)}, ${bytes(objects?.bytes)}`],
@@ -174,8 +182,12 @@ function secondsToMs(seconds: number | null | undefined): number | undefined {
   return seconds === null || seconds === undefined ? undefined : seconds * 1_000
 }
 
-function waitingOf({ waiting }: OverviewJson): HTMLElement {
-  if (waiting.length === 0) return make('p', {}, 'No task waits.')
+function waitingOf({ waiting, tasks }: OverviewJson): HTMLElement {
+  if (waiting.length === 0) {
+    const all = tasks?.waiting ?? 0
+    const why = `${counted(all, 'task')} waiting; this scheduler does not tell why.`
+    return make('p', {}, all === 0 ? 'No task waits.' : why)
+  }
   const rows = waiting.map((each) => {
     const text = REASONS.find(([reason]) => reason === each.reason)?.[1] ?? each.reason
     return [
@@ -213,6 +225,5 @@ export function plainTable(
     make('thead', {}, make('tr', {}, ...head)),
     make('tbody', {}, ...body),
   )
-  const region = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption }
-  return make('div', region, table)
+  return scrollable(caption, table)
 }

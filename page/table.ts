@@ -1,8 +1,8 @@
 // A table of rows that change: sorted, filtered and cut by the server. Rows keep their elements, so
 // that nothing jumps and the focus stays.
 
-import type { TableState } from './api.js'
-import { make, setText, type Child, button } from './dom.js'
+import { nowOf, type OverviewJson, type PageState } from './api.js'
+import { make, scrollable, setText, type Child, button } from './dom.js'
 import { count } from './format.js'
 
 /** A column. */
@@ -10,11 +10,12 @@ export interface TableColumn<Row> {
   readonly title: string
   /** Its name in `sort` of the API; undefined: it cannot be sorted. */
   readonly sort?: string
-  readonly cell: (row: Row) => Child
+  /** `now`: by the clock of the server, in milliseconds since 1970. */
+  readonly cell: (row: Row, now: number) => Child
   readonly isNumber?: boolean
   /** Left out on narrow screens. */
   readonly isExtra?: boolean
-  /** Marks a cell: `good`, `bad`. */
+  /** Marks a cell: `good`, `bad`, `wrap`. */
   readonly mark?: (row: Row) => string
 }
 
@@ -28,6 +29,12 @@ export interface TableSetup<Row> {
   readonly search?: { readonly column: string; readonly label: string }
   /** A choice that filters: the column and its values. */
   readonly choice?: { readonly column: string; readonly values: readonly string[] }
+  /** Whether a row changes with the time alone. */
+  readonly isLive?: (row: Row) => boolean
+  /** Whether the scheduler reports such rows at all. */
+  readonly isReported?: (overview: OverviewJson) => boolean
+  /** Said below the table. */
+  readonly note?: string
 }
 
 const PAGE_ROWS = 50
@@ -68,8 +75,8 @@ export class DataTable<Row> {
       make('thead', {}, make('tr', {}, ...heads)),
       this.#body,
     )
-    const region = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': setup.caption }
-    this.element = make('div', {}, this.#controls(), make('div', region, table))
+    const note = setup.note === undefined ? undefined : make('p', { class: 'count' }, setup.note)
+    this.element = make('div', {}, this.#controls(), scrollable(setup.caption, table), note)
     this.#showSort()
   }
 
@@ -88,13 +95,15 @@ export class DataTable<Row> {
   }
 
   /** Shows rows. */
-  show({ total, ids, rows }: TableState): void {
+  show({ overview, table: { total, ids, rows } }: PageState): void {
+    const now = nowOf(overview)
     const kept = new Map<string, RowElements>()
     for (const id of ids) {
       const row = rows.get(id)
       if (row === undefined) continue
       const elements = this.#rows.get(id) ?? this.#rowElements()
-      if (elements.row !== row) this.#fill(elements, row as Row)
+      const isLive = this.#setup.isLive?.(row as Row) === true
+      if (elements.row !== row || isLive) this.#fill(elements, row as Row, now)
       elements.row = row
       kept.set(id, elements)
     }
@@ -106,12 +115,19 @@ export class DataTable<Row> {
     }
     this.#rows = kept
     const last = this.#offset + kept.size
+    const none = this.#noneText(overview)
     setText(
       this.#count,
-      total === 0 ? 'nothing' : `${count(this.#offset + 1)} to ${count(last)} of ${count(total)}`,
+      total === 0 ? none : `${count(this.#offset + 1)} to ${count(last)} of ${count(total)}`,
     )
     this.#back.disabled = this.#offset === 0
     this.#next.disabled = last >= total
+  }
+
+  #noneText(overview: OverviewJson | undefined): string {
+    if (overview === undefined || overview.time === null) return 'no data yet'
+    const isReported = this.#setup.isReported?.(overview) ?? true
+    return isReported ? 'none' : 'this scheduler does not report them'
   }
 
   #controls(): HTMLElement {
@@ -187,13 +203,13 @@ export class DataTable<Row> {
     return { element: make('tr', {}, ...cells), cells, row: undefined }
   }
 
-  #fill({ cells }: RowElements, row: Row): void {
+  #fill({ cells }: RowElements, row: Row, now: number): void {
     for (const [at, { cell, mark, isNumber, isExtra }] of this.#setup.columns.entries()) {
       const element = cells[at]
       if (element === undefined) continue
       const kinds = [isNumber === true && 'number', isExtra === true && 'extra', mark?.(row)]
       element.className = kinds.filter((kind) => typeof kind === 'string').join(' ')
-      const child = cell(row) ?? ''
+      const child = cell(row, now) ?? ''
       if (typeof child === 'string') {
         setText(element, child)
         element.title = child

@@ -1,60 +1,42 @@
 // The timeline: one row per worker, a bar per task, coloured by function, failures marked. The
 // server sends what is visible, as fine as the canvas can show it.
 
-import type { WorkerInfo } from '../src/client/monitor/cluster-info.js'
-import type { TimelineBar } from '../src/cli/ui/recent-tasks.js'
-import type { Json } from './api.js'
 import { get } from './api.js'
 import { prepared } from './chart.js'
 import { button, colorOf, make, setText } from './dom.js'
+import { clock, count, counted, functionName, nameIn, tickTime, timeTicks } from './format.js'
 import {
-  clock,
-  count,
-  counted,
-  duration,
-  functionName,
-  shortWorker,
-  tickTime,
-  timeTicks,
-} from './format.js'
+  type Bar,
+  barsOf,
+  drawStripes,
+  fitted,
+  functionColor,
+  legendItem,
+  type TimelineAnswer,
+  tipText,
+} from './timeline-bar.js'
 import type { View } from './view.js'
 
-interface TimelineAnswer {
+/** What was read last. */
+interface Loaded {
   readonly from: number
   readonly to: number
-  readonly total: number
+  readonly spanMs: number
   readonly offset: number
-  readonly limit: number
-  readonly workers: readonly {
-    readonly id: string
-    readonly name: string
-    readonly host: string
-    readonly isConnected: boolean
-    readonly running: Json<WorkerInfo['running']>
-  }[]
-  readonly bars: readonly TimelineBar[]
-  readonly functions: readonly string[]
-  /** Of the last state, by which running tasks are drawn. */
-  readonly time: number | null
+  /** What was before this time does not change any more. */
+  readonly atMs: number
 }
 
-interface Bar {
-  readonly row: number
-  readonly from: number
-  readonly to: number
-  readonly name: string
-  readonly count: number
-  readonly failed: number
-  readonly task: string | null
-  readonly isRunning: boolean
-}
-
+/** The ends of tasks are known after this time. */
+const SETTLED_MS = 2_000
 const ROW = 22
 const TOP = 26
 const LEFT = 150
 const MIN_SPAN_MS = 20
 const MAX_SPAN_MS = 86_400_000
 const ROWS = 40
+/** Functions in the legend. */
+const MAX_LEGEND = 12
 const FONT = '12px system-ui, sans-serif'
 
 /** The timeline. */
@@ -62,6 +44,7 @@ export class TimelineView implements View {
   readonly title = 'Timeline'
   readonly element: HTMLElement
   readonly #canvas = make('canvas', { class: 'timeline', tabindex: '0', role: 'img' })
+  readonly #legend = make('p', { class: 'legends' })
   readonly #tip = make('p', { class: 'tip', role: 'status' }, ' ')
   readonly #count = make('span', { class: 'count' })
   readonly #live = button('Follow', () => this.#follow(), 'Follow the present')
@@ -74,7 +57,10 @@ export class TimelineView implements View {
   #bars: readonly Bar[] = []
   #labels: readonly string[] = []
   #selected: Bar | undefined
+  #legendKey = ''
   #timer: ReturnType<typeof setTimeout> | undefined
+  #loaded: Loaded | undefined
+  #frame: number | undefined
   #isReading = false
   #isClosed = false
 
@@ -92,7 +78,7 @@ export class TimelineView implements View {
       this.#count,
     )
     const help =
-      'One row per worker; the colour is the function, a red edge a failure. ' +
+      'One row per worker; the colour is the function. ' +
       'Keys: + and − zoom, arrows move, Home follows the present, N and P select a bar, ' +
       'Enter opens it.'
     this.element = make(
@@ -100,6 +86,7 @@ export class TimelineView implements View {
       {},
       make('h1', {}, 'Timeline'),
       controls,
+      this.#legend,
       this.#canvas,
       this.#tip,
       make('p', { class: 'count' }, help),
@@ -120,6 +107,7 @@ export class TimelineView implements View {
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
+    cancelAnimationFrame(this.#frame ?? 0)
     this.#resize.disconnect()
   }
 
@@ -166,12 +154,24 @@ export class TimelineView implements View {
   /** Draws what is there at once, and asks for what is visible now. */
   #changed(): void {
     this.#draw()
-    if (this.#isReading) return
-    clearTimeout(this.#timer)
+    // Not put off by further changes: someone who keeps panning wants to see something, too.
+    if (this.#isReading || this.#timer !== undefined || this.#hasAll) return
     this.#timer = setTimeout(() => void this.#read(), 120)
   }
 
+  /** Whether what is visible is there, and is not going to change. */
+  get #hasAll(): boolean {
+    const { from, to } = this.#window
+    const loaded = this.#loaded
+    if (loaded === undefined || loaded.offset !== this.#offset) return false
+    return (
+      from >= loaded.from && to <= loaded.to && to < loaded.atMs && this.#spanMs === loaded.spanMs
+    )
+  }
+
   async #read(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     if (this.#isReading || this.#isClosed) return
     this.#isReading = true
     const { from, to } = this.#window
@@ -179,9 +179,16 @@ export class TimelineView implements View {
     // A little more than is visible, for panning.
     const margin = (to - from) / 4
     const query = `from=${Math.round(from - margin)}&to=${Math.round(to + margin)}`
+    const wanted = {
+      from: from - margin,
+      to: to + margin,
+      spanMs: this.#spanMs,
+      offset: this.#offset,
+    }
     try {
       const rows = `offset=${this.#offset}&limit=${ROWS}`
       this.#take(await get<TimelineAnswer>(`timeline?${query}&width=${width}&${rows}`))
+      this.#loaded = { ...wanted, atMs: Date.now() - SETTLED_MS }
     } catch {
       // The header says that the server does not answer; the next change asks again.
     }
@@ -192,32 +199,13 @@ export class TimelineView implements View {
     if (now.from !== from && this.#end !== undefined) this.#changed()
   }
 
-  #take({ workers, bars, functions, total, offset, time }: TimelineAnswer): void {
+  #take(answer: TimelineAnswer): void {
+    const { workers, total, offset } = answer
     this.#total = total
     this.#labels = workers.map(({ id, name, isConnected }) => {
-      return `${name || shortWorker(id)}${isConnected ? '' : ' (left)'}`
+      return `${name || nameIn(id)}${isConnected ? '' : ' (left)'}`
     })
-    const ended = bars.map((bar): Bar => ({
-      ...bar,
-      name: functions[bar.function] ?? '',
-      isRunning: false,
-    }))
-    const running = workers.flatMap(({ running: runs }, row) => {
-      return runs.map(({ task, name, sinceMs }): Bar => {
-        const from = (time ?? Date.now()) - sinceMs
-        return {
-          row,
-          from,
-          to: Number.POSITIVE_INFINITY,
-          name,
-          count: 1,
-          failed: 0,
-          task,
-          isRunning: true,
-        }
-      })
-    })
-    this.#bars = [...running, ...ended]
+    this.#bars = barsOf(answer)
     const selected = this.#selected
     this.#selected = this.#bars.find(({ task }) => task !== null && task === selected?.task)
     const last = offset + workers.length
@@ -230,7 +218,15 @@ export class TimelineView implements View {
     this.#canvas.style.height = `${TOP + Math.max(1, workers.length) * ROW}px`
   }
 
+  /** At most once per frame, however often something changes. */
   #draw(): void {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined
+      this.#drawNow()
+    })
+  }
+
+  #drawNow(): void {
     const { width, height, context } = prepared(this.#canvas)
     if (context === undefined || width <= LEFT) return
     const { from, to } = this.#window
@@ -248,9 +244,33 @@ export class TimelineView implements View {
       this.#drawBar(context, bar, x(bar.from), Math.max(1, x(end) - x(bar.from)))
     }
     context.restore()
+    this.#showLegend()
     this.#live.disabled = this.#end === undefined
     const what = `${counted(this.#labels.length, 'worker')} from ${clock(from)} to ${clock(to)}`
     this.#canvas.setAttribute('aria-label', `Timeline of ${what}`)
+  }
+
+  /** The functions that take the most time in the window. */
+  #showLegend(): void {
+    const { from, to } = this.#window
+    const times = new Map<string, number>()
+    for (const bar of this.#bars) {
+      const ms = Math.min(bar.to, to) - Math.max(bar.from, from)
+      if (ms >= 0) times.set(bar.name, (times.get(bar.name) ?? 0) + ms)
+    }
+    const names = [...times].sort((a, b) => b[1] - a[1]).map(([name]) => name)
+    const shown = names.slice(0, MAX_LEGEND).sort()
+    const key = JSON.stringify([shown, names.length])
+    if (key === this.#legendKey) return
+    this.#legendKey = key
+    const others = names.length - shown.length
+    this.#legend.replaceChildren(
+      ...shown.map((name) => legendItem(functionName(name), '', functionColor(name))),
+      others === 0 ? '' : make('span', { class: 'legend' }, `${counted(others, 'other function')}`),
+      legendItem('running', 'running-bar'),
+      legendItem('failed', 'failed-bar'),
+      legendItem('its worker was lost', 'killed-bar'),
+    )
   }
 
   #drawFrame(
@@ -283,7 +303,7 @@ export class TimelineView implements View {
 
   #drawBar(context: CanvasRenderingContext2D, bar: Bar, left: number, width: number): void {
     const top = TOP + bar.row * ROW + 3
-    context.fillStyle = functionColor(bar.name)
+    context.fillStyle = bar.color
     context.globalAlpha = bar.isRunning ? 0.55 : 1
     context.fillRect(left, top, width, ROW - 6)
     context.globalAlpha = 1
@@ -291,6 +311,10 @@ export class TimelineView implements View {
       context.fillStyle = colorOf('bad')
       context.fillRect(left, top + ROW - 9, Math.max(2, width), 3)
       context.fillRect(left, top, 2, ROW - 6)
+    }
+    if (bar.killed > 0) {
+      const box = { left, top, width: Math.max(4, width), height: ROW - 6 }
+      drawStripes(context, box, colorOf('text'))
     }
     if (bar === this.#selected) {
       context.strokeStyle = colorOf('text')
@@ -406,28 +430,4 @@ export class TimelineView implements View {
     this.#moveTo(bar.to + margin)
     this.#changed()
   }
-}
-
-function tipText({ name, count: tasks, failed, from, to, isRunning }: Bar, worker: string): string {
-  const took = isRunning
-    ? `running since ${clock(from)}`
-    : `${duration(to - from)} from ${clock(from)}`
-  const many = tasks === 1 ? '' : `${counted(tasks, 'task')}, `
-  const bad = failed === 0 ? '' : tasks === 1 ? ', failed' : `, ${count(failed)} failed`
-  return `${functionName(name)} on ${worker}: ${many}${took}${bad}`
-}
-
-/** The same function has the same colour everywhere. */
-function functionColor(name: string): string {
-  let hash = 7
-  for (const char of name) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 100_003
-  return `hsl(${(hash * 47) % 360} 55% ${45 + (hash % 3) * 8}%)`
-}
-
-function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  if (context.measureText(text).width <= width) return text
-  let short = text
-  while (short.length > 1 && context.measureText(`${short}…`).width > width)
-    short = short.slice(0, -1)
-  return `${short}…`
 }

@@ -748,6 +748,9 @@ struct MonitorRequest $extension {
   failuresAfter @3 :UInt64;
   # The number of the last failure that the monitor has; 0: send all that are kept. Used only in
   # the first request of a connection that has wantsFailures.
+
+  wantsGraphs @4 :Bool;
+  # Whether states list graphs.
 }
 
 struct MonitorReport $extension {
@@ -841,6 +844,13 @@ struct MonitorState $extension {
 
   lostWorkers @22 :List(LostWorker);
   # The last workers that were lost in the last ten minutes, oldest first; at most 100.
+
+  graphCount @23 :UInt32;
+  # How many graphs there are that have not ended.
+
+  graphs @24 :List(GraphReport);
+  # Only with wantsGraphs: the oldest unfinished graphs, at most 50, and graphs that have ended
+  # since the last state for this monitor.
 }
 
 struct LostWorker $extension {
@@ -876,6 +886,102 @@ struct LostWorker $extension {
     connection @0;  # Its connection was closed.
     silence @1;     # It sent nothing for too long.
   }
+}
+
+struct GraphReport $extension {
+  # How far a graph has come (docs/protocol.md#graph-reports).
+
+  graphId @0 :Data $id(task);
+  # The graph.
+
+  client @1 :Data $id(identity);
+  # Its client.
+
+  status @2 :CommonType.TaskStatus;
+  # `running`: it is unfinished. Else how it ended.
+
+  isOpen @3 :Bool;
+  # More nodes may arrive.
+
+  begunAgoMS @4 :Float64;
+  # When its first nodes arrived, in milliseconds before the message.
+
+  endedAgoMS @5 :Float64;
+  # When it ended, likewise; 0: it is unfinished.
+
+  counts @6 :GraphCounts;
+  # All of its nodes.
+
+  layers @7 :List(GraphCounts);
+  # Its nodes by layer; empty: not known. At most 100: of more layers, neighbours are added up.
+
+  nodes @8 :List(GraphNodeReport);
+  # Its nodes, in the order in which they arrived, if it has at most 200.
+
+  edges @9 :List(GraphEdge);
+  # Which of these nodes need which.
+}
+
+struct GraphCounts $extension {
+  # Nodes of a graph by state.
+
+  layers @0 :UInt32;
+  # How many layers these are the nodes of; 0: of all.
+
+  waiting @1 :UInt32;
+  # They wait for other nodes.
+
+  ready @2 :UInt32;
+  # They wait for a worker.
+
+  running @3 :UInt32;
+  # They are assigned to workers.
+
+  succeeded @4 :UInt32;
+  # They have succeeded.
+
+  failed @5 :UInt32;
+  # They, or nodes that they need, have failed or were cancelled.
+
+  dropped @6 :UInt32;
+  # They are no longer needed.
+}
+
+struct GraphNodeReport $extension {
+  # A node of a graph.
+
+  taskId @0 :Data $id(task);
+  # Its task.
+
+  function @1 :Text;
+  # The name of its function; empty: it has none, or it is unknown.
+
+  layer @2 :UInt16;
+  # Its layer, from 0: the length of the longest path that leads to it.
+
+  nodeState @3 :GraphNodeState;
+  # Its state.
+
+  enum GraphNodeState {
+    # The states of a node, as in GraphCounts.
+
+    waiting @0;    # It waits for other nodes.
+    ready @1;      # It waits for a worker.
+    running @2;    # It is assigned to a worker.
+    succeeded @3;  # It has succeeded.
+    failed @4;     # It, or a node that it needs, has failed or was cancelled.
+    dropped @5;    # It is no longer needed.
+  }
+}
+
+struct GraphEdge $extension {
+  # A node needs the result of another one.
+
+  input @0 :UInt16;
+  # The index of the node whose result is needed.
+
+  node @1 :UInt16;
+  # The index of the node that needs it.
 }
 
 struct EndedCount $extension {
@@ -961,6 +1067,9 @@ struct TaskEvent $extension {
 
   attempts @11 :UInt32;
   # How many workers had it.
+
+  past @12 :List(TaskAttempt);
+  # The attempts before the last one, oldest first; at most 20.
 }
 
 struct TaskFailure $extension {

@@ -26,7 +26,8 @@ export interface ProcessFacts {
 export type MetricsFormat = 'openmetrics' | 'plain'
 
 type Labels = Readonly<Record<string, string>>
-type Sample = readonly [labels: Labels, value: number]
+/** One value. */
+export type Sample = readonly [labels: Labels, value: number]
 
 /** Bounds in a histogram: each 1.77 times the one before, about fifty in all. */
 const BUCKET_STEP = 6
@@ -77,7 +78,8 @@ export function metricsText(
   return text.end()
 }
 
-function samplesOf(label: string, counts: ReadonlyMap<string, number>): readonly Sample[] {
+/** A value for each value of a label. */
+export function samplesOf(label: string, counts: ReadonlyMap<string, number>): readonly Sample[] {
   return [...counts].map(([value, count]): Sample => [{ [label]: value }, count])
 }
 
@@ -85,7 +87,8 @@ function known(value: number | undefined): readonly Sample[] {
   return value === undefined ? [] : [[{}, value]]
 }
 
-class MetricsText {
+/** Writes metrics, one family after the other. */
+export class MetricsText {
   readonly #format: MetricsFormat
   #text = ''
 

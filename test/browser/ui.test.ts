@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Client } from 'scaler-ts'
-import { type RunningCommand, startCommand, startScheduler } from '../package/command.js'
+import {
+  ROOT,
+  type RunningCommand,
+  startCommand,
+  startProgram,
+  startScheduler,
+} from '../package/command.js'
 import { axeFindings, MISSING_BROWSER, openPage } from './browser.js'
 
 const skip = MISSING_BROWSER
@@ -27,6 +33,7 @@ async function start(t: TestContext): Promise<Started> {
     for (;;);
   }
   await client.map(price, [1, 2, 3, 4])
+  await client.get({ first: [price, 1], second: [price, 'first'] }, ['second'])
   await client.submit(fails).catch(() => {})
   client
     .with({ capabilities: { gpu: 1 } })
@@ -74,10 +81,12 @@ test('each view shows the cluster, and axe finds nothing', { skip }, async (t) =
     const seen: readonly (readonly [view: string, selector: string])[] = [
       ['overview', 'text=no worker offers what they need (gpu=1)'],
       ['workers', 'a:has-text("left")'],
-      ['tasks', 'td:has-text("failed: RangeError")'],
+      ['tasks', 'tr:has-text("1 task"):has-text("waiting: no-capability (gpu=1)")'],
       ['timeline', 'text=workers 1 to 2 of 2'],
       ['functions', 'td:has-text("price")'],
       ['clients', 'td:has-text("shop <img")'],
+      ['graphs', 'td:has-text("success")'],
+      ['log', 'td:has-text("a task of fails() failed: RangeError: no price for <img")'],
       ['failures', 'summary:has-text("RangeError: no price for <img")'],
     ]
     for (const [view, selector] of seen) {
@@ -139,7 +148,17 @@ test('the keyboard alone is enough', { skip }, async (t) => {
 test('nothing is wider than a phone', { skip }, async (t) => {
   const { url } = await start(t)
   const { page } = await openPage(t, { width: 360, height: 740 })
-  for (const view of ['overview', 'workers', 'tasks', 'timeline', 'functions', 'failures']) {
+  const views = [
+    'overview',
+    'workers',
+    'tasks',
+    'timeline',
+    'functions',
+    'graphs',
+    'failures',
+    'log',
+  ]
+  for (const view of views) {
     await page.goto(`${url}#/${view}`)
     await page.locator('main h1').waitFor()
     const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
@@ -147,14 +166,100 @@ test('nothing is wider than a phone', { skip }, async (t) => {
   }
 })
 
-test('a worker that is lost disappears, and its task is elsewhere', { skip }, async (t) => {
-  const { address, url } = await start(t)
-  const { page } = await openPage(t)
-  const other = startCommand(t, 'scaler-cluster', ['-n', '1', '--worker-names', 'third', address])
+test('a worker that is lost disappears, but its loss is seen', { skip }, async (t) => {
+  const { address, url, client } = await startEmpty(t, [])
+  const { page, complaints } = await openPage(t)
+  const startThird = (): RunningCommand => {
+    return startCommand(t, 'scaler-cluster', ['-n', '1', '--worker-names', 'third', address])
+  }
+  const third = startThird()
   await page.goto(`${url}#/workers`)
   await page.locator('a:has-text("third")').waitFor()
-  other.child.kill('SIGKILL')
+  const future = client.submit(async function slow() {
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+  })
+  await page.locator('tr:has-text("third"):has-text("busy")').waitFor()
+  third.child.kill('SIGKILL')
   await page.locator('a:has-text("third")').waitFor({ state: 'hidden' })
+  await page.goto(`${url}#/overview`)
+  const lost = /Attention: lost in the last 10 minutes: third on .* \(connection closed\)/
+  await page.getByText(lost).waitFor()
+  await page.goto(`${url}#/log`)
+  await page.locator('td.bad:has-text("worker third on")').waitFor()
+  // What it ran is a bar of its own, where it was.
+  startThird()
+  await future
+  await page.goto(`${url}#/timeline`)
+  await page.locator('text=workers 1 to 2 of 2').waitFor()
+  const canvas = page.locator('canvas')
+  const tip = page.locator('.tip')
+  for (let tries = 0; tries < 100; tries += 1) {
+    if ((await tip.allTextContents()).join('').includes('its worker was lost')) break
+    await canvas.press('n')
+  }
+  await page.locator('.tip:has-text("slow on"):has-text("its worker was lost")').waitFor()
+  assert.deepEqual(complaints, [])
+})
+
+test(
+  'a graph is drawn while it runs, and its nodes are links to their tasks',
+  { skip },
+  async (t) => {
+    const { url, client } = await startEmpty(t, ['left', 'right'])
+    const load = (value: number): number => value
+    const slow = (value: number): Promise<number> => {
+      return new Promise((resolve) => setTimeout(() => resolve(value), 60_000))
+    }
+    const graph = {
+      a: [load, 1],
+      b: [load, 2],
+      c: [slow, 'a'],
+      d: [(...all: number[]) => all.length, 'b', 'c'],
+    }
+    client.get(graph, ['d']).catch(() => {})
+    for (const scheme of ['light', 'dark'] as const) {
+      const { page, complaints } = await openPage(t, { scheme })
+      await page.goto(`${url}#/graphs`)
+      await page.locator('tr:has-text("running") a').first().click()
+      await page.locator('.node.running:has-text("slow")').waitFor()
+      await page.locator('.node.waiting').waitFor()
+      await page.locator('tr:has-text("100 %")').first().waitFor()
+      assert.equal((await page.locator('.node.succeeded').allTextContents()).length, 2)
+      assert.deepEqual(await axeFindings(page), [], scheme)
+      await page.locator('.node.running').focus()
+      await page.locator('.node.running').press('Enter')
+      await page.locator('h1:has-text("Task ")').waitFor()
+      assert.deepEqual(complaints, [])
+    }
+  },
+)
+
+test('a function has a chart of its durations, with axes and units', { skip }, async (t) => {
+  const { url, client } = await startEmpty(t, ['left'])
+  await client.map(
+    function price(years: number) {
+      return years * 2
+    },
+    [1, 2, 3],
+  )
+  const { page, complaints } = await openPage(t)
+  await page.goto(`${url}#/functions`)
+  await page.locator('td a:has-text("price")').click()
+  await page.locator('figcaption:has-text("How long 3 tasks took")').waitFor()
+  await page.locator('svg text:has-text("duration")').waitFor()
+  await page.locator('svg text:has-text(" ms")').first().waitFor()
+  assert.deepEqual(await axeFindings(page), [])
+  assert.deepEqual(complaints, [])
+})
+
+test('before the first data, nothing is said to be empty', { skip }, async (t) => {
+  const ui = startCommand(t, 'scaler-ui', ['tcp://127.0.0.1:1', '--port', '0', '-t', '60'])
+  const { url } = await ui.line((line) => 'url' in line)
+  const { page } = await openPage(t)
+  await page.goto(`${String(url)}#/tasks`)
+  await page.locator('.count:has-text("no data yet")').waitFor()
+  await page.goto(`${String(url)}#/failures`)
+  await page.locator('text=No data yet.').waitFor()
 })
 
 test(
@@ -178,3 +283,15 @@ test(
     await page.locator('td:has-text("first")').waitFor()
   },
 )
+
+test('5,000 workers are shown; how fast is measured, not asserted', { skip }, async (t) => {
+  const views = ['workers', 'tasks', 'timeline'].flatMap((view) => ['--view', view])
+  const script = `${ROOT}scripts/measure-page.mjs`
+  const measuring = startProgram(t, [script, '--no-build', '--seconds', '1', ...views])
+  const { code, stdout, stderr } = await measuring.ended
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /^5000 workers, 2000 ended tasks per second, 1 s per view$/m)
+  for (const view of ['workers', 'tasks', 'timeline']) {
+    assert.match(stdout, new RegExp(`^${view} +[\\d.]+ +\\d+ +\\d+ +\\d+$`, 'm'))
+  }
+})

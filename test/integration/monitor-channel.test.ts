@@ -67,7 +67,7 @@ class TestMonitor implements AsyncDisposable {
         wantsReport: true,
       }),
     )
-    const wants = { wantsEvents: true, wantsFailures: true, failuresAfter: 0 }
+    const wants = { wantsEvents: true, wantsFailures: true, failuresAfter: 0, wantsGraphs: true }
     this.#socket.send(encode({ kind: 'monitorRequest', credit, ...wants }))
   }
 }

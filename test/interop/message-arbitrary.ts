@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { identity, objectId, schedulerId, taskId, type TaskId } from '#src/base/ids.js'
 import type {
   ClientReport,
+  GraphReport,
   LostWorker,
   Message,
   ObjectContent,
@@ -28,6 +29,7 @@ import type {
 import { WAIT_REASON } from '#src/wire/generated/common.js'
 import {
   ATTEMPT_OUTCOME,
+  GRAPH_NODE_STATE,
   EXPLAINED_STATE,
   LINE_SOURCE,
   LOSS_CAUSE,
@@ -226,6 +228,37 @@ const taskEvent: fc.Arbitrary<TaskEvent> = fc.record({
   endAgoMS: float64,
   durationMS: float64,
   errorName: text,
+  past: list(attempt, 2),
+})
+
+const graphCounts = fc.record({
+  layers: uint32,
+  waiting: uint32,
+  ready: uint32,
+  running: uint32,
+  succeeded: uint32,
+  failed: uint32,
+  dropped: uint32,
+})
+
+const graphReport: fc.Arbitrary<GraphReport> = fc.record({
+  graphId: taskIds,
+  client: identities,
+  status,
+  isOpen: bool,
+  begunAgoMS: float64,
+  endedAgoMS: float64,
+  counts: graphCounts,
+  layers: list(graphCounts, 3),
+  nodes: list(
+    fc.record({
+      taskId: taskIds,
+      function: text,
+      layer: uint16,
+      nodeState: fc.constantFrom(...GRAPH_NODE_STATE),
+    }),
+  ),
+  edges: list(fc.record({ input: uint16, node: uint16 })),
 })
 
 const taskFailure: fc.Arbitrary<TaskFailure> = fc.record({
@@ -272,6 +305,8 @@ const monitorState: fc.Arbitrary<MonitorState> = fc.record({
   binder: fc.record({ received: messageCounts, sent: messageCounts }),
   lost: uint32,
   lostWorkers: list(lostWorker, 2),
+  graphCount: uint32,
+  graphs: list(graphReport, 2),
 })
 
 const report: fc.Arbitrary<SchedulerReport> = fc.record({
@@ -433,6 +468,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     wantsEvents: bool,
     wantsFailures: bool,
     failuresAfter: uint64,
+    wantsGraphs: bool,
   }),
   fc.record({
     kind: fc.constant('monitorReport' as const),

@@ -94,6 +94,55 @@ pythonTest('our commands show what a Python scheduler tells, by either address',
   assert.equal(failures, '1 in all, but this scheduler does not tell which\n')
 })
 
+pythonTest(
+  'our web page shows what a Python scheduler tells, and the rest as unknown',
+  async (t) => {
+    const { address, monitorAddress } = await startPythonScheduler(t)
+    startCommand(t, 'scaler-cluster', ['-n', '2', address])
+    await using client = await Client.connect(address)
+    const place = [address, '--monitor-address', monitorAddress, '--port', '0']
+    const ui = startCommand(t, 'scaler-ui', place)
+    const [, url = ''] = await ui.logged(/the page is at (http:[^"\s]+)/)
+    type Answer = Readonly<Record<string, unknown>> & { readonly rows: readonly unknown[] }
+    const get = async (path: string): Promise<Answer> => {
+      return (await (await fetch(new URL(`/api/${path}`, url))).json()) as Answer
+    }
+    const until = async (path: string, isThere: (answer: Answer) => boolean): Promise<Answer> => {
+      for (;;) {
+        const answer = await get(path)
+        if (isThere(answer)) return answer
+      }
+    }
+    // It watches from the first report on.
+    await until('overview', ({ stale, workers }) => {
+      return stale === false && (workers as Readonly<Record<string, number>>)['idle'] === 2
+    })
+    await client.submit(function price(years: number) {
+      return years * 2
+    }, 3)
+    await assert.rejects(client.submit(() => assert.fail('no')))
+    await until('tasks', ({ total }) => total === 2)
+    const overview = await until('overview', ({ tasks }) => {
+      return (tasks as Readonly<Record<string, number>>)['failed'] === 1
+    })
+    assert.deepEqual([overview['graphs'], overview['lost']], [null, null])
+    const { version, uptimeS } = overview['scheduler'] as Readonly<Record<string, unknown>>
+    assert.deepEqual([version, uptimeS], [null, null])
+    assert.match(JSON.stringify(overview['health']), /2 workers on 1 host/)
+    const { series } = overview['history'] as { series: Record<string, readonly unknown[]> }
+    assert.ok(series['waiting:all-busy']?.every((value) => value === null))
+    assert.deepEqual((await get('failures')).rows, [])
+    assert.deepEqual((await get('graphs')).rows, [])
+    const [function_] = (await get('functions?filter=function=price')).rows
+    assert.equal((function_ as { readonly count: number }).count, 1)
+    const log = JSON.stringify((await get('log')).rows)
+    assert.match(log, /the scheduler at tcp:[^"]* reports"/)
+    const metrics = await (await fetch(new URL('/metrics', url))).text()
+    assert.match(metrics, /^scaler_up 1$/m)
+    assert.doesNotMatch(metrics, /scaler_workers_missing|scaler_graphs/)
+  },
+)
+
 pythonTest('what goes wrong at our end does not harm a Python scheduler', async (t) => {
   const { scheduler, address } = await startPythonScheduler(t)
   startCommand(t, 'scaler-cluster', ['-n', '2', address])

@@ -47,11 +47,13 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   state: ['unknown', 'waiting', 'assigned', 'canceling'],
   outcome: ['unfinished', 'running', 'failed', 'workerLost'],
   stream: ['stdout', 'stderr'],
+  cause: ['connection', 'silence'],
+  nodeState: ['waiting', 'ready', 'running', 'succeeded', 'failed', 'dropped'],
 }
 
 /** Those of fields whose names occur in several structs; one of these is meant if it has the value. */
 const MORE_ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
-  action: ['explain', 'cancel', 'stack', 'logs', 'drain'],
+  action: ['explain', 'cancel', 'stack', 'logs', 'drain', 'waiting'],
   outcome: ['done', 'unknown', 'ambiguous', 'refused', 'unsupported', 'timedOut', 'busy'],
   source: ['log', 'stdout', 'stderr'],
 }

@@ -187,6 +187,7 @@ describe('the capnp tool', { skip: skipWithoutCapnp() }, () => {
 /** The fields of each message that 1.9.9 does not have. */
 const EXTENSIONS: Readonly<Partial<Record<Message['kind'], readonly string[]>>> = {
   task: Object.keys(PLAIN_TASK),
+  taskCancel: ['count'],
   taskResult: Object.keys(PLAIN_RESULT),
   graphTask: ['isOpen'],
   clientHeartbeat: ['features', 'runtime', ...Object.keys(PLAIN_CLIENT_HEARTBEAT)],
@@ -250,6 +251,7 @@ function emptied(message: Message): Message {
 
 function emptyLike(key: string, value: unknown): unknown {
   if (key === 'output') return PLAIN_TASK.output
+  if (value instanceof Uint8Array) return new Uint8Array()
   if (typeof value === 'number') return 0
   if (typeof value === 'boolean') return false
   return typeof value === 'string' ? '' : []

@@ -20,24 +20,36 @@ export function workerRows({ hosts }: ClusterInfo): readonly WorkerRow[] {
   return hosts.flatMap(({ host, workers }) => workers.map((worker) => ({ host, ...worker })))
 }
 
-/** Columns of workers. */
-export const WORKER_COLUMNS: readonly Column<WorkerRow>[] = [
+/** A worker without what depends on the time at which it is looked at. */
+export type WorkerFacts = Omit<WorkerRow, 'running' | 'silentS'>
+
+/** Columns of workers, except for what they run. */
+export const WORKER_FACTS: readonly Column<WorkerFacts>[] = [
   { name: 'worker', cell: ({ id }) => id },
   { name: 'state', cell: ({ state }) => state, isText: true },
   { name: 'queued', cell: ({ queued }) => grouped(queued), value: ({ queued }) => queued },
   { name: 'cpu', cell: ({ cpu }) => `${cpu} %`, value: ({ cpu }) => cpu },
   { name: 'memory', cell: ({ rssBytes }) => size(rssBytes), value: ({ rssBytes }) => rssBytes },
   { name: 'lag', cell: ({ lagMs }) => `${lagMs} ms`, value: ({ lagMs }) => lagMs / 1_000 },
-  {
-    name: 'running',
-    cell: runningText,
-    value: ({ running }) => running.map(({ name, task }) => `${name} ${task}`).join(' '),
-    isText: true,
-  },
   { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
   { name: 'name', isExtra: true, cell: ({ name }) => name, isText: true },
   { name: 'capabilities', isExtra: true, cell: capabilitiesText, isText: true },
   { name: 'version', isExtra: true, cell: ({ version }) => version ?? UNKNOWN, isText: true },
+]
+
+/** What workers run. */
+const RUNNING: Column<WorkerRow> = {
+  name: 'running',
+  cell: runningText,
+  value: ({ running }) => running.map(({ name, task }) => `${name} ${task}`).join(' '),
+  isText: true,
+}
+
+/** Columns of workers. */
+export const WORKER_COLUMNS: readonly Column<WorkerRow>[] = [
+  ...WORKER_FACTS.filter(({ isExtra }) => isExtra !== true),
+  RUNNING,
+  ...WORKER_FACTS.filter(({ isExtra }) => isExtra === true),
 ]
 
 function runningText({ running }: WorkerInfo): string {
@@ -48,7 +60,7 @@ function runningText({ running }: WorkerInfo): string {
   return `${name} ${span(first.sinceMs / 1_000)}${more}`
 }
 
-function capabilitiesText({ capabilities }: WorkerInfo): string {
+function capabilitiesText({ capabilities }: WorkerFacts): string {
   return Object.entries(capabilities)
     .map(([name, value]) => (value < 0 ? name : `${name}=${value}`))
     .join(', ')

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerOf, overviewOf } from './answers.js'
+import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
+import type { GraphInfo } from '../../client/monitor/graph-info.js'
+import { worker } from '../command/cluster-info.kit.js'
 import { Board } from './board.js'
-import { ended, failure, info, NOW } from './board.kit.js'
+import { ended, failure, info, lostWorker, NOW } from './board.kit.js'
 import { DeltaMaker } from './delta.js'
 import { RequestError } from './query.js'
-import { rowsReader } from './rows.js'
+import type { DurationBar } from './durations.js'
+import { type GraphEntry, rowsReader, type TaskEntry } from './rows.js'
 
 function board(): Board {
   const made = new Board()
@@ -31,7 +35,7 @@ test('tables are sorted, filtered and cut', () => {
   assert.deepEqual(idsOf('workers', 'filter=state%3Didle'), ['w2'])
   assert.deepEqual(idsOf('workers', 'offset=1&limit=1'), ['w2'])
   assert.equal(get('workers', 'limit=1')['total'], 2)
-  assert.deepEqual(idsOf('tasks'), ['aa00', 'bb01', 'bb00'])
+  assert.deepEqual(idsOf('tasks'), ['', 'aa00', 'bb01', 'bb00'])
   assert.deepEqual(idsOf('tasks', 'filter=any~load'), ['bb01'])
   assert.deepEqual(idsOf('tasks', 'filter=state%3Dsuccess&filter=function%3Dprice'), ['bb00'])
   assert.deepEqual(idsOf('clients'), ['c'])
@@ -141,4 +145,129 @@ test('a page gets only what has changed', () => {
   from.onEvents([{ type: 'sample', info: info({ hosts }) }], NOW + 1_000)
   const { table } = next(NOW + 1_000) ?? {}
   assert.deepEqual(table, { total: 1, ids: ['w1'] })
+})
+
+test('waiting tasks are rows by reason and function', () => {
+  const [row, ...others] = get('tasks', 'filter=state%3Dwaiting').rows as readonly TaskEntry[]
+  assert.deepEqual(others, [])
+  const { count, waitsFor, function: name, queuedMs } = row ?? {}
+  assert.deepEqual([count, waitsFor, name, queuedMs], [4, 'all-busy', 'price', 1_000])
+})
+
+test('a worker costs nothing while only time passes', () => {
+  // Within one step of the past.
+  const start = NOW - 4_000
+  const from = new Board()
+  const reader = rowsReader('workers', { offset: 0, limit: 10, sort: [], filter: [] })
+  const maker = new DeltaMaker()
+  const text = (): string | undefined => maker.next({ overview: {}, table: reader?.(from) })
+  const later = (ms: number, silentS: number): ClusterInfo => {
+    const running = [{ task: 'aa00', name: 'price', sinceMs: 500 + ms }]
+    const workers = [worker('w1', { running, silentS }), worker('w2', { silentS })]
+    const host = { host: 'one', address: undefined, cpu: 20, freeBytes: 4e9, workers }
+    return info({ time: new Date(start + ms), hosts: [host] })
+  }
+  const see = (ms: number, silentS: number): void => {
+    from.onEvents([{ type: 'sample', info: later(ms, silentS) }], start + ms)
+  }
+  see(0, 0)
+  text()
+  see(1_000, 1)
+  assert.equal(text(), undefined)
+  see(7_000, 7)
+  const silent: unknown = JSON.parse(text() ?? '')
+  const since = { silentSince: new Date(start).toISOString() }
+  assert.deepEqual(silent, { table: { rows: { w1: since, w2: since } } })
+  see(8_400, 8)
+  assert.equal(text(), undefined)
+})
+
+test('the past of a worker has a value per ten seconds', () => {
+  const from = new Board()
+  for (const [at, cpu] of [
+    [0, 10],
+    [1_000, 99],
+    [10_000, 20],
+    [40_000, 30],
+  ] as const) {
+    const host = { host: 'one', address: undefined, cpu: 20, freeBytes: 4e9 }
+    const hosts = [{ ...host, workers: [worker('w1', { cpu })] }]
+    const time = new Date(1_000_000 + at)
+    from.onEvents([{ type: 'sample', info: info({ time, hosts }) }], time.getTime())
+  }
+  assert.deepEqual(from.workers.get('w1')?.past, [10, 20, null, null, 30])
+})
+
+test('workers that were lost are named and counted, unless they have returned', () => {
+  const workers = [
+    lostWorker('w6', { hasReturned: true }),
+    lostWorker('w7', { name: '', cause: 'silence' }),
+    ...['a', 'b', 'c'].map((name) => lostWorker(`w-${name}`, { name })),
+  ]
+  const from = new Board()
+  from.onEvents([{ type: 'sample', info: info({ lost: { count: 12, workers } }) }], NOW)
+  assert.deepEqual(overviewOf(from, NOW).lost, {
+    count: 12,
+    text:
+      'lost in the last 10 minutes: c on vm (connection closed), b on vm (connection closed), ' +
+      'a on vm (connection closed), w7 on vm (no heartbeat), and 8 others',
+  })
+  const returned = new Board()
+  const state = info({ lost: { count: 0, workers: workers.slice(0, 1) } })
+  returned.onEvents([{ type: 'sample', info: state }], NOW)
+  assert.deepEqual(overviewOf(returned, NOW).lost, { count: 0, text: '' })
+  const python = new Board()
+  python.onEvents([{ type: 'sample', info: info({ lost: undefined }) }], NOW)
+  assert.deepEqual([overviewOf(python, NOW).lost, overviewOf(python, NOW).graphs], [null, null])
+})
+
+test('a function has the distribution of its durations', () => {
+  const from = board()
+  const functions = [
+    {
+      name: 'price',
+      count: 3,
+      failed: 0,
+      meanMs: 1,
+      p50Ms: 1,
+      p90Ms: 1,
+      p99Ms: 1,
+      maxMs: 1,
+      peakBytes: undefined,
+    },
+  ]
+  from.onEvents(
+    [ended('cc00', { durationMs: 100 }), { type: 'sample', info: info({ functions }) }],
+    NOW,
+  )
+  const { durations } = get('functions/price', '', NOW, from) as unknown as {
+    durations: readonly DurationBar[]
+  }
+  assert.deepEqual([durations[0]?.count, durations.at(-1)?.count], [1, 1])
+  assert.ok(durations.every(({ from: low, to }) => low < to))
+  assert.ok((durations[0]?.from ?? 0) <= 10 && (durations[0]?.to ?? 0) > 10)
+  assert.throws(() => get('functions/none', '', NOW, from), { status: 404 })
+})
+
+test('graphs are rows, and one has its nodes', () => {
+  const from = board()
+  const counts = { waiting: 1, ready: 0, running: 1, succeeded: 2, failed: 0, dropped: 0 }
+  const node = { task: '0a', function: 'f', layer: 0, state: 'running' } as const
+  const graph = {
+    id: '07',
+    client: 'c',
+    status: 'running',
+    begun: new Date(NOW),
+    ended: undefined,
+  } as const
+  from.onGraphs([{ ...graph, counts, layers: [], nodes: [node], edges: [] }], 1)
+  const [row] = get('graphs', 'sort=-done', NOW, from).rows as unknown as readonly GraphEntry[]
+  assert.deepEqual(
+    [row?.total, row?.clientName, Object.hasOwn(row ?? {}, 'nodes')],
+    [4, 'shop', false],
+  )
+  const { graph: found } = get('graphs/07', '', NOW, from) as unknown as { graph: GraphInfo }
+  assert.deepEqual(found.nodes, [node])
+  assert.throws(() => get('graphs/08', '', NOW, from), { status: 404 })
+  assert.equal(overviewOf(from, NOW).graphs, 1)
 })

@@ -1,9 +1,12 @@
 // The API of `scaler ui`, without HTTP: a path and its parameters to an answer, from what is known.
 // docs/monitoring.md#the-api
 
-import type { ClusterInfo, WorkerState } from '../../client/monitor/cluster-info.js'
+import type { ClusterInfo, LostWorkers, WorkerState } from '../../client/monitor/cluster-info.js'
+import { counted } from '../../base/text.js'
+import { LOSS_TEXTS } from '../command/problem-text.js'
 import { healthOf } from '../command/status-text.js'
 import { type Board, type Freshness, usageOf } from './board.js'
+import { workerAt } from './event-log.js'
 import type { TimeWindow } from './history.js'
 import { checkParameters, RequestError, ROWS, rowsQuery, WINDOW, windowQuery } from './query.js'
 import { endedEntry, rowsReader, type TaskEntry, TABLES } from './rows.js'
@@ -31,6 +34,10 @@ export interface Overview extends Freshness {
     readonly workers: number
   }[]
   readonly clients: number
+  /** Graphs that have not ended; null if the scheduler does not tell. */
+  readonly graphs: number | null
+  /** Workers that were lost in the last ten minutes; null if the scheduler does not tell. */
+  readonly lost: LossSummary | null
   /** Percent of one core, of all workers. */
   readonly cpu: number
   /** Of all workers, in bytes. */
@@ -38,6 +45,16 @@ export interface Overview extends Freshness {
   /** Ended tasks that were not reported, because there were too many. */
   readonly lostEvents: number
 }
+
+/** Workers that were lost in the last ten minutes and have not returned. */
+export interface LossSummary {
+  readonly count: number
+  /** Which, the last one first, and how that was noticed; empty: none. */
+  readonly text: string
+}
+
+/** Lost workers that are named. */
+const MAX_NAMED = 4
 
 /**
  * The answer to `GET /api/<path>`, ready for JSON. Throws `RequestError` for an unknown path and
@@ -62,6 +79,14 @@ export function answerOf(
   if (path.startsWith('workers/')) {
     checkParameters(given, [])
     return { ...fresh, ...workerOf(board, decoded(path.slice('workers/'.length))) }
+  }
+  if (path.startsWith('functions/')) {
+    checkParameters(given, [])
+    return { ...fresh, ...functionOf(board, decoded(path.slice('functions/'.length))) }
+  }
+  if (path.startsWith('graphs/')) {
+    checkParameters(given, [])
+    return { ...fresh, ...graphOf(board, decoded(path.slice('graphs/'.length))) }
   }
   const reader = TABLES.includes(path) ? readerOf(path, given) : undefined
   if (reader === undefined) throw new RequestError(404, 'no such path')
@@ -97,9 +122,22 @@ export function overviewOf(board: Board, nowMs: number): Overview {
       return { host: host.host, cpu, freeBytes, workers: host.workers.length }
     }),
     clients: info?.clients.length ?? 0,
+    // A scheduler of Python Scaler tells neither.
+    graphs: info?.lost === undefined ? null : board.graphCount,
+    lost: info?.lost === undefined ? null : lossSummary(info.lost),
     ...(info === undefined ? { cpu: 0, memory: 0 } : usageOf(info)),
     lostEvents: board.lostEvents,
   }
+}
+
+function lossSummary({ count, workers }: LostWorkers): LossSummary {
+  const gone = workers.filter(({ hasReturned }) => !hasReturned)
+  if (gone.length === 0) return { count, text: '' }
+  const named = gone.slice(-MAX_NAMED).reverse()
+  const names = named.map((worker) => `${workerAt(worker)} (${LOSS_TEXTS[worker.cause]})`)
+  const others = count - named.length
+  const more = others === 0 ? '' : `, and ${counted(others, 'other')}`
+  return { count, text: `lost in the last 10 minutes: ${names.join(', ')}${more}` }
 }
 
 function stateOf({ info, problem }: Board, { ageMs, stale }: Freshness): Overview['health'] {
@@ -151,9 +189,23 @@ function workerOf(board: Board, id: string): object {
     .map(endedEntry)
   const hosts = board.info?.hosts ?? []
   const host = hosts.find(({ workers }) => workers.some((worker) => worker.id === id))
-  const worker = host?.workers.find((each) => each.id === id)
+  const worker = board.workers.get(id)
   if (worker === undefined && tasks.length === 0) throw new RequestError(404, 'no such worker')
   return { id, host: host?.host ?? null, worker: worker ?? null, tasks }
+}
+
+function graphOf(board: Board, wanted: string): object {
+  const graph = board.graphs.find(({ id }) => id === wanted)
+  if (graph === undefined) throw new RequestError(404, 'no such graph')
+  const client = board.info?.clients.find(({ id }) => id === graph.client)
+  return { graph, clientName: client?.name ?? '' }
+}
+
+/** `durations`: of the tasks whose ends were reported here. */
+function functionOf(board: Board, name: string): object {
+  const found = board.info?.functions.find((each) => each.name === name)
+  if (found === undefined) throw new RequestError(404, 'no such function')
+  return { function: found, durations: board.durations.of(name) }
 }
 
 /** What is known here of a task; null if it is not. Its failure is that of its group. */

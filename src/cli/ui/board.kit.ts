@@ -1,6 +1,11 @@
 // Events and states for the tests of this folder.
 
-import type { ClusterInfo, FailureInfo, TaskEnded } from '../../client/monitor/cluster-info.js'
+import type {
+  ClusterInfo,
+  FailureInfo,
+  LostWorker,
+  TaskEnded,
+} from '../../client/monitor/cluster-info.js'
 import { info as plainInfo, TIME, worker } from '../command/cluster-info.kit.js'
 
 /** The time of all samples. */
@@ -21,6 +26,7 @@ export function ended(task: string, more: Partial<TaskEnded> = {}): TaskEnded {
     durationMs: 10,
     errorName: '',
     attempts: 1,
+    past: [],
     ...more,
   }
 }
@@ -38,6 +44,21 @@ export function failure(task: string, more: Partial<FailureInfo> = {}): FailureI
     message: `no price for ${task.length}`,
     stack: 'RangeError\n    at price',
     attempts: 1,
+    ...more,
+  }
+}
+
+/** A worker whose connection was closed half a second ago. */
+export function lostWorker(id: string, more: Partial<LostWorker> = {}): LostWorker {
+  return {
+    time: new Date(NOW - 500),
+    id,
+    name: '',
+    host: 'vm',
+    cause: 'connection',
+    hasReturned: false,
+    tasks: [],
+    taskCount: 0,
     ...more,
   }
 }

@@ -2,10 +2,14 @@
 // is given what has come and the time. A reload of the page loses nothing of it.
 
 import { WAITING_REASONS } from '../../base/waiting-reason.js'
-import type { ClusterEvent, ClusterInfo } from '../../client/monitor/cluster-info.js'
+import type { ClusterEvent, ClusterInfo, FailureInfo } from '../../client/monitor/cluster-info.js'
+import type { GraphInfo } from '../../client/monitor/graph-info.js'
+import { Durations } from './durations.js'
+import { EventLog } from './event-log.js'
 import { FailureGroups } from './failure-groups.js'
 import { History } from './history.js'
 import { RecentTasks, Timeline } from './recent-tasks.js'
+import { WorkerEntries } from './worker-entries.js'
 
 /** Ended tasks that can be listed and found by id. */
 const MAX_TASKS = 10_000
@@ -27,6 +31,11 @@ const SERIES = [
   ...WAITING_REASONS.map((reason) => `waiting:${reason}`),
 ] as const
 
+/** No task waits. */
+const NO_REASONS: Readonly<Record<string, number>> = Object.fromEntries(
+  WAITING_REASONS.map((reason) => [`waiting:${reason}`, 0]),
+)
+
 /** How old what is known is. */
 export interface Freshness {
   /** Since the last report, in milliseconds; null before the first one. */
@@ -41,11 +50,16 @@ export class Board {
   readonly tasks: RecentTasks = new RecentTasks(MAX_TASKS)
   readonly timeline: Timeline = new Timeline(MAX_TIMELINE)
   readonly failures: FailureGroups = new FailureGroups()
+  readonly log: EventLog = new EventLog()
+  readonly workers: WorkerEntries = new WorkerEntries()
+  readonly durations: Durations = new Durations()
   /** Why the cluster cannot be reached, if it was not reached yet. */
   problem: string | undefined
   #info: ClusterInfo | undefined
   #reportedAt: number | undefined
   #lostEvents = 0
+  #graphs: readonly GraphInfo[] = []
+  #graphCount = 0
 
   /** The last state; undefined before there is one. */
   get info(): ClusterInfo | undefined {
@@ -57,16 +71,40 @@ export class Board {
     return this.#lostEvents
   }
 
+  /** Those that have not ended, the oldest first; then the last ones that have, the last first. */
+  get graphs(): readonly GraphInfo[] {
+    return this.#graphs
+  }
+
+  /** How many graphs have not ended; some may not be listed. */
+  get graphCount(): number {
+    return this.#graphCount
+  }
+
+  /** The graphs of a report. */
+  onGraphs(graphs: readonly GraphInfo[], count: number): void {
+    this.#graphs = graphs
+    this.#graphCount = count
+  }
+
   /** A report has come. */
   onEvents(events: readonly ClusterEvent[], nowMs: number): void {
+    const silentMs = nowMs - (this.#reportedAt ?? nowMs)
+    if (silentMs >= STALE_MS) this.log.onSilence(silentMs, nowMs)
     this.#reportedAt = nowMs
+    const failures: FailureInfo[] = []
     for (const event of events) {
       if (event.type === 'task') {
         this.tasks.add(event)
         this.timeline.add(event)
+        this.durations.add(event)
       } else if (event.type === 'lost') this.#lostEvents += event.count
-      else if (event.type === 'sample') this.#onSample(event.info, nowMs)
+      else if (event.type === 'sample') {
+        this.#onSample(event.info, nowMs)
+        failures.push(...this.failures.update(event.info.failures))
+      }
     }
+    this.log.onReport(events, failures, nowMs)
   }
 
   freshness(nowMs: number): Freshness {
@@ -76,7 +114,7 @@ export class Board {
 
   #onSample(info: ClusterInfo, nowMs: number): void {
     this.#info = info
-    this.failures.update(info.failures)
+    this.workers.update(info)
     const { rates, tasks, waiting, scheduler } = info
     const byReason = new Map<string, number>()
     for (const { reason, count } of waiting) {
@@ -88,7 +126,8 @@ export class Board {
       waiting: tasks.waiting,
       ...usageOf(info),
       turn: scheduler.turnP99Ms,
-      ...Object.fromEntries(SERIES.filter((name) => name.includes(':')).map((name) => [name, 0])),
+      // A scheduler of Python Scaler does not tell why tasks wait.
+      ...(info.lost === undefined ? {} : NO_REASONS),
       ...Object.fromEntries(byReason),
     })
   }

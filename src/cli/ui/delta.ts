@@ -12,16 +12,19 @@ export interface Visible {
     | undefined
 }
 
+/** The fields of an object as JSON. */
+type Fields = Map<string, string>
+
 /** Remembers what one page has, and makes messages for it. */
 export class DeltaMaker {
-  readonly #parts = new Map<string, string>()
-  #rows = new Map<string, string>()
+  readonly #parts: Fields = new Map()
+  #rows = new Map<string, Fields>()
   #ids = ''
   #total = -1
 
   /**
-   * The next message as JSON: `{overview: {…}, table: {total, ids, rows: {id: row}}}`, each only as
-   * far as it has changed. Undefined if nothing has.
+   * The next message as JSON: `{overview: {…}, table: {total, ids, rows: {id: {…}}}}`, each only as
+   * far as it has changed: of a row, the changed fields. Undefined if nothing has.
    */
   next({ overview, table }: Visible): string | undefined {
     const parts = [this.#overview(overview), ...(table === undefined ? [] : [this.#table(table)])]
@@ -30,24 +33,19 @@ export class DeltaMaker {
   }
 
   #overview(overview: object): string {
-    const changed: string[] = []
-    for (const [name, value] of Object.entries(overview)) {
-      const text = jsonText(value ?? null)
-      if (this.#parts.get(name) === text) continue
-      this.#parts.set(name, text)
-      changed.push(`${JSON.stringify(name)}:${text}`)
-    }
-    return changed.length === 0 ? '' : `"overview":{${changed.join(',')}}`
+    const changed = changedFields(overview, this.#parts)
+    return changed === '' ? '' : `"overview":{${changed}}`
   }
 
   #table({ total, ids, rows }: NonNullable<Visible['table']>): string {
-    const next = new Map<string, string>()
+    const next = new Map<string, Fields>()
     const changed: string[] = []
     for (const [at, row] of rows.entries()) {
       const id = ids[at] ?? ''
-      const text = jsonText(row)
-      next.set(id, text)
-      if (this.#rows.get(id) !== text) changed.push(`${JSON.stringify(id)}:${text}`)
+      const known: Fields = this.#rows.get(id) ?? new Map()
+      const text = changedFields(row, known)
+      next.set(id, known)
+      if (text !== '') changed.push(`${JSON.stringify(id)}:{${text}}`)
     }
     const parts: string[] = []
     const order = JSON.stringify(ids)
@@ -59,4 +57,16 @@ export class DeltaMaker {
     this.#total = total
     return parts.length === 0 ? '' : `"table":{${parts.join(',')}}`
   }
+}
+
+/** The fields that are not what is known, as the inside of a JSON object. Notes them as known. */
+function changedFields(value: object, known: Fields): string {
+  const changed: string[] = []
+  for (const [name, field] of Object.entries(value)) {
+    const text = jsonText(field ?? null)
+    if (known.get(name) === text) continue
+    known.set(name, text)
+    changed.push(`${JSON.stringify(name)}:${text}`)
+  }
+  return changed.join(',')
 }

@@ -34,13 +34,15 @@ export class FailureGroups {
   readonly #seen = new Set<string>()
   #last: FailureInfo | undefined
 
-  /** All failures that the scheduler keeps, the oldest first; those that are known are skipped. */
-  update(failures: readonly FailureInfo[]): void {
+  /** All failures that the scheduler keeps, the oldest first. Returns those that are new. */
+  update(failures: readonly FailureInfo[]): readonly FailureInfo[] {
     const newest = failures.at(-1)
-    if (newest === undefined || newest === this.#last) return
+    if (newest === undefined || newest === this.#last) return []
     const known = this.#last === undefined ? -1 : failures.lastIndexOf(this.#last)
     this.#last = newest
-    for (const failure of failures.slice(known + 1)) this.#add(failure)
+    const news = failures.slice(known + 1).filter(({ task }) => !this.#seen.has(task))
+    for (const failure of news) this.#add(failure)
+    return news
   }
 
   /** The last failure first. */
@@ -49,7 +51,6 @@ export class FailureGroups {
   }
 
   #add(failure: FailureInfo): void {
-    if (this.#seen.has(failure.task)) return
     this.#seen.add(failure.task)
     trim(this.#seen, MAX_SEEN)
     const id = groupId(failure)
@@ -72,7 +73,8 @@ export class FailureGroups {
   }
 }
 
-function groupId({ function: name, errorName, message }: FailureInfo): string {
+/** The same for failures that are alike. */
+export function groupId({ function: name, errorName, message }: FailureInfo): string {
   const [line = ''] = message.split('\n', 1)
   return JSON.stringify([name, errorName, line.slice(0, 200).replaceAll(/[\da-f]{8,}|\d+/gi, '#')])
 }

@@ -69,3 +69,29 @@ test('an answer is never larger than the page can draw', () => {
     50_000,
   )
 })
+
+test('a run whose worker was lost has a bar where it ran', () => {
+  const timeline = new Timeline(10)
+  const past = [
+    { worker: 'w7', startedAt: new Date(NOW - 900), durationMs: 300, outcome: 'worker-lost' },
+    { worker: 'w8', startedAt: new Date(NOW - 500), durationMs: 100, outcome: 'retried' },
+  ] as const
+  timeline.add(ended('aa00', { past, durationMs: 10 }))
+  const window = { from: NOW - 1_000, to: NOW, width: 1_000 }
+  const { bars } = timeline.read(window, ['w1', 'w7', 'w8'])
+  assert.deepEqual(
+    bars.map(({ row, from, to, failed, killed, task }) => [
+      row,
+      from - NOW,
+      to - NOW,
+      failed,
+      killed,
+      task,
+    ]),
+    [
+      [1, -900, -600, 0, 1, 'aa00'],
+      [2, -500, -400, 1, 0, 'aa00'],
+      [0, -10, 0, 0, 0, 'aa00'],
+    ],
+  )
+})

@@ -52,9 +52,10 @@ export interface TimelineBar {
   readonly to: number
   /** Index in the `functions` of the answer. */
   readonly function: number
-  /** How many tasks it stands for, and how many of these failed. */
+  /** How many runs it stands for; how many of these failed, and how many lost their worker. */
   readonly count: number
   readonly failed: number
+  readonly killed: number
   /** The task, if it is one. */
   readonly task: string | null
 }
@@ -73,6 +74,19 @@ const MAX_BARS = 4_000
 const MAX_FUNCTIONS = 1_000
 const OTHERS = '(others)'
 
+/** How a run ended. KILLED: its worker was lost. */
+const [ENDED, FAILED, KILLED] = [0, 1, 2]
+
+/** One run of a task. Times are milliseconds since 1970. */
+interface Run {
+  readonly task: string
+  readonly name: string
+  readonly worker: string
+  readonly from: number
+  readonly to: number
+  readonly end: number
+}
+
 /** When the last tasks ran, and where: columns of numbers, because there are many. */
 export class Timeline {
   readonly #capacity: number
@@ -80,7 +94,7 @@ export class Timeline {
   readonly #ends: Float64Array
   readonly #workers: Int32Array
   readonly #functions: Int32Array
-  readonly #failed: Uint8Array
+  readonly #outcomes: Uint8Array
   readonly #ids: string[] = []
   readonly #functionNames = new Names(MAX_FUNCTIONS)
   readonly #workerNames = new Names(100_000)
@@ -92,19 +106,31 @@ export class Timeline {
     this.#ends = new Float64Array(capacity)
     this.#workers = new Int32Array(capacity)
     this.#functions = new Int32Array(capacity)
-    this.#failed = new Uint8Array(capacity)
+    this.#outcomes = new Uint8Array(capacity)
   }
 
   /** Tasks that never ran are not drawn. */
-  add({ time, durationMs, worker, status, task, ...names }: TaskEnded): void {
+  add({ time, durationMs, worker, status, task, past, ...names }: TaskEnded): void {
+    const name = names.function || names.name
+    for (const { worker: lost, startedAt, durationMs: forMs, outcome } of past) {
+      const from = startedAt?.getTime() ?? 0
+      const end = outcome === 'worker-lost' ? KILLED : FAILED
+      this.#add({ task, name, worker: lost, from, to: from + forMs, end })
+    }
     if (durationMs === undefined || worker === undefined) return
+    const to = time.getTime()
+    const end = status === 'success' || status === 'canceled' ? ENDED : FAILED
+    this.#add({ task, name, worker, from: to - durationMs, to, end })
+  }
+
+  #add({ task, name, worker, from, to, end }: Run): void {
     const at = this.#next
     this.#next = (at + 1) % this.#capacity
-    this.#ends[at] = time.getTime()
-    this.#starts[at] = time.getTime() - durationMs
+    this.#ends[at] = to
+    this.#starts[at] = from
     this.#workers[at] = this.#workerNames.indexOf(worker)
-    this.#functions[at] = this.#functionNames.indexOf(names.function || names.name)
-    this.#failed[at] = status === 'success' || status === 'canceled' ? 0 : 1
+    this.#functions[at] = this.#functionNames.indexOf(name)
+    this.#outcomes[at] = end
     this.#ids[at] = task
   }
 
@@ -150,11 +176,12 @@ export class Timeline {
     for (const at of chosen) {
       const bar: TimelineBar = {
         row: rows.get(this.#workers[at] ?? -1) ?? 0,
-        from: this.#starts[at] ?? 0,
-        to: this.#ends[at] ?? 0,
+        from: tenth(this.#starts[at] ?? 0),
+        to: tenth(this.#ends[at] ?? 0),
         function: this.#functions[at] ?? 0,
         count: 1,
-        failed: this.#failed[at] ?? 0,
+        failed: this.#outcomes[at] === FAILED ? 1 : 0,
+        killed: this.#outcomes[at] === KILLED ? 1 : 0,
         task: this.#ids[at] ?? null,
       }
       const longestMs = bar.to - bar.from
@@ -173,18 +200,23 @@ export class Timeline {
   }
 }
 
+/** More digits would only be more bytes. */
+function tenth(ms: number): number {
+  return Math.round(ms * 10) / 10
+}
+
 function canJoin(last: TimelineBar, next: TimelineBar, stepMs: number): boolean {
   const isShort = last.to - last.from < 2 * stepMs && next.to - next.from < 2 * stepMs
   return isShort && next.from - last.to < stepMs
 }
 
 function joined(last: TimelineBar, next: TimelineBar): TimelineBar {
-  const failed = last.failed + next.failed
   return {
     ...last,
     to: Math.max(last.to, next.to),
     count: last.count + next.count,
-    failed,
+    failed: last.failed + next.failed,
+    killed: last.killed + next.killed,
     task: null,
   }
 }

@@ -2,29 +2,47 @@
 // and filters them. Those of workers and clients are the columns of the listing commands.
 
 import type { ClusterInfo, FunctionInfo, TaskEnded } from '../../client/monitor/cluster-info.js'
-import { CLIENT_COLUMNS, WORKER_COLUMNS, workerRows } from '../command/cluster-columns.js'
+import type { GraphInfo } from '../../client/monitor/graph-info.js'
+import { CLIENT_COLUMNS, WORKER_FACTS } from '../command/cluster-columns.js'
 import { type Column, readFilter, readOrder } from '../table.js'
 import type { Board } from './board.js'
+import type { LogEntry } from './event-log.js'
 import type { FailureGroup } from './failure-groups.js'
 import { asParameter, type RowsQuery } from './query.js'
+import type { WorkerEntry } from './worker-entries.js'
 
-/** A task that runs or has ended. What is not known is undefined. */
+/**
+ * A task that runs or has ended, or the tasks of one function that wait for the same: schedulers do
+ * not list these one by one. What is not known is undefined.
+ */
 export interface TaskEntry {
+  /** Empty: they wait. */
   readonly id: string
+  readonly count: number
   readonly name: string
   readonly function: string
-  /** `running`, or how it ended. */
-  readonly state: 'running' | TaskEnded['status']
+  /** `running`, `waiting`, or how it ended. */
+  readonly state: 'running' | 'waiting' | TaskEnded['status']
+  /** waiting: the reason, and what they require. */
+  readonly waitsFor: string
   readonly worker: string | undefined
   readonly client: string | undefined
   readonly attempts: number | undefined
-  /** How long it waited before its last attempt. */
+  /** How long it waited before its last attempt, or the first of them has waited. */
   readonly queuedMs: number | undefined
-  /** How long its function took, or has run. */
+  /** How long its function took; running: for how many whole seconds it has run. */
   readonly durationMs: number | undefined
   /** When it ended. */
   readonly ended: Date | undefined
   readonly errorName: string
+}
+
+/** A graph without its nodes. */
+export type GraphEntry = Omit<GraphInfo, 'layers' | 'nodes' | 'edges'> & {
+  /** How many nodes it has. */
+  readonly total: number
+  /** The name of its client; empty if it has none or has left. */
+  readonly clientName: string
 }
 
 /** Some rows of a table. `total`: how many satisfy the filters. */
@@ -42,6 +60,11 @@ interface Listing<Row> {
   /** Identifies a row among the others. */
   readonly id: (row: Row) => string
 }
+
+const WORKER_COLUMNS: readonly Column<WorkerEntry>[] = [
+  ...WORKER_FACTS,
+  text('running', ({ running }) => running.map(({ name, task }) => `${name} ${task}`).join(' ')),
+]
 
 const TASK_COLUMNS: readonly Column<TaskEntry>[] = [
   text('task', ({ id }) => id),
@@ -83,16 +106,36 @@ const FAILURE_COLUMNS: readonly Column<FailureGroup>[] = [
   text('task', ({ tasks }) => tasks.join(' ')),
 ]
 
+const GRAPH_COLUMNS: readonly Column<GraphEntry>[] = [
+  text('graph', ({ id }) => id),
+  text('client', ({ client, clientName }) => `${clientName} ${client}`),
+  text('state', ({ status }) => status),
+  number('nodes', ({ total }) => total),
+  number('done', ({ total, counts }) => (total === 0 ? 0 : counts.succeeded / total)),
+  number('failed', ({ counts }) => counts.failed),
+  number('begun', ({ begun }) => begun.getTime()),
+  number('ended', ({ ended }) => ended?.getTime()),
+]
+
+const LOG_COLUMNS: readonly Column<LogEntry>[] = [
+  number('time', ({ time }) => time.getTime()),
+  text('kind', ({ kind }) => kind),
+  text('text', (entry) => entry.text),
+  text('level', ({ isBad }) => (isBad ? 'attention' : 'info')),
+]
+
 const LISTINGS = new Map([
   [
     'workers',
     listing({
       columns: WORKER_COLUMNS,
-      rows: (_, info) => workerRows(info),
+      rows: ({ workers }) => workers.all,
       id: ({ id }) => id,
     }),
   ],
-  ['tasks', listing({ columns: TASK_COLUMNS, rows: taskEntries, id: ({ id }) => id })],
+  ['tasks', listing({ columns: TASK_COLUMNS, rows: taskEntries, id: taskKey })],
+  ['graphs', listing({ columns: GRAPH_COLUMNS, rows: graphEntries, id: ({ id }) => id })],
+  ['log', listing({ columns: LOG_COLUMNS, rows: ({ log }) => log.list(), id: ({ id }) => id })],
   [
     'functions',
     listing({
@@ -147,34 +190,65 @@ function listing<Row extends object>(table: Listing<Row>): (query: RowsQuery) =>
   }
 }
 
-/** What runs, as of the last heartbeats, the longest first; then what has ended, the last first. */
+/** What waits; what runs, as of the last heartbeats, the longest first; what has ended. */
 function taskEntries(board: Board, info: ClusterInfo): readonly TaskEntry[] {
-  const running = workerRows(info).flatMap(({ running: runs, id: worker }) => {
+  const waiting = info.waiting.map(({ reason, requirement, function: name, count, seconds: s }) => {
+    const waitsFor = requirement === '' ? reason : `${reason} (${requirement})`
+    const queuedMs = s === 0 ? undefined : Math.round(s) * 1_000
+    return {
+      ...NO_TASK,
+      count,
+      name: '',
+      function: name,
+      state: 'waiting',
+      waitsFor,
+      queuedMs,
+    } as const
+  })
+  const timeMs = info.time.getTime()
+  const running = board.workers.all.flatMap(({ running: runs, id: worker }) => {
     return runs
       .filter(({ task }) => board.tasks.get(task) === undefined)
-      .map(({ task, name, sinceMs }): TaskEntry => {
-        const unknown = { client: undefined, attempts: undefined, queuedMs: undefined }
-        return {
-          id: task,
-          name,
-          function: '',
-          state: 'running',
-          worker,
-          ...unknown,
-          durationMs: sinceMs,
-          ended: undefined,
-          errorName: '',
-        }
+      .map(({ task, name, since }): TaskEntry => {
+        const durationMs = Math.max(0, Math.floor((timeMs - since.getTime()) / 1_000) * 1_000)
+        return { ...NO_TASK, id: task, name, function: '', state: 'running', worker, durationMs }
       })
   })
   running.sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
-  return [...running, ...board.tasks.list().map(endedEntry)]
+  return [...waiting, ...running, ...board.tasks.list().map(endedEntry)]
+}
+
+const NO_TASK = {
+  id: '',
+  count: 1,
+  waitsFor: '',
+  worker: undefined,
+  client: undefined,
+  attempts: undefined,
+  queuedMs: undefined,
+  durationMs: undefined,
+  ended: undefined,
+  errorName: '',
+} as const
+
+function taskKey({ id, function: name, waitsFor }: TaskEntry): string {
+  return id === '' ? `${waitsFor}: ${name}` : id
+}
+
+function graphEntries({ graphs }: Board, { clients }: ClusterInfo): readonly GraphEntry[] {
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
+  return graphs.map(({ id, client, status, begun, ended, counts }) => {
+    const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
+    const clientName = names.get(client) ?? ''
+    return { id, client, status, begun, ended, counts, total, clientName }
+  })
 }
 
 /** The row of a task that has ended. */
 export function endedEntry(task: TaskEnded): TaskEntry {
   const { name, worker, client, attempts, queuedMs, durationMs, errorName } = task
   return {
+    ...NO_TASK,
     id: task.task,
     name,
     function: task.function,

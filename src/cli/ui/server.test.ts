@@ -235,6 +235,31 @@ test('a reader that does not take its answer is dropped', async (t) => {
   await closed
 })
 
+test('long answers are compressed for those who take that', async (t) => {
+  const board = new Board()
+  const functions = Array.from({ length: 100 }, (_, at) => {
+    const unknown = { meanMs: 1, p50Ms: 1, p90Ms: 1, p99Ms: 1, maxMs: 1, peakBytes: undefined }
+    return { name: `f${at}`, count: 1, failed: 0, ...unknown }
+  })
+  board.onEvents([{ type: 'sample', info: info({ functions }) }], Date.now())
+  const server = await start(t, { board })
+  const url = new URL('/api/functions', server.url)
+  const get = async (accepted: string): Promise<readonly [string | null, unknown]> => {
+    const response = await fetch(url, { headers: { 'accept-encoding': accepted } })
+    const { total } = (await response.json()) as { readonly total: unknown }
+    return [response.headers.get('content-encoding'), total]
+  }
+  assert.deepEqual(await get('gzip, deflate'), ['gzip', 100])
+  assert.deepEqual(await get('identity'), [null, 100])
+})
+
+test('metrics are served as text', async (t) => {
+  const server = await start(t)
+  const response = await fetch(new URL('/metrics', server.url))
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
+  assert.match(await response.text(), /^scaler_up 1$/m)
+})
+
 test('the option is named if the port is in use', async (t) => {
   const server = await start(t)
   const port = Number(new URL(server.url).port)

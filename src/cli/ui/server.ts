@@ -4,6 +4,8 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import type { OperatorQuestion } from '../../client/monitor/look.js'
@@ -12,10 +14,11 @@ import { answerOf, decoded, knownTask, overviewOf } from './answers.js'
 import type { Board } from './board.js'
 import { allowedNames, type Asker, refusalOf } from './guard.js'
 import { type Ask, Inquiries } from './inquiries.js'
+import { uiMetrics } from './metrics.js'
 import { PageFeed } from './page-feed.js'
 import type { PageFiles } from './page-files.js'
 import { checkParameters, RequestError, ROWS, rowsQuery } from './query.js'
-import { rowsReader } from './rows.js'
+import { rowsReader, TABLES } from './rows.js'
 
 const LIMITS = { connections: 128, headerBytes: 8_192, feeds: 32, feedRows: 200 } as const
 
@@ -41,6 +44,9 @@ const SECURITY = {
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
 } as const
+
+/** Answers with more characters are compressed. */
+const LONG = 4_096
 
 const FOREVER = 'public, max-age=31536000, immutable'
 
@@ -163,9 +169,13 @@ export class UiServer {
         this.#openFeed(request, response, new URLSearchParams(search), timer)
       } else if (path.startsWith('/api/')) {
         const answer = await this.#api(path.slice('/api/'.length), new URLSearchParams(search))
-        sendJson(response, 200, answer)
+        await sendLong(request, response, jsonText(answer))
       } else if (path === '/healthz') sendText(response, 200, 'ok')
-      else if (path === '/favicon.ico') response.writeHead(204).end()
+      else if (path === '/metrics') {
+        response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8')
+        response.setHeader('cache-control', 'no-store')
+        response.end(uiMetrics(this.#setup.board, Date.now()))
+      } else if (path === '/favicon.ico') response.writeHead(204).end()
       else sendText(response, 404, 'no such path')
     } catch (error) {
       if (!(error instanceof RequestError)) this.#onError(error)
@@ -229,7 +239,7 @@ export class UiServer {
       limit: Math.min(query.limit, LIMITS.feedRows),
     })
     if (view !== null && reader === undefined) {
-      throw new RequestError(400, 'parameter view: expected workers, tasks, functions, …')
+      throw new RequestError(400, `parameter view: expected one of ${TABLES.join(', ')}`)
     }
     if (this.#feeds.size >= LIMITS.feeds) throw new RequestError(503, 'too many pages are open')
     clearTimeout(timer)
@@ -298,10 +308,31 @@ function filesOf({ html, css, js }: PageFiles): ReadonlyMap<string, File> {
 }
 
 function sendJson(response: ServerResponse, status: number, value: object): void {
-  response.setHeader('cache-control', 'no-store')
-  response.setHeader('content-type', 'application/json; charset=utf-8')
+  setJsonHeaders(response)
   response.statusCode = status
   response.end(jsonText(value))
+}
+
+/** Timelines have hundreds of bars that are nearly alike. */
+async function sendLong(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  text: string,
+): Promise<void> {
+  setJsonHeaders(response)
+  const accepted = String(headers['accept-encoding'] ?? '')
+  if (text.length < LONG || !/\bgzip\b(?!;q=0)/.test(accepted)) {
+    response.end(text)
+    return
+  }
+  const body = await promisify(gzip)(text, { level: 1 })
+  response.setHeader('content-encoding', 'gzip')
+  response.end(body)
+}
+
+function setJsonHeaders(response: ServerResponse): void {
+  response.setHeader('cache-control', 'no-store')
+  response.setHeader('content-type', 'application/json; charset=utf-8')
 }
 
 function sendText(response: ServerResponse, status: number, text: string): void {

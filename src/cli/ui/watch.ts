@@ -41,10 +41,11 @@ export function watchInto(
   const open = async (): Promise<void> => {
     place = await found(board, address, { ...options, signal })
     if (place === undefined || signal.aborted) return
-    const wishes = { events: true, failures: true }
+    const wishes = { events: true, failures: true, graphs: true }
     link = new ClusterLink({ ...place, logger: options.logger }, wishes, {
-      onReport: (events, _, from) => {
+      onReport: (events, picture, from) => {
         board.onEvents(events, Date.now())
+        board.onGraphs(picture.graphs, picture.graphCount)
         from.read()
       },
       onFault: fail,

@@ -2,6 +2,7 @@
 // `scaler status` and the screens all use these.
 
 import type { WaitingReason } from '../../base/waiting-reason.js'
+import type { TaskAttempt } from '../explanation.js'
 
 /**
  * A cluster at one moment. Something that its scheduler does not report (one of Python Scaler
@@ -300,4 +301,6 @@ export interface TaskEnded {
   /** failed: the name of the error, if it is known. */
   readonly errorName: string
   readonly attempts: number
+  /** The attempts before the last one, the oldest first; at most 20. */
+  readonly past: readonly TaskAttempt[]
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { identity, taskId } from '../../base/ids.js'
 import type {
   ClientReport,
+  GraphReport,
   MonitorReport,
   MonitorState,
   PeerInfo,
@@ -105,6 +106,8 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
     failedPerS: 1,
     turnP99MS: 1.234,
     binder: { received: [{ client: 'Task', number: 3 }], sent: [{ client: 'TaskLog', number: 2 }] },
+    graphCount: 0,
+    graphs: [],
     ...more,
   }
 }
@@ -332,6 +335,7 @@ test('ended tasks are told with their times, after those that were lost', () => 
     durationMS: 0,
     errorName: '',
     attempts: 0,
+    past: [],
   } as const
   const ran = { ...event, worker: identity('W'), status: 'success', startAgoMS: 700 } as const
   const events = told(
@@ -346,6 +350,7 @@ test('ended tasks are told with their times, after those that were lost', () => 
     function: 'f',
     client: 'C',
     errorName: '',
+    past: [],
   }
   assert.deepEqual(events, [
     { type: 'lost', count: 4 },
@@ -399,4 +404,37 @@ test('with the next scheduler nothing of the last one remains', () => {
   told(picture, report({ states: [state({ workerReports: [worker('A')] })] }))
   const next = picture.ofNextScheduler()
   assert.deepEqual([next.isComplete, next.info(NOW)], [false, undefined])
+})
+
+test('a graph keeps its beginning; the last one that has ended is the first of these', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const none = { layers: 0, waiting: 0, ready: 0, running: 1, succeeded: 2, failed: 0, dropped: 0 }
+  const graph = (id: string, endedAgoMS = 0, begunAgoMS = 100): GraphReport => ({
+    graphId: taskId(id),
+    client: identity('C'),
+    status: endedAgoMS === 0 ? 'running' : 'success',
+    isOpen: false,
+    begunAgoMS,
+    endedAgoMS,
+    counts: none,
+    layers: [],
+    nodes: [],
+    edges: [],
+  })
+  const see = (...graphs: readonly GraphReport[]): readonly (readonly [string, number])[] => {
+    told(picture, report({ states: [state({ graphs })] }))
+    return picture.graphs.map(({ id, begun }) => [id, NOW - begun.getTime()])
+  }
+  assert.deepEqual(see(graph('\u0001'), graph('\u0002')), [
+    ['01', 100],
+    ['02', 100],
+  ])
+  assert.deepEqual(see(graph('\u0001', 0, 103), graph('\u0002', 1)), [
+    ['01', 100],
+    ['02', 100],
+  ])
+  assert.deepEqual(see(graph('\u0001', 1)), [
+    ['01', 100],
+    ['02', 100],
+  ])
 })

@@ -16,6 +16,7 @@ import type {
   WorkerReport,
 } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
+import { attemptsFrom } from '../explanation.js'
 import type {
   ConnectedClient,
   ClusterEvent,
@@ -31,6 +32,7 @@ import type {
   WorkerInfo,
   WorkerState,
 } from './cluster-info.js'
+import { type GraphInfo, GraphInfos } from './graph-info.js'
 
 /** As many failures as a scheduler keeps. */
 const MAX_FAILURES = 1_000
@@ -102,6 +104,7 @@ export class ClusterPicture {
   readonly #workers = new Rows<WorkerReport, WorkerInfo>(workerInfo)
   readonly #clients = new Rows<ClientReport, ConnectedClient>(clientInfo)
   readonly #failures: FailureInfo[] = []
+  readonly #graphs = new GraphInfos()
   #report: SchedulerReport | undefined
   #state: MonitorState | undefined
 
@@ -124,6 +127,16 @@ export class ClusterPicture {
   /** Whether there is a report about everything: all workers and clients have been listed. */
   get isComplete(): boolean {
     return this.#state !== undefined && this.#workers.isComplete && this.#clients.isComplete
+  }
+
+  /** Those that have not ended, and the last ones that have; for a monitor that requests them. */
+  get graphs(): readonly GraphInfo[] {
+    return this.#graphs.all
+  }
+
+  /** How many graphs have not ended. */
+  get graphCount(): number {
+    return this.#state?.graphCount ?? 0
   }
 
   /** The scheduler has said what it is. */
@@ -189,6 +202,7 @@ export class ClusterPicture {
   #onState(state: MonitorState, time: number, emit: (event: ClusterEvent) => void): void {
     const wasComplete = this.isComplete
     this.#state = state
+    this.#graphs.update(state.graphs, time)
     const { workerReports, clientReports } = state
     const workers = this.#workers.update(
       workerReports.map((report) => [report.worker.workerId, report]),
@@ -402,6 +416,7 @@ function taskEnded(event: TaskEvent, time: number): TaskEnded {
     durationMs: durationMS === 0 ? undefined : round(durationMS, 3),
     errorName: event.errorName,
     attempts: event.attempts,
+    past: attemptsFrom(event.past, time),
   }
 }
 

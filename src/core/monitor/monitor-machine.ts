@@ -26,6 +26,8 @@ export interface MonitorWishes {
   readonly events: boolean
   /** Failures with their texts: those that the scheduler keeps, and further ones. */
   readonly failures: boolean
+  /** Graphs, with each state. */
+  readonly graphs?: boolean
 }
 
 /** Settings of one monitor. */
@@ -181,6 +183,7 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
       wantsEvents: wishes.events,
       wantsFailures: wishes.failures,
       failuresAfter: this.#lastFailure,
+      wantsGraphs: wishes.graphs ?? false,
     })
   }
 }

@@ -101,6 +101,7 @@ test('tasks end with the worker that they ran on, and with their times', () => {
     durationMS: 250,
     errorName: '',
     attempts: 1,
+    past: [],
   })
   const { events, states } = reportOf(published, 3_000)
   assert.deepEqual(events, [])

@@ -105,6 +105,7 @@ export class PublishedState {
       durationMS: durationMs ?? 0,
       errorName: '',
       attempts: task.attempts,
+      past: [],
     }
     this.#ended.push({ event, queuedAt: task.queuedAt, startAt: task.sentAt, endAt: now })
   }
@@ -175,6 +176,8 @@ export class PublishedState {
       binder: state.binder,
       lost: 0,
       lostWorkers: [],
+      graphCount: 0,
+      graphs: [],
     }
   }
 

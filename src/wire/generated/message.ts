@@ -231,6 +231,27 @@ export type LossCause = 'connection' | 'silence'
 export const LOSS_CAUSE: readonly LossCause[] = ['connection', 'silence']
 
 /**
+ * `GraphNodeReport.GraphNodeState` of the schema.
+ * - `waiting`: It waits for other nodes.
+ * - `ready`: It waits for a worker.
+ * - `running`: It is assigned to a worker.
+ * - `succeeded`: It has succeeded.
+ * - `failed`: It, or a node that it needs, has failed or was cancelled.
+ * - `dropped`: It is no longer needed.
+ */
+export type GraphNodeState = 'waiting' | 'ready' | 'running' | 'succeeded' | 'failed' | 'dropped'
+
+/** The names of `GraphNodeState` by their numbers. */
+export const GRAPH_NODE_STATE: readonly GraphNodeState[] = [
+  'waiting',
+  'ready',
+  'running',
+  'succeeded',
+  'failed',
+  'dropped',
+]
+
+/**
  * `OperatorRequest.OperatorAction` of the schema.
  * - `explain`: The state and the history of a task.
  * - `cancel`: Cancel a task, as its client would.
@@ -3007,6 +3028,8 @@ export interface MonitorRequest {
   readonly wantsFailures: boolean
   /** The number of the last failure that the monitor has; 0: send all that are kept. Used only in the first request of a connection that has wantsFailures. */
   readonly failuresAfter: number
+  /** Whether states list graphs. */
+  readonly wantsGraphs: boolean
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -3023,6 +3046,7 @@ export function readMonitorRequest(reader: Reader, bytes: Uint8Array | undefined
     wantsEvents: reader.bool(structAt, 32, pointersAt),
     wantsFailures: reader.bool(structAt, 33, pointersAt),
     failuresAfter: reader.uint64(structAt + 8, pointersAt),
+    wantsGraphs: reader.bool(structAt, 34, pointersAt),
     bytes,
   }
 }
@@ -3048,6 +3072,7 @@ function writeMonitorRequest(writer: Writer, at: number, value: MonitorRequest):
   writer.bool(at, 32, value.wantsEvents)
   writer.bool(at, 33, value.wantsFailures)
   writer.uint64(at + 8, value.failuresAfter)
+  writer.bool(at, 34, value.wantsGraphs)
 }
 
 /** A report to a monitor: scheduler -> monitor. Uses one credit. (docs/protocol.md#struct-monitorreport) */
@@ -3161,6 +3186,10 @@ export interface MonitorState {
   readonly lost: number
   /** The last workers that were lost in the last ten minutes, oldest first; at most 100. */
   readonly lostWorkers: readonly LostWorker[]
+  /** How many graphs there are that have not ended. */
+  readonly graphCount: number
+  /** Only with wantsGraphs: the oldest unfinished graphs, at most 50, and graphs that have ended since the last state for this monitor. */
+  readonly graphs: readonly GraphReport[]
 }
 
 /** Reads the struct that was entered last. */
@@ -3190,6 +3219,8 @@ export function readMonitorState(reader: Reader): MonitorState {
     binder: readBinderStatus(reader.enterStruct(pointersAt + 48, structEnd)),
     lost: reader.uint32(structAt + 44, pointersAt),
     lostWorkers: readLostWorkerList(reader, pointersAt + 56, structEnd),
+    graphCount: reader.uint32(structAt + 96, pointersAt),
+    graphs: readGraphReportList(reader, pointersAt + 64, structEnd),
   }
 }
 
@@ -3220,7 +3251,8 @@ export function measureMonitorState(value: MonitorState, referenceFrom: number):
     measureFunctionReportList(value.functions, referenceFrom) +
     measureWaitingCountList(value.waitingCounts, referenceFrom) +
     sizeBinderStatus(value.binder, referenceFrom) +
-    measureLostWorkerList(value.lostWorkers, referenceFrom)
+    measureLostWorkerList(value.lostWorkers, referenceFrom) +
+    measureGraphReportList(value.graphs, referenceFrom)
   )
 }
 
@@ -3229,14 +3261,14 @@ export function measureMonitorStateList(
   values: readonly MonitorState[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 20)
+  let words = structListWords(values.length, 22)
   for (const value of values) words += measureMonitorState(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeMonitorState(writer: Writer, at: number, value: MonitorState): void {
-  const pointersAt = at + 96
+  const pointersAt = at + 104
   addResource(writer, pointersAt, value.scheduler)
   writer.uint64(at, value.rssFree)
   writer.uint64(at + 8, value.waiting)
@@ -3260,6 +3292,8 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   addBinderStatus(writer, pointersAt + 48, value.binder)
   writer.uint32(at + 44, value.lost)
   addLostWorkerList(writer, pointersAt + 56, value.lostWorkers)
+  writer.uint32(at + 96, value.graphCount)
+  addGraphReportList(writer, pointersAt + 64, value.graphs)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3268,11 +3302,11 @@ export function addMonitorStateList(
   pointerAt: number,
   values: readonly MonitorState[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 12, 8)
+  let at = writer.structList(pointerAt, values.length, 13, 9)
   for (const value of values) {
-    writer.zero(at, 12)
+    writer.zero(at, 13)
     writeMonitorState(writer, at, value)
-    at += 160
+    at += 176
   }
 }
 
@@ -3372,6 +3406,362 @@ export function addLostWorkerList(
     writer.zero(at, 2)
     writeLostWorker(writer, at, value)
     at += 48
+  }
+}
+
+/** How far a graph has come (docs/protocol.md#graph-reports). */
+export interface GraphReport {
+  /** The graph. */
+  readonly graphId: TaskId
+  /** Its client. */
+  readonly client: Identity
+  /** `running`: it is unfinished. Else how it ended. */
+  readonly status: TaskStatus
+  /** More nodes may arrive. */
+  readonly isOpen: boolean
+  /** When its first nodes arrived, in milliseconds before the message. */
+  readonly begunAgoMS: number
+  /** When it ended, likewise; 0: it is unfinished. */
+  readonly endedAgoMS: number
+  /** All of its nodes. */
+  readonly counts: GraphCounts
+  /** Its nodes by layer; empty: not known. At most 100: of more layers, neighbours are added up. */
+  readonly layers: readonly GraphCounts[]
+  /** Its nodes, in the order in which they arrived, if it has at most 200. */
+  readonly nodes: readonly GraphNodeReport[]
+  /** Which of these nodes need which. */
+  readonly edges: readonly GraphEdge[]
+}
+
+/** Reads the struct that was entered last. */
+export function readGraphReport(reader: Reader): GraphReport {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    graphId: reader.id(pointersAt, structEnd) as TaskId,
+    client: reader.id(pointersAt + 8, structEnd) as Identity,
+    status: nameOf(TASK_STATUS, reader.uint16(structAt, pointersAt), 'GraphReport.status'),
+    isOpen: reader.bool(structAt, 16, pointersAt),
+    begunAgoMS: reader.float64(structAt + 8, pointersAt),
+    endedAgoMS: reader.float64(structAt + 16, pointersAt),
+    counts: readGraphCounts(reader.enterStruct(pointersAt + 16, structEnd)),
+    layers: readGraphCountsList(reader, pointersAt + 24, structEnd),
+    nodes: readGraphNodeReportList(reader, pointersAt + 32, structEnd),
+    edges: readGraphEdgeList(reader, pointersAt + 40, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readGraphReportList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly GraphReport[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: GraphReport[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readGraphReport(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureGraphReport(value: GraphReport, referenceFrom: number): number {
+  return (
+    idWords(value.graphId) +
+    idWords(value.client) +
+    sizeGraphCounts(value.counts, referenceFrom) +
+    measureGraphCountsList(value.layers, referenceFrom) +
+    measureGraphNodeReportList(value.nodes, referenceFrom) +
+    measureGraphEdgeList(value.edges, referenceFrom)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureGraphReportList(
+  values: readonly GraphReport[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 9)
+  for (const value of values) words += measureGraphReport(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeGraphReport(writer: Writer, at: number, value: GraphReport): void {
+  const pointersAt = at + 24
+  writer.id(pointersAt, value.graphId)
+  writer.id(pointersAt + 8, value.client)
+  writer.uint16(at, codeOf(TASK_STATUS, value.status, 'GraphReport.status'))
+  writer.bool(at, 16, value.isOpen)
+  writer.float64(at + 8, value.begunAgoMS)
+  writer.float64(at + 16, value.endedAgoMS)
+  addGraphCounts(writer, pointersAt + 16, value.counts)
+  addGraphCountsList(writer, pointersAt + 24, value.layers)
+  addGraphNodeReportList(writer, pointersAt + 32, value.nodes)
+  addGraphEdgeList(writer, pointersAt + 40, value.edges)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addGraphReportList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly GraphReport[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 3, 6)
+  for (const value of values) {
+    writer.zero(at, 3)
+    writeGraphReport(writer, at, value)
+    at += 72
+  }
+}
+
+/** Nodes of a graph by state. */
+export interface GraphCounts {
+  /** How many layers these are the nodes of; 0: of all. */
+  readonly layers: number
+  /** They wait for other nodes. */
+  readonly waiting: number
+  /** They wait for a worker. */
+  readonly ready: number
+  /** They are assigned to workers. */
+  readonly running: number
+  /** They have succeeded. */
+  readonly succeeded: number
+  /** They, or nodes that they need, have failed or were cancelled. */
+  readonly failed: number
+  /** They are no longer needed. */
+  readonly dropped: number
+}
+
+/** Reads the struct that was entered last. */
+export function readGraphCounts(reader: Reader): GraphCounts {
+  const { structAt, pointersAt } = reader
+  return {
+    layers: reader.uint32(structAt, pointersAt),
+    waiting: reader.uint32(structAt + 4, pointersAt),
+    ready: reader.uint32(structAt + 8, pointersAt),
+    running: reader.uint32(structAt + 12, pointersAt),
+    succeeded: reader.uint32(structAt + 16, pointersAt),
+    failed: reader.uint32(structAt + 20, pointersAt),
+    dropped: reader.uint32(structAt + 24, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readGraphCountsList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly GraphCounts[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: GraphCounts[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readGraphCounts(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureGraphCounts(_value: GraphCounts, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeGraphCounts(value: GraphCounts, referenceFrom: number): number {
+  return 4 + measureGraphCounts(value, referenceFrom)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureGraphCountsList(
+  values: readonly GraphCounts[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 4)
+  for (const value of values) words += measureGraphCounts(value, referenceFrom)
+  return words
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addGraphCounts(writer: Writer, pointerAt: number, value: GraphCounts): void {
+  writeGraphCounts(writer, writer.struct(pointerAt, 4, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeGraphCounts(writer: Writer, at: number, value: GraphCounts): void {
+  writer.uint32(at, value.layers)
+  writer.uint32(at + 4, value.waiting)
+  writer.uint32(at + 8, value.ready)
+  writer.uint32(at + 12, value.running)
+  writer.uint32(at + 16, value.succeeded)
+  writer.uint32(at + 20, value.failed)
+  writer.uint32(at + 24, value.dropped)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addGraphCountsList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly GraphCounts[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 4, 0)
+  for (const value of values) {
+    writer.zero(at, 4)
+    writeGraphCounts(writer, at, value)
+    at += 32
+  }
+}
+
+/** A node of a graph. */
+export interface GraphNodeReport {
+  /** Its task. */
+  readonly taskId: TaskId
+  /** The name of its function; empty: it has none, or it is unknown. */
+  readonly function: string
+  /** Its layer, from 0: the length of the longest path that leads to it. */
+  readonly layer: number
+  /** Its state. */
+  readonly nodeState: GraphNodeState
+}
+
+/** Reads the struct that was entered last. */
+export function readGraphNodeReport(reader: Reader): GraphNodeReport {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    function: reader.text(pointersAt + 8, structEnd),
+    layer: reader.uint16(structAt, pointersAt),
+    nodeState: nameOf(
+      GRAPH_NODE_STATE,
+      reader.uint16(structAt + 2, pointersAt),
+      'GraphNodeReport.nodeState',
+    ),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readGraphNodeReportList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly GraphNodeReport[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: GraphNodeReport[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readGraphNodeReport(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureGraphNodeReport(value: GraphNodeReport, _referenceFrom: number): number {
+  return idWords(value.taskId) + textWords(value.function)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureGraphNodeReportList(
+  values: readonly GraphNodeReport[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 3)
+  for (const value of values) words += measureGraphNodeReport(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeGraphNodeReport(writer: Writer, at: number, value: GraphNodeReport): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.taskId)
+  writer.text(pointersAt + 8, value.function)
+  writer.uint16(at, value.layer)
+  writer.uint16(at + 2, codeOf(GRAPH_NODE_STATE, value.nodeState, 'GraphNodeReport.nodeState'))
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addGraphNodeReportList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly GraphNodeReport[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 2)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeGraphNodeReport(writer, at, value)
+    at += 24
+  }
+}
+
+/** A node needs the result of another one. */
+export interface GraphEdge {
+  /** The index of the node whose result is needed. */
+  readonly input: number
+  /** The index of the node that needs it. */
+  readonly node: number
+}
+
+/** Reads the struct that was entered last. */
+export function readGraphEdge(reader: Reader): GraphEdge {
+  const { structAt, pointersAt } = reader
+  return {
+    input: reader.uint16(structAt, pointersAt),
+    node: reader.uint16(structAt + 2, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readGraphEdgeList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly GraphEdge[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: GraphEdge[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readGraphEdge(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureGraphEdge(_value: GraphEdge, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureGraphEdgeList(values: readonly GraphEdge[], referenceFrom: number): number {
+  let words = structListWords(values.length, 1)
+  for (const value of values) words += measureGraphEdge(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeGraphEdge(writer: Writer, at: number, value: GraphEdge): void {
+  writer.uint16(at, value.input)
+  writer.uint16(at + 2, value.node)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addGraphEdgeList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly GraphEdge[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 0)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeGraphEdge(writer, at, value)
+    at += 8
   }
 }
 
@@ -3572,6 +3962,8 @@ export interface TaskEvent {
   readonly errorName: string
   /** How many workers had it. */
   readonly attempts: number
+  /** The attempts before the last one, oldest first; at most 20. */
+  readonly past: readonly TaskAttempt[]
 }
 
 /** Reads the struct that was entered last. */
@@ -3590,6 +3982,7 @@ export function readTaskEvent(reader: Reader): TaskEvent {
     durationMS: reader.float64(structAt + 32, pointersAt),
     errorName: reader.text(pointersAt + 40, structEnd),
     attempts: reader.uint32(structAt + 4, pointersAt),
+    past: readTaskAttemptList(reader, pointersAt + 48, structEnd),
   }
 }
 
@@ -3611,20 +4004,21 @@ export function readTaskEventList(
 }
 
 /** Words of everything that the struct points to. */
-export function measureTaskEvent(value: TaskEvent, _referenceFrom: number): number {
+export function measureTaskEvent(value: TaskEvent, referenceFrom: number): number {
   return (
     idWords(value.taskId) +
     textWords(value.name) +
     textWords(value.function) +
     idWords(value.client) +
     idWords(value.worker) +
-    textWords(value.errorName)
+    textWords(value.errorName) +
+    measureTaskAttemptList(value.past, referenceFrom)
   )
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
 export function measureTaskEventList(values: readonly TaskEvent[], referenceFrom: number): number {
-  let words = structListWords(values.length, 11)
+  let words = structListWords(values.length, 12)
   for (const value of values) words += measureTaskEvent(value, referenceFrom)
   return words
 }
@@ -3644,6 +4038,7 @@ function writeTaskEvent(writer: Writer, at: number, value: TaskEvent): void {
   writer.float64(at + 32, value.durationMS)
   writer.text(pointersAt + 40, value.errorName)
   writer.uint32(at + 4, value.attempts)
+  addTaskAttemptList(writer, pointersAt + 48, value.past)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3652,11 +4047,11 @@ export function addTaskEventList(
   pointerAt: number,
   values: readonly TaskEvent[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 5, 6)
+  let at = writer.structList(pointerAt, values.length, 5, 7)
   for (const value of values) {
     writer.zero(at, 5)
     writeTaskEvent(writer, at, value)
-    at += 88
+    at += 96
   }
 }
 

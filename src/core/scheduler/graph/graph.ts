@@ -4,10 +4,16 @@
 // Graphs use tasks, never the other way round: what happens to the task of a node is recorded as a
 // fact, and applied here once the event is handled.
 
-import { assert, unreachable } from '../../../base/assert.js'
+import { unreachable } from '../../../base/assert.js'
 import { FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
 import { type Identity, idToHex, type TaskId } from '../../../base/ids.js'
-import type { GraphTask, GraphTaskCancel, TaskResult, TaskStatus } from '../../../wire/message.js'
+import type {
+  GraphReport,
+  GraphTask,
+  GraphTaskCancel,
+  TaskResult,
+  TaskStatus,
+} from '../../../wire/message.js'
 import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { adopt, leaveParent } from '../task/family.js'
@@ -16,15 +22,12 @@ import { holdsBack, roomFor, spendRoom } from '../worker/load.js'
 import { NONE } from './index.js'
 import {
   DROPPED,
-  FAILED,
   IS_LOOSE,
   IS_TARGET,
   IS_UNWANTED,
   type NodeKind,
-  READY,
   STARTED,
   SUCCEEDED,
-  WAITING,
 } from './nodes.js'
 import { addPart } from './part.js'
 import {
@@ -39,62 +42,10 @@ import {
   sweep,
   tell,
 } from './settle.js'
-import { GraphTables } from './tables.js'
+import { graphReport, type ReportRoom } from './shape.js'
+import { checkGraph, GraphTables } from './tables.js'
 import { fillQueue } from './task.js'
 import { MESSAGE_COST, STEP_COST, type Worklist } from './work.js'
-
-// Invariants of the tables of a graph. For tests and simulation.
-
-/** Throws if the tables disagree. `isAlive`: the graph is not cancelled. */
-function checkGraph(graph: GraphTables, isAlive: boolean): void {
-  const { nodes, state } = graph
-  for (const entry of graph.objects) assert(entry.users.has(graph), 'a graph lost an object')
-  if (!isAlive) return
-  nodes.checkInvariants()
-  graph.ready.checkInvariants()
-  checkNodes(graph)
-  for (const [index, task] of graph.queued.entries()) {
-    const after = graph.queued[index + 1]?.node?.index ?? -1
-    const isKnown = state.tasks.has(task)
-    assert(isKnown && task.state === 'inactive', 'a queued node is not inactive')
-    assert((task.node?.index ?? -1) > after, 'the queued nodes are out of order')
-  }
-  const front = graph.queued.at(-1)?.node?.index
-  const first = graph.ready.first
-  assert(first < 0 || (front !== undefined && front < first), 'a ready node is not queued')
-}
-
-function checkNodes(graph: GraphTables): void {
-  const { nodes, state } = graph
-  let unfinished = 0
-  const left = new Map(nodes.kinds.map((kind) => [kind, [0, 0] as [number, number]]))
-  for (let node = 0; node < nodes.count; node += 1) {
-    const nodeState = nodes.stateOf(node)
-    if (!nodes.hasEnded(node)) unfinished += 1
-    const counts = left.get(nodes.kindOf(node))
-    if (counts !== undefined && nodeState === WAITING) counts[0] += 1
-    if (counts !== undefined && nodeState === READY) counts[1] += 1
-    assert((nodeState === READY) === graph.ready.has(node), 'a ready node is not in the set')
-    const task = state.tasks.get(nodes.idOf(node))
-    if (nodeState === STARTED) assert(task?.node?.index === node, 'a started node has no task')
-    if (nodeState === DROPPED) assert(!graph.isOpen, 'a node was dropped too early')
-    if (nodeState === FAILED) assert(nodes.outcomeOf(node) !== 0, 'a node failed for no reason')
-    if (nodeState === SUCCEEDED) checkValue(graph, node)
-  }
-  assert(unfinished === graph.unfinished, 'the unfinished nodes are miscounted')
-  for (const [{ waiting, ready }, counts] of left) {
-    assert(waiting === counts[0] && ready === counts[1], 'a kind miscounts its nodes')
-  }
-}
-
-/** Throws if a result that may be needed is missing, or an unneeded one is kept. */
-function checkValue({ nodes, isOpen, swept, ended }: GraphTables, node: number): void {
-  const hasValue = nodes.outcomeOf(node) !== 0
-  const isNeeded = isOpen || nodes.neededBy(node) > 0 || nodes.has(node, IS_TARGET)
-  assert(!isNeeded || hasValue, 'a needed result is missing')
-  const isSettled = ended < 0 && swept === nodes.count
-  assert(isNeeded || !hasValue || !isSettled, 'an unneeded result is kept')
-}
 
 /** Maximum number of nodes listed in `needsOf`. */
 const MAX_NEEDS = 20
@@ -254,6 +205,7 @@ export class Graph implements Worklist {
 
   /** Its client has left: no results are sent anymore. The caller ends its tasks. */
   forget(): void {
+    this.#noteEnd('canceled')
     this.#abortStatus = 'canceled'
     this.#isOver = true
     leaveParent(this)
@@ -287,6 +239,12 @@ export class Graph implements Worklist {
   /** The kinds of its nodes, with the numbers of nodes without a task. */
   get kinds(): readonly NodeKind[] {
     return this.#abortStatus === undefined ? this.#tables.nodes.kinds : []
+  }
+
+  /** What monitors see of it; undefined once it has ended. */
+  report(room: ReportRoom): GraphReport | undefined {
+    const status = this.#abortStatus === undefined ? 'running' : 'canceling'
+    return this.#isOver ? undefined : graphReport(this.#tables, status, room)
   }
 
   /** Throws if its tables disagree. */
@@ -349,7 +307,14 @@ export class Graph implements Worklist {
     tell(tables, statusResult(nodes.idOf(node), status))
   }
 
+  /** For monitors that want graphs. */
+  #noteEnd(status: TaskStatus): void {
+    if (!this.#isOver)
+      this.#state.monitors.onGraphEnded((room) => graphReport(this.#tables, status, room))
+  }
+
   #finish(status: TaskStatus): void {
+    this.#noteEnd(status)
     const { isOpen } = this.#tables
     leaveParent(this)
     if (!this.#isOver) tell(this.#tables, statusResult(this.id, status))

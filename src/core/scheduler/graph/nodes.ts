@@ -202,6 +202,12 @@ export class NodeTable {
   readonly #more = new Records(EDGE_FIELDS)
   readonly #kinds = new NodeKindTable()
   readonly #arguments = new NodeArgumentStore()
+  readonly #counts = [0, 0, 0, 0, 0, 0]
+
+  /** How many nodes there are in each state, by its number. */
+  get counts(): readonly number[] {
+    return this.#counts
+  }
 
   get count(): number {
     return this.#nodes.count
@@ -237,6 +243,7 @@ export class NodeTable {
     const kind = this.#kinds.add(task)
     this.#nodes.set(node, KIND, kind)
     this.#kinds.get(kind).waiting += 1
+    this.#count(WAITING, 1)
     const handle = this.#arguments.add(task)
     if (handle === 0) return node
     this.#nodes.set(node, CONTENT, handle)
@@ -262,10 +269,16 @@ export class NodeTable {
   setState(node: number, state: number): void {
     const before = this.#nodes.get(node, STATE)
     this.#nodes.set(node, STATE, (before & ~STATE_MASK) | state)
+    this.#count(before & STATE_MASK, -1)
+    this.#count(state, 1)
     const kind = this.kindOf(node)
     if ((before & STATE_MASK) === WAITING) kind.waiting -= 1
     else if ((before & STATE_MASK) === READY) kind.ready -= 1
     if (state === READY) kind.ready += 1
+  }
+
+  #count(state: number, change: number): void {
+    this.#counts[state] = (this.#counts[state] ?? 0) + change
   }
 
   hasEnded(node: number): boolean {

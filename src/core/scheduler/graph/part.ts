@@ -7,6 +7,7 @@ import { failedResult, resultOf } from './outcome.js'
 import { NONE } from './index.js'
 import { FAILED, IS_TARGET, IS_UNWANTED, type NodeOptions, READY, SUCCEEDED } from './nodes.js'
 import { failUnstarted, tell } from './settle.js'
+import { MAX_DRAWN } from './shape.js'
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST } from './work.js'
 import { priorityOf } from '../task/arrival.js'
@@ -45,6 +46,7 @@ function addNodes(graph: GraphTables, tasks: readonly Task[]): readonly Task[] {
 /** Adds the edges of new nodes, which may lead to any known node. */
 function linkNodes(graph: GraphTables, added: readonly Task[], first: number): string | undefined {
   const { nodes } = graph
+  if (nodes.count > MAX_DRAWN && !graph.state.monitors.wantsGraphs) graph.shape = undefined
   let hasLaterInput = false
   let checked: NodeOptions | undefined
   for (const [index, task] of added.entries()) {
@@ -59,6 +61,7 @@ function linkNodes(graph: GraphTables, added: readonly Task[], first: number): s
       hasLaterInput ||= input >= node
       nodes.addEdge(node, input)
     }
+    graph.shape?.add(nodes, node)
   }
   return hasLaterInput && !isAcyclic(graph, first) ? 'a cycle' : undefined
 }

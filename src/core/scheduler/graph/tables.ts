@@ -1,13 +1,24 @@
 // The state of one graph. The modules that change it are part.ts (nodes arrive), task.ts (nodes
 // start), settle.ts (nodes end) and graph.ts (the life of the graph).
 
+import { assert } from '../../../base/assert.js'
 import type { TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type { TaskResult } from '../../../wire/message.js'
 import type { ClientEntry, ObjectEntry, TaskEntry } from '../entries.js'
 import { NONE, ReadySet } from './index.js'
-import { NodeTable } from './nodes.js'
+import {
+  DROPPED,
+  FAILED,
+  IS_TARGET,
+  NodeTable,
+  READY,
+  STARTED,
+  SUCCEEDED,
+  WAITING,
+} from './nodes.js'
 import { EARLY_MS } from './outcome.js'
+import { GraphShape } from './shape.js'
 import { ValueStore } from './store.js'
 import type { SchedulerState } from '../state.js'
 
@@ -24,7 +35,11 @@ export class GraphTables {
   readonly state: SchedulerState
   readonly client: ClientEntry
   readonly id: TaskId
+  /** When its first nodes arrived. */
+  readonly begunAt: InstantMs
   readonly nodes: NodeTable = new NodeTable()
+  /** Undefined: there are many nodes, and no monitor wanted graphs when they arrived. */
+  shape: GraphShape | undefined = new GraphShape()
   /** Values of succeeded nodes, by outcome. */
   readonly values: ValueStore = new ValueStore()
   /** Failures of failed nodes, by outcome minus 1. */
@@ -56,6 +71,60 @@ export class GraphTables {
     this.state = state
     this.client = client
     this.id = id
+    this.begunAt = state.turn.now
     this.tellsFrom = client.features === 0 ? state.turn.now + EARLY_MS : -Infinity
   }
+}
+
+// Invariants of the tables of a graph. For tests and simulation.
+
+/** Throws if the tables disagree. `isAlive`: the graph is not cancelled. */
+export function checkGraph(graph: GraphTables, isAlive: boolean): void {
+  const { nodes, state } = graph
+  for (const entry of graph.objects) assert(entry.users.has(graph), 'a graph lost an object')
+  if (!isAlive) return
+  nodes.checkInvariants()
+  graph.ready.checkInvariants()
+  checkNodes(graph)
+  for (const [index, task] of graph.queued.entries()) {
+    const after = graph.queued[index + 1]?.node?.index ?? -1
+    const isKnown = state.tasks.has(task)
+    assert(isKnown && task.state === 'inactive', 'a queued node is not inactive')
+    assert((task.node?.index ?? -1) > after, 'the queued nodes are out of order')
+  }
+  const front = graph.queued.at(-1)?.node?.index
+  const first = graph.ready.first
+  assert(first < 0 || (front !== undefined && front < first), 'a ready node is not queued')
+}
+
+function checkNodes(graph: GraphTables): void {
+  const { nodes, state } = graph
+  let unfinished = 0
+  const left = new Map(nodes.kinds.map((kind) => [kind, [0, 0] as [number, number]]))
+  for (let node = 0; node < nodes.count; node += 1) {
+    const nodeState = nodes.stateOf(node)
+    if (!nodes.hasEnded(node)) unfinished += 1
+    const counts = left.get(nodes.kindOf(node))
+    if (counts !== undefined && nodeState === WAITING) counts[0] += 1
+    if (counts !== undefined && nodeState === READY) counts[1] += 1
+    assert((nodeState === READY) === graph.ready.has(node), 'a ready node is not in the set')
+    const task = state.tasks.get(nodes.idOf(node))
+    if (nodeState === STARTED) assert(task?.node?.index === node, 'a started node has no task')
+    if (nodeState === DROPPED) assert(!graph.isOpen, 'a node was dropped too early')
+    if (nodeState === FAILED) assert(nodes.outcomeOf(node) !== 0, 'a node failed for no reason')
+    if (nodeState === SUCCEEDED) checkValue(graph, node)
+  }
+  assert(unfinished === graph.unfinished, 'the unfinished nodes are miscounted')
+  for (const [{ waiting, ready }, counts] of left) {
+    assert(waiting === counts[0] && ready === counts[1], 'a kind miscounts its nodes')
+  }
+}
+
+/** Throws if a result that may be needed is missing, or an unneeded one is kept. */
+function checkValue({ nodes, isOpen, swept, ended }: GraphTables, node: number): void {
+  const hasValue = nodes.outcomeOf(node) !== 0
+  const isNeeded = isOpen || nodes.neededBy(node) > 0 || nodes.has(node, IS_TARGET)
+  assert(!isNeeded || hasValue, 'a needed result is missing')
+  const isSettled = ended < 0 && swept === nodes.count
+  assert(isNeeded || !hasValue || !isSettled, 'an unneeded result is kept')
 }

@@ -23,6 +23,7 @@ const NOTHING: MonitorRequest = {
   wantsEvents: false,
   wantsFailures: false,
   failuresAfter: 0,
+  wantsGraphs: false,
 }
 const ALL: MonitorRequest = { ...NOTHING, credit: 100, wantsEvents: true, wantsFailures: true }
 const ERROR = { name: 'RangeError', message: 'too far', stack: 'RangeError: too far\n    at f' }
@@ -88,6 +89,7 @@ test('a monitor receives each task that ends, with its full history, soon after'
       durationMS: 1_500,
       errorName: '',
       attempts: 1,
+      past: [],
     },
   ])
   assert.deepEqual([message?.lostEvents, message?.failures, message?.states], [0, [], []])
@@ -542,3 +544,17 @@ test('all events of a published task are published, however long it takes', () =
 function range(first: number, last: number): readonly number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
+
+test('the event of a task has its earlier attempts', () => {
+  const scheduler = withPeers({ workers: ['W', 'V'], clients: ['C'] })
+  connect(scheduler)
+  scheduler.moveTo(1_000).receive('C', task('t', 'C')).moveTo(1_200)
+  scheduler.handle({ type: 'peerDisconnected', peer: identity('W') })
+  scheduler
+    .moveTo(1_600)
+    .receive('V', { ...result('t'), worker: identity('V') })
+    .actions()
+  const [event] = told(scheduler.moveTo(1_700)).flatMap(({ events }) => events)
+  assert.equal(event?.attempts, 2)
+  assert.deepEqual(event?.past, [{ worker: 'W', outcome: 'workerLost', agoMS: 700, forMS: 200 }])
+})

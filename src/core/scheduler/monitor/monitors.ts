@@ -9,6 +9,7 @@ import { identity, type Identity, type TaskId } from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { Recurrence } from '../../../base/recurrence.js'
 import type {
+  GraphReport,
   MonitorReport,
   MonitorRequest,
   MonitorState,
@@ -21,6 +22,15 @@ import type {
 import type { ClientEntry, PastAttempt, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { Budget } from '../publication.js'
+import {
+  type EndedGraph,
+  endedGraphs,
+  endedReport,
+  graphReports,
+  newRoom,
+  type ReportRoom,
+} from '../graph/shape.js'
+import { attemptOf } from './explain.js'
 import { History } from './history.js'
 import { hasFailed } from '../../function-tally.js'
 
@@ -97,17 +107,17 @@ interface TaskEnding {
   readonly durationMs: number | undefined
 }
 
-/** A subscribed client. Numbers are those of the next event or failure to send. */
+/** A subscribed client. Numbers are those of the next item to send; undefined: none is wanted. */
 interface Monitor {
   readonly client: Identity
   credit: number
-  /** Undefined if it did not request events. */
   events: number | undefined
   /** Of the events above the rate limit, those that it has been told of. */
   skippedEvents: number
   wantsFailures: boolean
   /** Undefined if it never requested failures. */
   failures: number | undefined
+  graphs: number | undefined
   /** The first rows of its next state message. */
   firstWorker: number
   firstClient: number
@@ -120,6 +130,7 @@ export class Monitors {
   readonly #byClient = new Map<ClientEntry, Monitor>()
   readonly #events = new History<Ended>(MAX_EVENTS)
   readonly #failures = new History<Ended>(MAX_FAILURES)
+  readonly #graphs: History<EndedGraph> = endedGraphs()
   readonly #eventRate = new Budget(EVENT_RATE.perMs, EVENT_RATE.burst)
   /** Events above the rate limit, since the start. */
   #skippedEvents = 0
@@ -135,6 +146,8 @@ export class Monitors {
   #nextFirstState: InstantMs = -Infinity
   /** Whether events are recorded, because a monitor requested them. */
   wantsEvents = false
+  /** Whether a monitor requested graphs. */
+  wantsGraphs = false
 
   constructor(state: SchedulerState) {
     this.#state = state
@@ -153,11 +166,12 @@ export class Monitors {
     const known = this.#byClient.get(client)
     const monitor = known ?? this.#add(client)
     if (monitor === undefined) return
-    const { credit, wantsEvents, wantsFailures, failuresAfter } = message
+    const { credit, wantsEvents, wantsFailures, failuresAfter, wantsGraphs } = message
     monitor.credit = Math.min(MAX_CREDIT, monitor.credit + credit)
     if (monitor.events === undefined) monitor.skippedEvents = this.#skippedEvents
     monitor.events = wantsEvents ? (monitor.events ?? this.#events.end) : undefined
     monitor.wantsFailures = wantsFailures
+    monitor.graphs = wantsGraphs ? (monitor.graphs ?? this.#graphs.start) : undefined
     if (wantsFailures) monitor.failures ??= Math.min(failuresAfter, this.#failures.end)
     this.#onWishes()
     // A monitor that adds one credit per message must not get a message for each task.
@@ -190,6 +204,12 @@ export class Monitors {
     if (this.#byClient.size === 0) return
     if (this.#events.end % MOST.events === 0) this.#isDue = true
     else this.#alarm.setBy(this.#state.turn.now + DELAY_MS)
+  }
+
+  /** A graph is about to end. */
+  onGraphEnded(reportFor: (room: ReportRoom) => GraphReport): void {
+    if (!this.wantsGraphs) return
+    this.#graphs.push({ report: reportFor(newRoom()), endAt: this.#state.turn.now })
   }
 
   /** At most `most` of the ended tasks that are kept, those with these ids; each once. */
@@ -241,7 +261,16 @@ export class Monitors {
     monitor.firstWorker = nextRow(told.firstWorker, told.workerReports.length, told.workers)
     monitor.firstClient = nextRow(told.firstClient, told.clientReports.length, told.clients)
     if (monitor.firstWorker === 0 && monitor.firstClient === 0) monitor.isNew = false
-    this.#tell(monitor, [told])
+    this.#tell(monitor, [{ ...told, graphs: this.#nextGraphs(monitor) }])
+  }
+
+  /** Those that have not ended, and those that have ended since the last state. */
+  #nextGraphs(monitor: Monitor): readonly GraphReport[] {
+    if (monitor.graphs === undefined) return []
+    const { turn } = this.#state
+    const { items, to } = nextOf(this.#graphs, monitor.graphs, Infinity)
+    monitor.graphs = to
+    return [...graphReports(this.#state), ...items.map((ended) => endedReport(ended, turn.now))]
   }
 
   #add(client: ClientEntry): Monitor | undefined {
@@ -254,7 +283,7 @@ export class Monitors {
       return undefined
     }
     const none = { events: undefined, skippedEvents: 0, wantsFailures: false, failures: undefined }
-    const rows = { firstWorker: 0, firstClient: 0, isNew: true }
+    const rows = { graphs: undefined, firstWorker: 0, firstClient: 0, isNew: true }
     const monitor: Monitor = { client: id, credit: 0, ...none, ...rows }
     this.#byClient.set(client, monitor)
     turn.log('debug', 'a client subscribed as a monitor', { client: id })
@@ -264,6 +293,8 @@ export class Monitors {
   #onWishes(): void {
     this.wantsEvents = [...this.#byClient.values()].some(({ events }) => events !== undefined)
     if (!this.wantsEvents) this.#events.clear()
+    this.wantsGraphs = [...this.#byClient.values()].some(({ graphs }) => graphs !== undefined)
+    if (!this.wantsGraphs) this.#graphs.clear()
   }
 
   #hasFullMessage({ events, failures }: Monitor): boolean {
@@ -393,6 +424,7 @@ function eventOf(ended: Ended, now: InstantMs): TaskEvent {
     status: ended.status,
     attempts: ended.attempts,
     errorName: ended.error?.name ?? '',
+    past: ended.past.length === 0 ? [] : ended.past.map((each) => attemptOf(each, now)),
   }
 }
 

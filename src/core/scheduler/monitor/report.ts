@@ -308,5 +308,7 @@ export function stateFor(
     turnP99MS: turnP99Ms,
     binder: binderStatus(state),
     ...state.losses.report(),
+    graphCount: graphWork.graphs.size,
+    graphs: [],
   }
 }

@@ -1,0 +1,254 @@
+// What has happened in the cluster, as lines for people: workers and clients that come and go,
+// failures, problems, and what the scheduler did not report. What happens often is one line.
+
+import { counted } from '../../base/text.js'
+import type {
+  ClusterEvent,
+  ClusterInfo,
+  ConnectedClient,
+  FailureInfo,
+  LostWorker,
+  WorkerInfo,
+} from '../../client/monitor/cluster-info.js'
+import { functionName } from '../command/cluster-columns.js'
+import { LOSS_TEXTS, problemsOf } from '../command/problem-text.js'
+import { groupId } from './failure-groups.js'
+
+/** A line. */
+export interface LogEntry {
+  /** Its number, counted from 1. */
+  readonly id: string
+  readonly time: Date
+  readonly kind: 'scheduler' | 'worker' | 'client' | 'failure'
+  /** Something is wrong. */
+  readonly isBad: boolean
+  readonly text: string
+  /** What it is about. */
+  readonly task: string | undefined
+  readonly worker: string | undefined
+}
+
+type Line = Pick<LogEntry, 'time' | 'kind' | 'text'> & Partial<LogEntry>
+
+const MAX_ENTRIES = 2_000
+/** More peers than this that come or go together on one host are one line. */
+const MAX_NAMED = 3
+/** A problem that returns sooner is not a new one. */
+const FORGET_MS = 60_000
+
+/** The last lines; at most 2,000. */
+export class EventLog {
+  readonly #entries: LogEntry[] = []
+  #count = 0
+  #uptimeS: number | undefined
+  /** The losses that have a line, by worker: each state lists them again. */
+  #losses = new Map<string, number>()
+  /** The hosts of the workers of the last state. */
+  #hosts: Hosts = new Map()
+  /** The problems, and when they were last seen. */
+  readonly #problems = new Map<string, number>()
+
+  /** The last line first. */
+  list(): readonly LogEntry[] {
+    return this.#entries.toReversed()
+  }
+
+  /** The scheduler reports again after this time. */
+  onSilence(ms: number, nowMs: number): void {
+    const text = `the scheduler had not reported for ${Math.round(ms / 1_000)} s`
+    this.#add({ time: new Date(nowMs), kind: 'scheduler', text, isBad: true })
+  }
+
+  /** A report has come. `failures`: those that are new. */
+  onReport(events: readonly ClusterEvent[], failures: readonly FailureInfo[], nowMs: number): void {
+    const lines: Line[] = failureLines(failures)
+    const info = events.findLast((event) => event.type === 'sample')?.info
+    if (info !== undefined) lines.push(...this.#stateLines(info, nowMs))
+    const time = new Date(nowMs)
+    const peers: Peers = { joinedWorkers: [], leftWorkers: [], joinedClients: [], leftClients: [] }
+    let lost = 0
+    for (const event of events) {
+      if (event.type === 'lost') lost += event.count
+      else if (event.type === 'client') peers[`${event.change}Clients`].push(event.client)
+      else if (event.type === 'worker') peers[`${event.change}Workers`].push(event.worker)
+    }
+    const hosts = info === undefined ? this.#hosts : hostsOf(info)
+    lines.push(...peerLines(peers, { lost: info?.lost, hosts, before: this.#hosts }, time))
+    this.#hosts = hosts
+    if (lost > 0) {
+      const text = `${counted(lost, 'ended task')} not reported: too many at a time`
+      lines.push({ time, kind: 'scheduler', text, isBad: true })
+    }
+    lines.sort((a, b) => a.time.getTime() - b.time.getTime())
+    for (const line of lines) this.#add(line)
+  }
+
+  #stateLines(info: ClusterInfo, nowMs: number): readonly Line[] {
+    const lines = [...this.#schedulerLines(info), ...this.#problemLines(info, nowMs)]
+    const all = info.lost?.workers ?? []
+    // The time of a loss is a little different in each state.
+    const fresh = all.filter(({ id, time }) => {
+      return Math.abs((this.#losses.get(id) ?? 0) - time.getTime()) >= 1_000
+    })
+    this.#losses = new Map(all.map(({ id, time }) => [id, time.getTime()]))
+    return [...lines, ...lossLines(fresh)]
+  }
+
+  #schedulerLines(info: ClusterInfo): readonly Line[] {
+    const { uptimeS, version, address } = info.scheduler
+    const before = this.#uptimeS
+    this.#uptimeS = uptimeS ?? 0
+    const name = `the scheduler${address === undefined ? '' : ` at ${address}`}`
+    const time = info.time
+    if (before === undefined) {
+      const text = `${name} reports${version === undefined ? '' : ` (version ${version})`}`
+      return [{ time, kind: 'scheduler', text }]
+    }
+    if (uptimeS === undefined || uptimeS >= before) return []
+    return [{ time, kind: 'scheduler', text: `${name} has been started again`, isBad: true }]
+  }
+
+  #problemLines(info: ClusterInfo, nowMs: number): readonly Line[] {
+    const lines: Line[] = []
+    // Lost workers have lines of their own.
+    for (const { what, advice } of problemsOf({ ...info, lost: undefined })) {
+      const key = withoutCounts(what)
+      if (!this.#problems.has(key)) {
+        lines.push({ time: info.time, kind: 'scheduler', text: `${what}; ${advice}`, isBad: true })
+      }
+      this.#problems.set(key, nowMs)
+    }
+    for (const [key, seenMs] of this.#problems) {
+      if (nowMs - seenMs > FORGET_MS) this.#problems.delete(key)
+    }
+    return lines
+  }
+
+  #add(line: Line): void {
+    this.#count += 1
+    const unknown = { isBad: false, task: undefined, worker: undefined }
+    this.#entries.push({ ...unknown, ...line, id: String(this.#count) })
+    if (this.#entries.length > MAX_ENTRIES) this.#entries.shift()
+  }
+}
+
+/** The same for a problem whatever its extent. */
+function withoutCounts(what: string): string {
+  return what.replace(/^[\d,]+ tasks?(.*) waits?:/, '$1:').replace(/[\d.]+ ms/, 'ms')
+}
+
+/** `left on vm`, or the id of a worker without a name. */
+export function workerAt({ id, name, host }: LostWorker): string {
+  return `${name || id}${host === '' ? '' : ` on ${host}`}`
+}
+
+/** Many workers of a host that are lost in the same way in one report are one line. */
+function lossLines(losses: readonly LostWorker[]): readonly Line[] {
+  const groups = groupedBy(losses, ({ host, cause }) => `${cause} ${host}`)
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined || group.length <= MAX_NAMED) {
+      return group.map((loss) => lossLine(loss, `worker ${workerAt(loss)} was`, loss.id))
+    }
+    const where = first.host === '' ? '' : ` on ${first.host}`
+    const taskCount = group.reduce((sum, loss) => sum + loss.taskCount, 0)
+    return [lossLine({ ...first, taskCount }, `${group.length} workers${where} were`)]
+  })
+}
+
+function lossLine({ time, cause, taskCount }: LostWorker, who: string, worker?: string): Line {
+  const again = taskCount === 0 ? '' : `; ${counted(taskCount, 'task')} taken back`
+  const text = `${who} lost (${LOSS_TEXTS[cause]})${again}`
+  return { time, kind: 'worker', text, isBad: true, worker }
+}
+
+/** Failures with the same cause in one report are one line. */
+function failureLines(failures: readonly FailureInfo[]): Line[] {
+  const groups = groupedBy(failures, groupId)
+  return [...groups.values()].flatMap((group) => {
+    const last = group.at(-1)
+    if (last === undefined) return []
+    const { time, task, worker, errorName, message } = last
+    const [line = ''] = message.split('\n', 1)
+    const name = functionName(last.function)
+    const who = group.length === 1 ? `a task of ${name}` : `${group.length} tasks of ${name}`
+    const text = `${who} failed: ${[errorName, line].filter((part) => part !== '').join(': ')}`
+    return [{ time, kind: 'failure', text, isBad: true, task, worker }]
+  })
+}
+
+interface Peers {
+  readonly joinedWorkers: WorkerInfo[]
+  readonly leftWorkers: WorkerInfo[]
+  readonly joinedClients: ConnectedClient[]
+  readonly leftClients: ConnectedClient[]
+}
+
+/** The host of each worker. */
+type Hosts = ReadonlyMap<string, string>
+
+function hostsOf({ hosts }: ClusterInfo): Hosts {
+  return new Map(hosts.flatMap(({ host, workers }) => workers.map(({ id }) => [id, host] as const)))
+}
+
+/** What is known of the workers. `before`: the hosts of the last state. */
+interface Known {
+  readonly lost: ClusterInfo['lost']
+  readonly hosts: Hosts
+  readonly before: Hosts
+}
+
+function peerLines(peers: Peers, { lost, hosts, before }: Known, time: Date): readonly Line[] {
+  // These have lines of their own.
+  const missing = lost?.workers.filter(({ hasReturned }) => !hasReturned)
+  const lostIds = new Set(missing?.map(({ id }) => id))
+  const left = peers.leftWorkers.filter(({ id }) => !lostIds.has(id))
+  const named = ({ id, name }: WorkerInfo): Peer => {
+    return { id, name: name || id, host: hosts.get(id) ?? before.get(id) ?? '' }
+  }
+  const client = ({ id, name, host }: ConnectedClient): Peer => ({ id, name: name || id, host })
+  return [
+    ...linesOf('worker', 'joined', peers.joinedWorkers.map(named), time),
+    ...linesOf('worker', 'left', left.map(named), time),
+    ...linesOf('client', 'connected', peers.joinedClients.map(client), time),
+    ...linesOf('client', 'left', peers.leftClients.map(client), time),
+  ]
+}
+
+interface Peer {
+  readonly id: string
+  readonly name: string
+  readonly host: string
+}
+
+function linesOf(
+  kind: 'worker' | 'client',
+  change: string,
+  peers: readonly Peer[],
+  time: Date,
+): readonly Line[] {
+  return [...groupedBy(peers, ({ host }) => host)].flatMap(([host, group]): Line[] => {
+    const where = host === '' ? '' : ` on ${host}`
+    if (group.length > MAX_NAMED) {
+      return [{ time, kind, text: `${group.length} ${kind}s ${change}${where}` }]
+    }
+    return group.map(({ id, name }) => {
+      const worker = kind === 'worker' ? id : undefined
+      return { time, kind, text: `${kind} ${name} ${change}${where}`, worker }
+    })
+  })
+}
+
+function groupedBy<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): ReadonlyMap<string, readonly Item[]> {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
+}
