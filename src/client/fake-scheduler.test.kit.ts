@@ -84,6 +84,8 @@ export class FakeScheduler {
   /** Clients that have sent a heartbeat over their connection. */
   readonly #clients = new Set<Identity>()
   #resultCount = 0
+  /** The contents of all results: of a failed node they are needed after clients deleted theirs. */
+  readonly #results = new Map<ObjectId, Uint8Array>()
   readonly #takesRuns: boolean
   readonly #isForeign: boolean
   /** Tasks that came packed. */
@@ -102,7 +104,7 @@ export class FakeScheduler {
     this.graphs = new FakeGraphs({
       run: (task) => this.#onTask(task.source, task),
       drop: (id) => this.unfinished.delete(id),
-      copyOf: (id) => this.#storeResult(this.objects.get(id) ?? NO_BYTES),
+      copyOf: (id) => this.#storeResult(this.#results.get(id) ?? NO_BYTES),
       send,
     })
   }
@@ -248,6 +250,7 @@ export class FakeScheduler {
     this.#resultCount += 1
     const id = objectId(`result ${this.#resultCount}`.padEnd(24))
     this.objects.set(id, content)
+    this.#results.set(id, content)
     return id
   }
 
