@@ -293,13 +293,9 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   #onTaskResult(message: TaskResult): void {
     if (message.status === 'success' || message.status === 'failed') this.#waiting.onResult()
+    if (message.attempts.length > 0) this.#flow.ends.reportAttempts(message)
     if (message.count > 1 || message.packed.byteLength > 0) return this.#flow.onRunResult(message)
-    const { taskId } = message
-    const task = this.#flow.tasks.get(taskId)
-    const { attempts } = message
-    if (attempts.length > 0 && task?.owner !== undefined) {
-      this.#turn.act({ type: 'reportAttempts', owner: task.owner, taskId, attempts })
-    }
+    const task = this.#flow.tasks.get(message.taskId)
     if (task !== undefined) this.#flow.onTaskResult(task, message)
     else if (!this.#graphs.onTaskResult(message)) this.#flow.onUnknownResult(message)
   }

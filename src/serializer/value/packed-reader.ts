@@ -149,6 +149,7 @@ export class PackedReader {
   #window = ''
   #windowAt = 0
   #windowEnd = 0
+  #values: readonly unknown[] = []
   readonly #next: Next = () => this.#value()
 
   constructor(packed: Uint8Array, layout: CheckedLayout, source: ValueSource) {
@@ -164,8 +165,14 @@ export class PackedReader {
   values(index: number): unknown[] {
     this.#open(index)
     const values: unknown[] = []
+    this.#values = values
     while (this.#at < this.#end) values.push(this.#value())
     return values
+  }
+
+  /** The number of values of the entry that have been read. */
+  get readCount(): number {
+    return this.#values.length
   }
 
   /** The only value of entry `index`. Throws like `values`. */

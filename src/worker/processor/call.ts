@@ -113,7 +113,7 @@ export class PackedArguments {
       }
       return this.#reader.packed.values(index)
     } catch (error) {
-      throw unreadable('the arguments', error)
+      throw unreadable(`argument ${(this.#reader?.packed.readCount ?? 0) + 1}`, error)
     }
   }
 }

@@ -156,6 +156,17 @@ function amount(name: string, value: unknown): number {
   throw new RangeError(`setProgress: ${name} must be a finite number >= 0, got ${String(value)}`)
 }
 
+/**
+ * How long importing and reading a task may take before its time limit starts, in milliseconds: the
+ * limit is for its function. In a new process, imports may take much longer.
+ */
+const MAX_READ_MS = 10_000
+
+/** How long reading a task may take; 0: it has no time limit. */
+export function readMsOf({ timeoutMs }: RunnableTask): number {
+  return timeoutMs > 0 ? MAX_READ_MS : 0
+}
+
 /** The runner, as its runs see it. */
 export interface RunHandler {
   readonly host: TaskHost

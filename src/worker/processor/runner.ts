@@ -21,17 +21,11 @@ import { type ExitNote, exitNoteOf, type HostFacts, type LogWords } from '../lin
 import type { Outbox } from '../link/outbox.js'
 import { OutputPlaces, type Speaker, type Stage } from './output-tap.js'
 import type { PackedArguments, RunnableTask } from './call.js'
-import { NotedRuns, RunQueue, TaskRun } from './run.js'
+import { readMsOf, NotedRuns, RunQueue, TaskRun } from './run.js'
 import { isThenable, skipIn, Slice, type SliceHandler, SliceRunner, SliceTask } from './slice.js'
 import { RunReports } from './reports.js'
 import { HeldTask, isPlainPromise, RunEnds } from './run-ends.js'
 import type { TaskMeter } from './meter.js'
-
-/**
- * How long importing and reading a task may take before its time limit starts, in milliseconds: the
- * limit is for its function. In a new process, imports may take much longer.
- */
-const MAX_READ_MS = 10_000
 
 /** The longest burst within one turn of the event loop, in milliseconds. */
 const MAX_BURST_MS = 5
@@ -267,7 +261,7 @@ export class TaskRunner implements SliceHandler, Stage {
     this.#current = run
     this.#places.note(task)
     this.#meter.start(run)
-    const leewayMs = task.timeoutMs > 0 ? MAX_READ_MS : 0
+    const leewayMs = readMsOf(task)
     run.slot = this.#board.enter(run.dispatchNumber, run.startedAt + leewayMs, run.isProfiled)
     if (task.refusal !== undefined) {
       const { payload, text } = task.refusal
@@ -299,7 +293,7 @@ export class TaskRunner implements SliceHandler, Stage {
   onThrown(run: TaskRun, error: unknown): boolean {
     this.#meter.adopt(run)
     if (run.call === undefined && run.task.timeoutMs > 0) {
-      this.#board.begin(run.slot, run.startedAt + MAX_READ_MS)
+      this.#board.begin(run.slot, run.startedAt + readMsOf(run.task))
     }
     return this.#failOrWait(run, error)
   }

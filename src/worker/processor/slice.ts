@@ -18,7 +18,7 @@ import {
 import type { TaskFunction } from './objects.js'
 import type { TaskMeter } from './meter.js'
 import type { RunReports } from './reports.js'
-import { type QueuedRun, type RunHandler, type RunQueue, TaskRun } from './run.js'
+import { readMsOf, type QueuedRun, type RunHandler, type RunQueue, TaskRun } from './run.js'
 import type { BoardSlot, ClaimTable, TaskBoard } from './shared-memory.js'
 
 /** Tasks that arrived together and differ only in their arguments. */
@@ -198,13 +198,14 @@ export class SliceRunner {
    */
   run(slice: Slice): boolean {
     const { board, claims, meter } = this.#parts
+    const readMs = readMsOf(slice.task)
     let slot = -1
     let isFinished = true
     for (let index = slice.take(claims); index >= 0; index = slice.take(claims)) {
       const startedAt = meter.endedAt
       const number = slice.dispatchNumber + index
-      if (slot < 0) slot = board.enter(number, startedAt, false)
-      else board.next(slot, number, startedAt)
+      if (slot < 0) slot = board.enter(number, startedAt + readMs, false)
+      else board.next(slot, number, startedAt + readMs)
       const task = new SliceTask(this, slice, index)
       task.startedAt = startedAt
       task.slot = slot

@@ -13,6 +13,7 @@ import {
   finishTask,
 } from '../events.js'
 import type { TaskResult } from '../../../wire/message.js'
+import { countOf, nthTaskId } from '../../../wire/run.js'
 import { taskCancelMessage } from '../messages.js'
 import type { ClientObjectTable } from '../objects.js'
 import type { Sender } from '../sender.js'
@@ -88,6 +89,15 @@ export class ClientTaskEnds<Owner> {
   constructor(turn: ClientTurn<Owner>, parts: TaskParts<Owner>) {
     this.#turn = turn
     this.#parts = parts
+  }
+
+  /** Tasks have ended, or are about to: reports the workers that had them before. */
+  reportAttempts({ taskId: first, count, attempts }: TaskResult): void {
+    for (let at = 0; at < countOf({ count }); at += 1) {
+      const taskId = nthTaskId(first, at)
+      const owner = this.#parts.tasks.get(taskId)?.owner
+      if (owner !== undefined) this.#turn.act({ type: 'reportAttempts', owner, taskId, attempts })
+    }
   }
 
   /** A task, already removed from the table, has returned or thrown. */
