@@ -209,8 +209,8 @@ test('workers that were lost are named and counted, unless they have returned', 
   assert.deepEqual(overviewOf(from, NOW).lost, {
     count: 12,
     text:
-      'lost in the last 10 minutes: c on vm (connection closed), b on vm (connection closed), ' +
-      'a on vm (connection closed), w7 on vm (no heartbeat), and 8 others',
+      '12 workers lost in the last 10 minutes: c on vm (connection closed), ' +
+      'b on vm (connection closed), a on vm (connection closed), w7 on vm (no heartbeat), and 8 others',
   })
   const returned = new Board()
   const state = info({ lost: { count: 0, workers: workers.slice(0, 1) } })

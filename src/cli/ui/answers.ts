@@ -137,7 +137,8 @@ function lossSummary({ count, workers }: LostWorkers): LossSummary {
   const names = named.map((worker) => `${workerAt(worker)} (${LOSS_TEXTS[worker.cause]})`)
   const others = count - named.length
   const more = others === 0 ? '' : `, and ${counted(others, 'other')}`
-  return { count, text: `lost in the last 10 minutes: ${names.join(', ')}${more}` }
+  const who = `${counted(count, 'worker')} lost in the last 10 minutes`
+  return { count, text: `${who}: ${names.join(', ')}${more}` }
 }
 
 function stateOf({ info, problem }: Board, { ageMs, stale }: Freshness): Overview['health'] {
