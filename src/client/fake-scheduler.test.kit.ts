@@ -84,7 +84,7 @@ export class FakeScheduler {
   /** Clients that have sent a heartbeat over their connection. */
   readonly #clients = new Set<Identity>()
   #resultCount = 0
-  /** The contents of all results: of a failed node they are needed after clients deleted theirs. */
+  /** The contents of all results: nodes of graphs may need them after their client has deleted them. */
   readonly #results = new Map<ObjectId, Uint8Array>()
   readonly #takesRuns: boolean
   readonly #isForeign: boolean
@@ -349,7 +349,7 @@ export class FakeScheduler {
   }
 
   #object(id: ObjectId): Uint8Array {
-    const bytes = this.objects.get(id)
+    const bytes = this.objects.get(id) ?? this.#results.get(id)
     if (bytes !== undefined) return bytes
     this.faults.push('an object is missing')
     throw new Error(`missing object ${id}`)
