@@ -8,11 +8,11 @@ import type { RunRecord } from './journal.js'
 import type { Program } from './program.js'
 import { checkFunction } from './shipment.js'
 
-/** The tasks of a Task, one by one. Their arguments are in `functionArgs`; `packed` stays as it is. */
+/** The tasks of a Task. Their arguments are in `functionArgs`; `packed` stays as it is. */
 export function tasksOf(message: Task): readonly Task[] {
   if (message.packed.byteLength === 0) return [message]
   return unpack(message.packed, countOf(message)).map((entry, n) => {
-    const own = valuesIn(entry).map((data) => ({ type: 'inline', data }) as const)
+    const own = valuesIn(entry).map((value) => ({ type: 'inline', data: value }) as const)
     const functionArgs = [...own, ...message.functionArgs]
     return { ...message, bytes: undefined, taskId: nthTaskId(message.taskId, n), functionArgs }
   })

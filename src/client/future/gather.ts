@@ -7,8 +7,8 @@ import { checkFutures } from './wait.js'
 /**
  * The results of the futures, in their order. Like `Promise.all`, it rejects with the error of the
  * first one that fails or is cancelled, and the others continue; unlike `Promise.all`, it makes no
- * promise for each of them, so that a million futures cost little. Failures count as observed. Large
- * values are fetched. Rejects with `TypeError` if an argument is not a future.
+ * promise for each of them, so that a million futures cost little. Failures count as observed.
+ * Large values are fetched. Rejects with `TypeError` if an argument is not a future.
  */
 export async function gather<F extends Future<unknown>>(
   futures: Iterable<F>,
