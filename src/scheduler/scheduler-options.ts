@@ -48,7 +48,10 @@ export interface SchedulerOwnOptions {
    * 1 to 1,000.
    */
   readonly loadBalanceTriggerTimes?: number | undefined
-  /** 1,000: maximum number of tasks held by one worker. 1 to 1,000,000. */
+  /**
+   * 1,000: maximum number of tasks held by one worker. From 1,000 on, tasks of a map that are sent
+   * together count as one. 1 to 1,000,000.
+   */
   readonly perWorkerQueueSize?: number | undefined
   /**
    * -1: the most tasks accepted beyond those that the workers may hold (`perWorkerQueueSize` each);

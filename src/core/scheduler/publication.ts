@@ -24,7 +24,7 @@ import type { SchedulerAction } from './events.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
 import { extraOf, taskFields, titleOf } from './task/extra.js'
-import { activeEntryCount } from './worker/load.js'
+import { heldCount } from './worker/load.js'
 
 // Limits on event messages: more than a reader could follow is not sent.
 
@@ -259,13 +259,12 @@ function stateScheduler(
 /** The last report of a worker about itself, and its assigned tasks. */
 export function workerStatus(state: SchedulerState, worker: WorkerEntry): WorkerStatus {
   const { heartbeat } = worker
+  const maxTasks = state.options.perWorkerQueueSize
   return {
     workerId: worker.identity,
     agent: heartbeat.agent,
     rssFree: heartbeat.rssFree,
-    free: worker.isLeaving
-      ? 0
-      : Math.max(0, state.options.perWorkerQueueSize - activeEntryCount(worker)),
+    free: worker.isLeaving ? 0 : Math.max(0, maxTasks - heldCount(worker, maxTasks)),
     sent: worker.taskCount,
     queued: heartbeat.queuedTasks,
     suspended: heartbeat.processors.filter((processor) => processor.suspended).length,

@@ -213,3 +213,11 @@ test('clients are not told of runs while a worker could not read them', () => {
   scheduler.handle({ type: 'peerDisconnected', peer: identity('W2') })
   assert.ok(hasFeature(features(scheduler), FEATURE_RUNS))
 })
+
+test('a small limit of tasks per worker counts each task of a run', () => {
+  const scheduler = measured(['W'], { perWorkerQueueSize: 5 })
+  scheduler.receive('C', run(FIRST, 'C', 20))
+  assert.deepEqual(scheduler.lines(), [`W <- task ${FIRST}*5`])
+  scheduler.receive('W', results(FIRST, 2))
+  assert.deepEqual(scheduler.lines(), [`C <- result ${FIRST}*2 success`, `W <- task ${id(5)}*2`])
+})

@@ -4,6 +4,7 @@
 
 import { assert } from '../../../base/assert.js'
 import { FEATURE_WAITING, hasFeature } from '../../../base/features.js'
+import { MAX_RUN_TASKS } from '../../../wire/run.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { leastRoom } from '../monitor/waiting.js'
 import type { SchedulerState } from '../state.js'
@@ -68,9 +69,13 @@ export function activeCount(worker: WorkerEntry): number {
   return worker.taskCount - worker.waitingCount
 }
 
-/** The number of messages that brought them: a part of a run is one. */
-export function activeEntryCount(worker: WorkerEntry): number {
-  return worker.assigned.size - worker.waitingCount
+/** With a limit of at least this many tasks, a part of a run counts as one. */
+const LARGE_LIMIT = 1_000
+
+/** How many tasks count towards the limit of `maxTasks` for a worker. */
+export function heldCount(worker: WorkerEntry, maxTasks: number): number {
+  const held = maxTasks < LARGE_LIMIT ? worker.taskCount : worker.assigned.size
+  return held - worker.waitingCount
 }
 
 /** Throws if a worker's counts and load disagree with its tasks. */
@@ -136,11 +141,20 @@ const SLICE_SECONDS = 0.001
 /** The least work that is worth a message of its own, in seconds. */
 const MIN_SLICE_SECONDS = 0.000_25
 
-/** How many tasks of an entry a worker gets; `share`: how many there are for each worker. */
-export function sliceSize(task: TaskEntry, worker: WorkerEntry, share: number): number {
+/** What limits the part of a run that a worker gets. */
+interface SliceLimits {
+  /** How many tasks there are for each worker. */
+  readonly share: number
+  readonly maxTasks: number
+}
+
+/** How many tasks of an entry a worker gets. */
+export function sliceSize(task: TaskEntry, worker: WorkerEntry, limits: SliceLimits): number {
   if (task.count === 1 || task.requirement?.isCounted === true) return 1
+  const { share, maxTasks } = limits
   const each = expectedSeconds(task)
+  const room = maxTasks < LARGE_LIMIT ? maxTasks - activeCount(worker) : MAX_RUN_TASKS
   const most = Math.min(WINDOW_SECONDS - worker.load, SLICE_SECONDS) / each
   const least = Math.max(Math.ceil(share), Math.floor(MIN_SLICE_SECONDS / each))
-  return Math.max(1, Math.min(task.count, Math.floor(most), least))
+  return Math.max(1, Math.min(task.count, Math.floor(most), least, room))
 }

@@ -18,10 +18,10 @@ import { fits, giveUnitsBack, takeUnits } from './placement.js'
 import { TaskQueue } from '../task/queue.js'
 import {
   activeCount,
-  activeEntryCount,
   avoidedBy,
   expectedSeconds,
   forgetStay,
+  heldCount,
   leave,
   sliceSize,
   WINDOW_SECONDS,
@@ -185,7 +185,8 @@ export class WorkerPool {
   /** How many tasks of an entry a worker gets, once both were chosen. At least one. */
   sliceFor(task: TaskEntry, worker: WorkerEntry): number {
     // The last tasks are shared out.
-    return sliceSize(task, worker, (this.queue.size + task.count) / this.#workers.size)
+    const share = (this.queue.size + task.count) / this.#workers.size
+    return sliceSize(task, worker, { share, maxTasks: this.#maxTasks })
   }
 
   /** Whether an idle worker could take a task from the worker that has it. */
@@ -422,7 +423,7 @@ export class WorkerPool {
   }
 
   #hasRoom(worker: WorkerEntry, task: TaskEntry): boolean {
-    const count = activeEntryCount(worker)
+    const count = heldCount(worker, this.#maxTasks)
     if (count === 0) return true
     if (count >= this.#maxTasks) return false
     if (this.#nestedPass && task.priority > 0) return true
@@ -436,8 +437,8 @@ export class WorkerPool {
   #ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
     const countA = activeCount(a)
     const countB = activeCount(b)
-    const isAFull = activeEntryCount(a) >= this.#maxTasks
-    const isBFull = activeEntryCount(b) >= this.#maxTasks
+    const isAFull = heldCount(a, this.#maxTasks) >= this.#maxTasks
+    const isBFull = heldCount(b, this.#maxTasks) >= this.#maxTasks
     if (isAFull !== isBFull) return isBFull
     if (a.load !== b.load) return a.load < b.load
     if (countA !== countB) return countA < countB
