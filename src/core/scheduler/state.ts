@@ -46,7 +46,7 @@ export class SchedulerState {
   readonly clients: Map<Identity, ClientEntry> = new Map()
   /** In order of registration. */
   readonly workers: Map<Identity, WorkerEntry> = new Map()
-  readonly tasks: TaskTable<TaskEntry> = new TaskTable(cutTask)
+  readonly tasks: TaskTable<TaskEntry> = new TaskTable((task, count) => this.#cut(task, count))
   readonly ownerless: OwnerlessTasks
   readonly graphWork: GraphWork
   readonly earlyResults: EarlyResults
@@ -113,6 +113,12 @@ export class SchedulerState {
   begin(now: InstantMs, act: Act): void {
     this.turn.begin(now, act)
     this.#startedAt ??= now
+  }
+
+  #cut(task: TaskEntry, count: number): TaskEntry {
+    const rest = cutTask(task, count)
+    if (task.worker !== undefined) this.pools[task.runtime].onCut(task.worker)
+    return rest
   }
 
   /** Throws if the tables disagree. */

@@ -158,3 +158,17 @@ export function sliceSize(task: TaskEntry, worker: WorkerEntry, limits: SliceLim
   const least = Math.max(Math.ceil(share), Math.floor(MIN_SLICE_SECONDS / each))
   return Math.max(1, Math.min(task.count, Math.floor(most), least, room))
 }
+
+/** Maximum for one task, in seconds: sums stay exact, whatever workers report. */
+const MAX_TASK_SECONDS = 1e6
+
+/** Weight of the newest duration in the moving average. */
+const NEWEST_WEIGHT = 0.2
+
+/** The average duration of a function after `count` more tasks that took so long on average. */
+export function newAverage(before: number | undefined, seconds: number, count: number): number {
+  const newest = Math.min(seconds, MAX_TASK_SECONDS)
+  const average = before ?? newest
+  const weight = count === 1 ? NEWEST_WEIGHT : 1 - (1 - NEWEST_WEIGHT) ** count
+  return average + weight * (newest - average)
+}

@@ -23,12 +23,10 @@ import {
   forgetStay,
   heldCount,
   leave,
+  newAverage,
   sliceSize,
   WINDOW_SECONDS,
 } from './load.js'
-
-/** Maximum for one task, in seconds: sums stay exact, whatever workers report. */
-const MAX_TASK_SECONDS = 1e6
 
 /** Maximum number of holders of an object that are compared. */
 const MAX_HOLDERS = 16
@@ -38,9 +36,6 @@ const PATIENCE_MS = 2000
 
 /** Maximum number of tasks held for workers that did not return which one turn releases. */
 const MAX_RELEASES_PER_TURN = 2000
-
-/** Weight of the newest duration in the moving average. */
-const NEWEST_WEIGHT = 0.2
 
 /** The next task and its worker. */
 interface Choice {
@@ -205,6 +200,12 @@ export class WorkerPool {
     this.#load(worker, task)
   }
 
+  /** An entry of a worker was cut: the worker may be full now. */
+  onCut(worker: WorkerEntry): void {
+    const isFull = heldCount(worker, this.#maxTasks) >= this.#maxTasks
+    if (isFull && !worker.isLeaving) this.#update(worker)
+  }
+
   /** Records that a worker lost a task. `since`: since when it works on its other tasks. */
   release(task: TaskEntry, since: InstantMs = this.#turn.now): void {
     const { worker } = task
@@ -260,11 +261,8 @@ export class WorkerPool {
   measure(task: TaskEntry, seconds: number): void {
     const entry = task.function
     if (entry === undefined || task.extra?.hasWaited === true) return
-    const newest = Math.min(seconds, MAX_TASK_SECONDS)
-    const average = entry.averageSeconds ?? newest
     if (entry.averageSeconds === undefined) this.queue.onMeasured()
-    const weight = task.count === 1 ? NEWEST_WEIGHT : 1 - (1 - NEWEST_WEIGHT) ** task.count
-    entry.averageSeconds = average + weight * (newest - average)
+    entry.averageSeconds = newAverage(entry.averageSeconds, seconds, task.count)
   }
 
   /** Throws if the pool is inconsistent. */
