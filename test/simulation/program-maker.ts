@@ -39,7 +39,7 @@ const ALWAYS = 99
 
 /** Programs of one function with the same options, as a map has them. */
 export function makeRun(random: Random, taste: Taste, name: string): readonly Program[] {
-  const count = random.chance(0.3) ? random.whole(10, 80) : random.whole(2, 9)
+  const count = random.chance(0.1) ? random.whole(10, 40) : random.whole(2, 6)
   // Tasks of functions with attachments travel alone.
   const fns = taste.fns.map((fn) => fn.split('+', 1)[0] as string)
   const first = makeProgram(random, { ...taste, fns }, `${name}r0`, 0)

@@ -165,7 +165,7 @@ function makeSteps(random: Random, taste: Taste, client: number): Step[] {
     if (random.chance(0.6)) atMs += gapMs * random.between(0, 2)
     const kind = random.weighted({
       submit: 8,
-      run: 3,
+      run: 2,
       graph: 3,
       cancel: 2,
       pin: 1,
