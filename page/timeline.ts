@@ -154,7 +154,7 @@ export class TimelineView implements View {
   /** Draws what is there at once, and asks for what is visible now. */
   #changed(): void {
     this.#draw()
-    // Not put off by further changes: someone who keeps panning wants to see something, too.
+    // Further changes do not delay it: the view must also be filled while someone keeps panning.
     if (this.#isReading || this.#timer !== undefined || this.#hasAll) return
     this.#timer = setTimeout(() => void this.#read(), 120)
   }

@@ -6,7 +6,7 @@ import type { PageState } from './api.js'
 export interface View {
   readonly title: string
   readonly element: HTMLElement
-  /** What it wants of `/api/events`; it may change: see `ViewHost.reopen`. */
+  /** Its query to `/api/events`. When it changes, call `ViewHost.reopen`. */
   stream(): string
   /** Something has changed. */
   update(state: PageState): void

@@ -4,7 +4,7 @@
 
 type Fields = Record<string, unknown>
 
-/** A copy of plain data, which nobody else has; views of bytes are shared. */
+/** A copy of plain data. Views of bytes are shared. */
 export function ownCopy<T>(value: T): T {
   if (!isPlain(value)) return value
   if (Array.isArray(value)) return value.map(ownCopy) as T

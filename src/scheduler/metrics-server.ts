@@ -120,7 +120,7 @@ export class MetricsServer {
     })
   }
 
-  /** There is always room for another connection, so that nobody can keep probes out. */
+  /** There is always room for another connection, so that probes get through. */
   #onConnection(socket: Socket, connectionMs: number): void {
     if (this.#open.size >= LIMITS.connections) {
       const [oldest] = this.#idle.size > 0 ? this.#idle : this.#open

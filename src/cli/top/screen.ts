@@ -38,7 +38,7 @@ export interface Frame {
   readonly last: number
 }
 
-/** After so many milliseconds without a report a line says so. A report comes every second. */
+/** After this time without a report, a line says so. Reports come every second. In ms. */
 const SILENCE_MS = 3_000
 
 const STYLES = { bold: 1, dim: 2, inverse: 7, red: 31, green: 32, yellow: 33 } as const

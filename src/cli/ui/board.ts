@@ -15,7 +15,7 @@ import { WorkerEntries } from './worker-entries.js'
 const MAX_TASKS = 10_000
 /** Ended tasks that the timeline draws. */
 const MAX_TIMELINE = 100_000
-/** Schedulers report once per second: without news for so long, what is shown is old. */
+/** Schedulers report once per second: after this time without a report, the data is stale. */
 const STALE_MS = 3_000
 
 /** The series of the history. Those that begin with `waiting:` are by reason. */

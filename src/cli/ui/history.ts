@@ -16,7 +16,7 @@ export interface SeriesAnswer {
   readonly series: Readonly<Record<string, readonly (number | null)[]>>
 }
 
-/** What is asked for: milliseconds since 1970, and at most so many points. */
+/** A query: a period in milliseconds since 1970, and the maximum number of points. */
 export interface TimeWindow {
   readonly from: number
   readonly to: number

@@ -6,7 +6,7 @@ import { DeltaMaker, type Visible } from './delta.js'
 
 /** At most this many bytes per second. */
 const BYTES_PER_S = 50_000
-/** A page with more than this unread is dropped, or with anything unread for so long. */
+/** Limits on unread data, in bytes and milliseconds; a page that exceeds one is dropped. */
 const MAX_UNREAD_BYTES = 262_144
 const MAX_UNREAD_MS = 15_000
 

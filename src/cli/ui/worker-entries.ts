@@ -86,7 +86,7 @@ function since(
   return { task, name, since: moment(timeMs - sinceMs, known?.since) }
 }
 
-/** The moment that was told before, unless it is another one. */
+/** The time as reported before, unless it has changed. */
 function moment(ms: number, before: Date | undefined): Date {
   if (before !== undefined && Math.abs(before.getTime() - ms) < SAME_MS) return before
   return new Date(ms)

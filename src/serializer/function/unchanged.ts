@@ -58,7 +58,7 @@ export class UnchangedCheck {
   }
 }
 
-/** Functions of our own that nobody has changed, and that have no `prototype`. */
+/** Unchanged functions of our own, without `prototype`. */
 const UNTOUCHED: readonly AnyFunction[] = [() => {}, async () => {}]
 
 /** The text of a function and its captures are constant; the function object is not. */

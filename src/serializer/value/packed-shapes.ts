@@ -26,7 +26,7 @@ type Factory = ReturnType<typeof literalFactory>
 interface WrittenShape {
   readonly keys: readonly string[]
   /**
-   * An object of our own, which nobody changes, with the same hidden class as the last object of
+   * An unchanged object of our own with the same hidden class as the last object of
    * this shape: another object with that class is as plain as this one.
    */
   example: object | undefined

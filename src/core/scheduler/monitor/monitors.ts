@@ -112,7 +112,7 @@ interface Monitor {
   readonly client: Identity
   credit: number
   events: number | undefined
-  /** Of the events above the rate limit, those that it has been told of. */
+  /** The number of skipped events that was last reported to it. */
   skippedEvents: number
   wantsFailures: boolean
   /** Undefined if it never requested failures. */

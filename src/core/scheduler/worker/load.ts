@@ -165,7 +165,7 @@ const MAX_TASK_SECONDS = 1e6
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
 
-/** The average duration of a function after `count` more tasks that took so long on average. */
+/** The moving average of durations after `count` more tasks; `seconds`: their own average. */
 export function newAverage(before: number | undefined, seconds: number, count: number): number {
   const newest = Math.min(seconds, MAX_TASK_SECONDS)
   const average = before ?? newest
