@@ -10,8 +10,8 @@ import { Simulation } from './simulation.js'
 /** The length of a long life, as a multiple of a short one. */
 const SHORT = 10
 const LONG = 60
-/** The last 1,000 failures, which the scheduler keeps for monitors. */
-const FAILURES_BYTES = 250_000
+/** The scheduler keeps the last 1,000 failures for monitors: here about 300, with attempts. */
+const FAILURES_BYTES = 450_000
 /** The additional memory that all machines of the longer world together may retain. */
 const MAX_GROWTH_BYTES = 150_000
 

@@ -4,7 +4,7 @@
 import type { TaskCapability } from '#src/wire/message.js'
 
 /** Separates the name of a graph from that of its node. */
-const NODE_NUMBER = /n\d+$/
+const NODE_NUMBER = /[nr]\d+$/
 
 /** How a task ends. */
 export type ProgramEnd =
