@@ -85,33 +85,3 @@ function hashOf(key: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x9e37_79b1)
   return hash >>> 8
 }
-
-// A set of items with ids, possibly a million: as spread.ts, and for the same reason.
-
-/** A set of items whose ids differ. An iteration may include items added meanwhile. */
-export class SpreadSet<T extends { readonly id: string }> {
-  readonly #items = new SpreadMap<string, T>()
-
-  get size(): number {
-    return this.#items.size
-  }
-
-  has(item: T): boolean {
-    return this.#items.get(item.id) === item
-  }
-
-  /** Adds an item; it replaces another one with the same id. */
-  add(item: T): void {
-    this.#items.set(item.id, item)
-  }
-
-  /** Returns whether the item was in the set. */
-  delete(item: T): boolean {
-    return this.has(item) && this.#items.delete(item.id)
-  }
-
-  /** All items, in no particular order. */
-  [Symbol.iterator](): Generator<T, void, undefined> {
-    return this.#items.values()
-  }
-}

@@ -9,12 +9,11 @@ import {
   layoutOf,
   mayBeginRun,
   nthTaskId,
-  pack,
   placeInBlock,
   sliceProfiles,
   slicePacked,
-  unpack,
 } from './run.js'
+import { pack, unpack } from './run.kit.js'
 
 const FIRST = taskId('\x04\0middle-bytes\x04\0')
 

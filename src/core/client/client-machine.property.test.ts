@@ -15,7 +15,8 @@ import {
   storedResult,
   taskResult,
 } from './harness.test.kit.js'
-import { countOf, isBlockId, nthTaskId, unpack } from '../../wire/run.js'
+import { countOf, isBlockId, nthTaskId } from '../../wire/run.js'
+import { unpack } from '../../wire/run.kit.js'
 import type { ArgumentSource } from './events.js'
 
 const FAILURE = { status: 'failed', inlineResults: [Buffer.from('no')] } as const

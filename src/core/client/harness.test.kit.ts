@@ -13,7 +13,8 @@ import {
 } from '../../base/ids.js'
 import { type Message, PLAIN_RESULT, type TaskResult, type TaskUpdate } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
-import { isBlockId, MAX_RUN_TASKS, nthTaskId, pack, placeInBlock, unpack } from '../../wire/run.js'
+import { isBlockId, MAX_RUN_TASKS, nthTaskId, placeInBlock } from '../../wire/run.js'
+import { pack, unpack } from '../../wire/run.kit.js'
 import { ClientMachine } from './client-machine.js'
 import type {
   ArgumentSource,

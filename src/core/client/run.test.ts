@@ -8,7 +8,8 @@ import {
 } from '../../base/features.js'
 import { identity } from '../../base/ids.js'
 import type { Task } from '../../wire/message.js'
-import { nthTaskId, unpack } from '../../wire/run.js'
+import { nthTaskId } from '../../wire/run.js'
+import { unpack } from '../../wire/run.kit.js'
 import type { ClientAction } from './events.js'
 import {
   Harness,

@@ -9,7 +9,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { identity, taskId } from '../../base/ids.js'
 import { decode, type Task, type WorkerHeartbeat } from '../../wire/message.js'
-import { countOf, nthTaskId, pack, unpack } from '../../wire/run.js'
+import { countOf, nthTaskId } from '../../wire/run.js'
+import { pack, unpack } from '../../wire/run.kit.js'
 import type { SchedulerAction } from './events.js'
 import {
   cancel,

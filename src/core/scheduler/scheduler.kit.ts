@@ -22,7 +22,8 @@ import {
   type TaskUpdate,
   type WorkerHeartbeat,
 } from '../../wire/message.js'
-import { countOf, nthTaskId, pack } from '../../wire/run.js'
+import { countOf, nthTaskId } from '../../wire/run.js'
+import { pack } from '../../wire/run.kit.js'
 import type { SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { SchedulerMachine } from './scheduler-machine.js'
 

@@ -22,7 +22,8 @@ import {
   type Task,
   type TaskResult,
 } from '../../wire/message.js'
-import { countOf, isBlockId, nthTaskId, pack, placeInBlock, unpack } from '../../wire/run.js'
+import { countOf, isBlockId, nthTaskId, placeInBlock } from '../../wire/run.js'
+import { pack, unpack } from '../../wire/run.kit.js'
 import { decodeTaskFlags } from '../../wire/metadata.js'
 import type { LastRun, WorkerAction, WorkerEvent } from './events.js'
 import { kindOf, ModelProcessor, runId, type Word } from './model-processor.kit.js'

@@ -12,7 +12,8 @@ import {
   type Task,
   type TaskResult,
 } from '../../wire/message.js'
-import { countOf, nthTaskId, pack, unpack } from '../../wire/run.js'
+import { countOf, nthTaskId } from '../../wire/run.js'
+import { pack, unpack } from '../../wire/run.kit.js'
 import type { WorkerAction, WorkerCoreOptions } from './events.js'
 import {
   objectsOf,

@@ -34,9 +34,10 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   let next = 0
   for (const known of state.tasks.range(taskId, count)) {
     const from = count === 1 ? 0 : placeInBlock(known.id) - placeInBlock(taskId)
-    const isGone = givesWay(state, known, client, message)
+    const repeat = partOf(message, from, known.count)
+    const isGone = givesWay(state, known, client, repeat)
     if (from > next) addTasks(state, client, partOf(message, next, from - next))
-    if (isGone) addTasks(state, client, partOf(message, from, known.count))
+    if (isGone) addTasks(state, client, repeat)
     next = from + known.count
   }
   if (next < count) addTasks(state, client, partOf(message, next, count - next))
@@ -170,5 +171,5 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
 function refuseForeignId(state: SchedulerState, client: ClientEntry, message: Task): void {
   const fields = refusedFields(state, client, message)
   state.turn.log('warn', 'refused a task whose id another client uses', fields)
-  sendStatus(state, client, statusResult(message.taskId, 'notFound'))
+  sendStatus(state, client, statusResult(message.taskId, 'notFound', countOf(message)))
 }

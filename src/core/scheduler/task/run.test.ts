@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { FEATURE_RUNS, hasFeature } from '../../../base/features.js'
 import { identity, taskId } from '../../../base/ids.js'
 import { decode } from '../../../wire/message.js'
-import { countOf, nthTaskId, unpack } from '../../../wire/run.js'
+import { countOf, nthTaskId } from '../../../wire/run.js'
+import { unpack } from '../../../wire/run.kit.js'
 import type { SchedulerAction } from '../events.js'
 import {
   cancel,
@@ -220,4 +221,14 @@ test('a small limit of tasks per worker counts each task of a run', () => {
   assert.deepEqual(scheduler.lines(), [`W <- task ${FIRST}*5`])
   scheduler.receive('W', results(FIRST, 2))
   assert.deepEqual(scheduler.lines(), [`C <- result ${FIRST}*2 success`, `W <- task ${id(5)}*2`])
+})
+
+test('of a run whose ids another client uses in part, only that part is refused', () => {
+  const scheduler = measured(['W'])
+  scheduler.receive('D', clientHeartbeat())
+  scheduler.receive('D', run(id(5), 'D', 10)).actions()
+  scheduler.receive('C', run(FIRST, 'C', 20))
+  const refused = scheduler.lines().filter((line) => line.startsWith('C'))
+  assert.deepEqual(refused, [`C <- result ${id(5)}*10 notFound`])
+  assert.equal(scheduler.machine.counts.tasks, 20)
 })
