@@ -16,22 +16,27 @@ const END_TIMEOUT_MS = 10_000
 export class BenchCluster {
   readonly address: string
   readonly monitorAddress: string
+  /** Where metrics are served, if `--metrics-address` was among the arguments. */
+  readonly metricsAddress: string
   #scheduler: ChildProcess
   readonly #workers: ChildProcess[] = []
 
-  private constructor(scheduler: ChildProcess, address: string, monitorAddress: string) {
+  private constructor({ scheduler, address, monitorAddress, metricsAddress }: Started) {
     this.#scheduler = scheduler
     this.address = address
     this.monitorAddress = monitorAddress
+    this.metricsAddress = metricsAddress
   }
 
-  /** Starts a scheduler; resolves when it listens. `nodeOptions`: Node options for it alone. */
-  static async start(nodeOptions: readonly string[] = []): Promise<BenchCluster> {
-    const { scheduler, address, monitorAddress } = await startScheduler(
-      'tcp://127.0.0.1:0',
-      nodeOptions,
-    )
-    return new BenchCluster(scheduler, address, monitorAddress)
+  /**
+   * Starts a scheduler; resolves when it listens. `nodeOptions`: Node options for it alone; `args`:
+   * further arguments.
+   */
+  static async start(
+    nodeOptions: readonly string[] = [],
+    args: readonly string[] = [],
+  ): Promise<BenchCluster> {
+    return new BenchCluster(await startScheduler(['tcp://127.0.0.1:0', ...args], nodeOptions))
   }
 
   get schedulerPid(): number {
@@ -59,13 +64,13 @@ export class BenchCluster {
   /** Kills the scheduler and starts another at its address; resolves when that one listens. */
   async restartScheduler(): Promise<void> {
     await kill(this.#scheduler)
-    const { scheduler } = await startScheduler(this.address)
+    const { scheduler } = await startScheduler([this.address])
     this.#scheduler = scheduler
   }
 
   /** Stops all processes. */
   async stop(): Promise<void> {
-    for (const child of [...this.#workers, this.#scheduler]) await end(child)
+    for (const child of [...this.#workers, this.#scheduler]) await endCommand(child)
   }
 }
 
@@ -88,22 +93,28 @@ export async function withClient<R>(
   }
 }
 
-async function startScheduler(
-  at: string,
-  nodeOptions: readonly string[] = [],
-): Promise<{
+/** A scheduler that listens. */
+interface Started {
   readonly scheduler: ChildProcess
   readonly address: string
   readonly monitorAddress: string
-}> {
-  const scheduler = command(nodeOptions, 'scaler-scheduler.js', at)
+  readonly metricsAddress: string
+}
+
+async function startScheduler(
+  args: readonly string[],
+  nodeOptions: readonly string[] = [],
+): Promise<Started> {
+  const scheduler = command(nodeOptions, 'scaler-scheduler.js', ...args)
+  const last = args.includes('--metrics-address') ? 'metricsAddress' : 'monitorAddress'
   const seen: LogLine[] = []
   await lineOf(scheduler, (line) => {
     seen.push(line)
-    return 'monitorAddress' in line
+    return last in line
   })
-  const { address = '', monitorAddress = '' } = Object.assign({}, ...seen) as Record<string, string>
-  return { scheduler, address, monitorAddress }
+  const told = Object.assign({}, ...seen) as Record<string, string>
+  const { address = '', monitorAddress = '', metricsAddress = '' } = told
+  return { scheduler, address, monitorAddress, metricsAddress }
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -112,7 +123,8 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone
 }
 
-function command(
+/** Starts a command that ends with this process. */
+export function command(
   nodeOptions: readonly string[],
   file: string,
   ...args: readonly string[]
@@ -136,7 +148,8 @@ function lineOf(child: ChildProcess, isWanted: (line: LogLine) => boolean): Prom
   })
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** Ends a command that stops when its stdin closes; resolves when it has exited. */
+export async function endCommand(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const killer = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT_MS)
   child.stdin?.end()

@@ -20,6 +20,7 @@ import { slices } from './slices.js'
 import { startUp } from './start-up.js'
 import { busyTasks, clearing, runKinds, secondClient } from './runs.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
+import { watched } from './watched.js'
 
 const BENCHMARKS: readonly Benchmark[] = [
   mapThroughput,
@@ -43,6 +44,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   secondClient,
   busyTasks,
   clearing,
+  watched,
 ]
 
 interface CommandLine extends BenchOptions {

@@ -3,6 +3,7 @@
 // link is lost.
 
 import type { Writable } from 'node:stream'
+import { Fifo } from '../base/fifo.js'
 import type { OutgoingFrame } from './options.js'
 import { FLUSH_BYTES, type SendQueue } from './send-queue.js'
 
@@ -158,37 +159,53 @@ export class FrameWriter implements Flushable {
 }
 
 // Sends everything from one event-loop turn together at its end: one `setImmediate` for all
-// connections of a socket.
+// connections of a socket. With thousands of connections, the rest waits for the next turns.
 
 /** Something with data to write at the end of the turn. */
 interface Flushable {
   flush(): void
 }
 
+/** How long one turn writes: a write is a system call. */
+const FLUSH_MS = 3
+
 /** Calls `flush` at the end of the turn on each item added during it. */
 export class TurnFlusher {
-  #waiting: Flushable[] = []
-  readonly #flushAll = (): void => {
-    const items = this.#waiting
-    this.#waiting = []
-    this.#flush(items)
+  readonly #waiting = new Fifo<Flushable>()
+  readonly #now: () => number
+  #isScheduled = false
+
+  /** `now`: milliseconds of a monotonic clock. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
   }
 
   /** Adds an item; once per turn is enough. */
   add(item: Flushable): void {
-    if (this.#waiting.push(item) === 1) setImmediate(this.#flushAll)
+    this.#waiting.push(item)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#flush)
   }
 
   /** An exception from an item is its owner's error: the others must still be flushed. */
-  #flush(items: readonly Flushable[]): void {
-    let flushed = 0
+  readonly #flush = (): void => {
+    this.#isScheduled = false
+    // What is added meanwhile belongs to the next turn.
+    let count = this.#waiting.size
+    const endsAt = count > 1 ? this.#now() + FLUSH_MS : 0
     try {
-      for (const item of items) {
-        flushed += 1
-        item.flush()
+      while (count > 0) {
+        count -= 1
+        this.#waiting.shift()?.flush()
+        if (count > 0 && this.#now() >= endsAt) break
       }
     } finally {
-      if (flushed < items.length) setImmediate(() => this.#flush(items.slice(flushed)))
+      if (this.#waiting.size > 0) this.#schedule()
     }
   }
 }

@@ -22,8 +22,16 @@ export interface SimulatedWorkers {
 }
 
 const HEARTBEAT_MS = 2_000
-const TICK_MS = 100
-const PROFILE = encodeProfileResult({ durationSeconds: 50e-6, peakMemoryBytes: 0, cpuSeconds: 0 })
+const TICK_MS = 20
+const DURATION_SECONDS = 50e-6
+const PROFILE = encodeProfileResult({
+  durationSeconds: DURATION_SECONDS,
+  peakMemoryBytes: 0,
+  cpuSeconds: 0,
+})
+/** The profile of a task in a run. */
+const DURATION = Buffer.alloc(4)
+DURATION.writeFloatBE(DURATION_SECONDS)
 /** How many connect at a time, so that the scheduler need not accept all of them at once. */
 const AT_ONCE = 200
 /** Agents; each has as many workers. */
@@ -106,16 +114,18 @@ function heartbeat(at: number, info: readonly PeerInfo[] = []): Frame {
   })
 }
 
-/** The result is the argument. */
-function result({ taskId, attempt, functionArgs: [argument] }: Task): Frame {
+/** The result of each task is its argument; a run of them is answered by one message. */
+function result({ taskId, attempt, count, packed, functionArgs: [argument] }: Task): Frame {
   return encodeFrame({
     kind: 'taskResult',
     taskId,
     status: 'success',
-    metadata: PROFILE,
+    metadata: count === 0 ? PROFILE : Buffer.concat(Array<Buffer>(count).fill(DURATION)),
     results: [],
     ...PLAIN_RESULT,
     inlineResults: argument === undefined ? [] : [argument.data],
     attempt,
+    count,
+    packed,
   })
 }

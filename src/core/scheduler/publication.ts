@@ -54,9 +54,14 @@ export class Budget {
 
   /** Whether the budget allows `count` now. */
   has(count: number, now: InstantMs): boolean {
+    return this.room(now) >= count
+  }
+
+  /** How much the budget allows now. */
+  room(now: InstantMs): number {
     this.#left = Math.min(this.#burst, this.#left + (now - this.#at) * this.#perMs)
     this.#at = now
-    return this.#left >= count
+    return this.#left
   }
 
   /** Takes `count` from the budget. */

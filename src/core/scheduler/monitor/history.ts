@@ -46,3 +46,25 @@ export class History<T> {
     this.#start = this.#end
   }
 }
+
+/** A part of a history. */
+export interface News<T> {
+  readonly items: readonly T[]
+  readonly from: number
+  readonly to: number
+  readonly lost: number
+}
+
+/** What a reader gets that wants nothing. */
+export const NO_NEWS: News<never> = { items: [], from: 0, to: 0, lost: 0 }
+
+/**
+ * The next items of a history, at most `most`, for a reader that has all items before `next`;
+ * undefined: it wants none.
+ */
+export function nextOf<T>(history: History<T>, next: number | undefined, most: number): News<T> {
+  if (next === undefined) return NO_NEWS
+  const from = Math.max(next, history.start)
+  const items = history.slice(from, most)
+  return { items, from, to: from + items.length, lost: from - next }
+}

@@ -31,7 +31,7 @@ import {
   type ReportRoom,
 } from '../graph/shape.js'
 import { attemptOf } from './explain.js'
-import { History } from './history.js'
+import { History, nextOf, NO_NEWS, type News } from './history.js'
 import { hasFailed } from '../../function-tally.js'
 
 /** Maximum number of events that are kept for slow monitors. */
@@ -184,9 +184,17 @@ export class Monitors {
     if (this.#byClient.delete(client)) this.#onWishes()
   }
 
-  /** Whether `onEnded` has to be called for a task that ends with this status. */
-  wants(status: TaskStatus): boolean {
-    return this.wantsEvents || hasFailed(status)
+  /**
+   * How many of the tasks that end with this status together have to be passed to `onEnded`. The
+   * rest exceed the rate limit and are counted here.
+   */
+  admit(status: TaskStatus, tasks: number): number {
+    if (hasFailed(status)) return tasks
+    if (!this.wantsEvents) return 0
+    const room = Math.floor(this.#eventRate.room(this.#state.turn.now))
+    const admitted = Math.max(0, Math.min(tasks, room))
+    this.#skippedEvents += tasks - admitted
+    return admitted
   }
 
   /** A task has ended. */
@@ -352,24 +360,6 @@ export class Monitors {
     monitor.credit -= 1
     output.send(monitor.client, message)
   }
-}
-
-/** A part of a history. */
-interface News<T> {
-  readonly items: readonly T[]
-  readonly from: number
-  readonly to: number
-  readonly lost: number
-}
-
-const NO_NEWS: News<never> = { items: [], from: 0, to: 0, lost: 0 }
-
-/** The next items of a history for a monitor that has all items before `next`. */
-function nextOf<T>(history: History<T>, next: number | undefined, most: number): News<T> {
-  if (next === undefined) return NO_NEWS
-  const from = Math.max(next, history.start)
-  const items = history.slice(from, most)
-  return { items, from, to: from + items.length, lost: from - next }
 }
 
 function lengthOf(failure: Ended | undefined): number {

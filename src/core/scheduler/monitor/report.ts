@@ -33,6 +33,8 @@ import { waitingCounts } from './waiting.js'
 
 /** Maximum number of workers, and of clients, listed one by one. */
 export const MAX_ROWS = 1_000
+/** The same for one state of a monitor, so that it costs a few milliseconds. */
+const STATE_ROWS = 500
 
 /** Limits for data from peers, which must not make a report too long. Ours send less. */
 const MOST = { characters: 256, capabilities: 64, running: 32 } as const
@@ -292,11 +294,11 @@ export function stateFor(
     firstWorker,
     workerReports: workerRows(
       state,
-      [...workers.values()].slice(firstWorker, firstWorker + MAX_ROWS),
+      [...workers.values()].slice(firstWorker, firstWorker + STATE_ROWS),
     ),
     clients: clients.length,
     firstClient,
-    clientReports: clientRows(clients.slice(firstClient, firstClient + MAX_ROWS)),
+    clientReports: clientRows(clients.slice(firstClient, firstClient + STATE_ROWS)),
     functions: state.functions.reports(MAX_FUNCTIONS),
     waitingCounts: waitingCounts(state),
     objects: objects.size,

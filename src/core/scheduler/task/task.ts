@@ -259,7 +259,7 @@ function countEnd(
   const cost =
     durationMs === undefined ? undefined : { durationMs, peakBytes: peakBytesOf(result.metadata) }
   state.functions.count(task.function, result.status, cost)
-  if (state.monitors.wants(result.status)) {
+  if (state.monitors.admit(result.status, 1) > 0) {
     state.monitors.onEnded(task, { result, worker, durationMs })
   }
 }
@@ -274,13 +274,13 @@ function countEnds(
   const { status, metadata } = result
   const { count: tasks } = task
   const durations = worker === undefined ? undefined : durationsOf(metadata, tasks)
-  const isSeen = state.monitors.wants(status)
+  const seen = state.monitors.admit(status, tasks)
   for (let at = 0; at < tasks; at += 1) {
     const durationMs = durations?.[at]
     const peakBytes = peakBytesAt(metadata, tasks, at)
     const cost = durationMs === undefined ? undefined : { durationMs, peakBytes }
     state.functions.count(task.function, status, cost)
-    if (!isSeen) continue
+    if (at >= seen) continue
     const one = { ...task, id: nthTaskId(task.id, at), count: 1 }
     state.monitors.onEnded(one, { result, worker, durationMs })
   }
