@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ratiosOf } from './compare.js'
 import { median, quantile, ratios, toJson, toTable } from './figures.js'
 
 test('the median is the middle value, or the mean of the two middle ones', () => {
@@ -41,4 +42,33 @@ test('the JSON has machine, options and medians', () => {
   assert.deepEqual(parsed['results'], [{ name: 'a', unit: 'ms', values: [1, 2, 3], median: 2 }])
   assert.deepEqual(parsed['options'], { workers: 2 })
   assert.deepEqual(Object.keys(parsed['machine'] as object), ['node', 'platform', 'cpu', 'cores'])
+})
+
+test('the ratios of pairs have a confidence interval', () => {
+  const figure = (values: number[]): { name: string; unit: string; values: number[] } => {
+    return { name: 'a', unit: 'ms', values }
+  }
+  const [alone] = ratiosOf([figure([3])], [figure([2])])
+  assert.deepEqual(alone, { name: 'a', ratio: 1.5, low: undefined, high: undefined })
+  const [same] = ratiosOf([figure([2, 4, 6])], [figure([1, 2, 3])])
+  for (const bound of [same?.ratio, same?.low, same?.high]) {
+    assert.ok(Math.abs((bound ?? 0) - 2) < 1e-9, String(bound))
+  }
+  // Logarithms of the ratios: 0 and log 4; their standard error is log 2, and t is 12.706.
+  const [wide] = ratiosOf([figure([1, 4])], [figure([1, 1])])
+  assert.ok(Math.abs((wide?.ratio ?? 0) - 2) < 1e-9)
+  assert.ok(Math.abs(Math.log((wide?.high ?? 0) / 2) - 12.706 * Math.log(2)) < 1e-9)
+})
+
+test('what only one revision has measured has no ratio', () => {
+  const values = [1, Number.NaN]
+  const here = [
+    { name: 'old', unit: '', values },
+    { name: 'new', unit: '', values },
+  ]
+  const ratio = ratiosOf(here, [{ name: 'old', unit: '', values: [2, 2] }])
+  assert.deepEqual(
+    ratio.map(({ name, ratio: each }) => [name, each]),
+    [['old', 0.5]],
+  )
 })

@@ -58,10 +58,15 @@ export function toTable(figures: readonly Figure[]): string {
   return lines.join('\n')
 }
 
-/** The same for programs, with the information needed to compare runs. */
-export function toJson(figures: readonly Figure[], options: unknown): string {
-  const results = figures.map((figure) => ({ ...figure, median: median(figure.values) }))
-  return `${JSON.stringify({ machine: machine(), options, results }, undefined, 2)}\n`
+/** The same for programs, with the information needed to compare runs. `more`: further fields. */
+export function toJson(figures: readonly Figure[], options: unknown, more: object = {}): string {
+  const results = withMedians(figures)
+  return `${JSON.stringify({ machine: machine(), options, results, ...more }, undefined, 2)}\n`
+}
+
+/** The figures, each with the median of its values. */
+export function withMedians(figures: readonly Figure[]): (Figure & { median: number })[] {
+  return figures.map((figure) => ({ ...figure, median: median(figure.values) }))
 }
 
 /** The machine that the figures apply to. */

@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Benchmark, BenchOptions, Sample } from './benchmark.js'
-import { machine, ratios, toJson, toTable, type Figure } from './figures.js'
+import { compare, ratioTable, RevisionError } from './compare.js'
+import { machine, ratios, toJson, toTable, withMedians, type Figure } from './figures.js'
 import { functions } from './functions.js'
 import { graphs } from './graph.js'
 import { nested } from './nested.js'
@@ -50,6 +51,8 @@ const BENCHMARKS: readonly Benchmark[] = [
 interface CommandLine extends BenchOptions {
   readonly json?: string | true
   readonly only?: readonly string[]
+  /** Another revision to measure as well. */
+  readonly compare?: string
 }
 
 function commandLine(): CommandLine {
@@ -63,8 +66,9 @@ function commandLine(): CommandLine {
     .option('--workers <number>', 'workers', wholeNumber(1), availableParallelism())
     .option('--tasks <number>', 'no-op tasks per measurement', wholeNumber(1), 100_000)
     .option('--payload <bytes>', 'size of argument and result of a no-op', wholeNumber(0), 0)
-    .option('--repetitions <number>', 'measurements of each; the median is used', wholeNumber(1), 3)
+    .option('--repetitions <number>', 'measurements of each; the median is used', wholeNumber(1), 5)
     .addOption(graphNodes)
+    .option('--compare <revision>', 'measure this revision as well, alternately; print ratios')
     .option('--json [file]', 'write JSON to a file, or to stdout instead of the table')
     .addOption(only)
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
@@ -129,8 +133,37 @@ function toFigures(samples: readonly Sample[]): Figure[] {
   })
 }
 
+/** The arguments for one run of each revision. */
+function argumentsFor(only: readonly string[] | undefined, options: BenchOptions): string[] {
+  const { workers, tasks, payloadBytes, graphNodes } = options
+  const sizes = ['--workers', workers, '--tasks', tasks, '--payload', payloadBytes].map(String)
+  const nodes = ['--graph-nodes', ...graphNodes.map(String)]
+  return [...sizes, ...nodes, ...(only === undefined ? [] : ['--only', ...only])]
+}
+
+async function mainCompare(
+  revision: string,
+  { json, only, ...options }: CommandLine,
+): Promise<void> {
+  try {
+    const args = argumentsFor(only, options)
+    const { here, there, ratios: all } = await compare(revision, args, options.repetitions)
+    if (json !== true) console.log(`this revision : ${revision}\n${ratioTable(all)}`)
+    if (json === undefined) return
+    const compared = { revision, results: withMedians(there), ratios: all }
+    const text = toJson(here, { ...options, only }, { compared })
+    if (json === true) process.stdout.write(text)
+    else writeFileSync(json, text)
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error))
+    process.exitCode = error instanceof RevisionError ? 2 : 1
+  }
+}
+
 async function main(): Promise<void> {
-  const { json, only, ...options } = commandLine()
+  const { compare: revision, ...rest } = commandLine()
+  if (revision !== undefined) return mainCompare(revision, rest)
+  const { json, only, ...options } = rest
   const benchmarks = BENCHMARKS.filter(({ name }) => only === undefined || only.includes(name))
   console.error(`${Object.values(machine()).join(', ')} cores; ${options.workers} workers`)
   const figures = toFigures(await measureAll(benchmarks, options))

@@ -23,3 +23,10 @@ test('an unknown benchmark is exit code 2', async (t) => {
   const bench = startProgram(t, [`${ROOT}build/bench/main.js`, '--only', 'nothing'])
   assert.equal((await bench.ended).code, 2)
 })
+
+test('another revision that does not exist is exit code 2', async (t) => {
+  const bench = startProgram(t, [`${ROOT}build/bench/main.js`, '--compare', 'no-such-revision'])
+  const { code, stderr } = await bench.ended
+  assert.equal(code, 2)
+  assert.match(stderr, /--compare: there is no revision "no-such-revision"/)
+})
