@@ -237,15 +237,27 @@ function lostTasksText({ tasks: [first], taskCount }: LostWorker): string {
   return `${functionName(first.name)} ${first.task.slice(0, SHORT_ID)}${more}`
 }
 
-/** A failure, and how long ago it was, in seconds. */
-export type FailureRow = FailureInfo & { readonly secondsAgo: number }
+/** A failure, how long ago it was, in seconds, and short names of its worker and client. */
+export interface FailureRow extends FailureInfo {
+  readonly secondsAgo: number
+  readonly workerName: string
+  readonly clientName: string
+}
 
 /** The last failure first. */
-export function failureRows({ failures, time }: ClusterInfo): readonly FailureRow[] {
+export function failureRows({ failures, time, clients }: ClusterInfo): readonly FailureRow[] {
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
   return failures.toReversed().map((failure) => {
     const secondsAgo = Math.max(0, (time.getTime() - failure.time.getTime()) / 1_000)
-    return { ...failure, secondsAgo }
+    const { client = '', worker = '' } = failure
+    const clientName = names.get(client) || peerName(client)
+    return { ...failure, secondsAgo, workerName: peerName(worker), clientName }
   })
+}
+
+/** The name in an identity, `<pid>|<name>|<hex digits>`; the beginning of any other identity. */
+export function peerName(id: string): string {
+  return /^\d+\|(.+)\|[0-9a-f]+$/s.exec(id)?.[1] ?? id.slice(0, SHORT_ID)
 }
 
 /** Columns of failures. */
@@ -258,9 +270,22 @@ export const FAILURE_COLUMNS: readonly Column<FailureRow>[] = [
   },
   { name: 'ago', cell: (row) => span(row.secondsAgo), value: (row) => row.secondsAgo },
   {
+    name: 'worker',
+    cell: ({ workerName }) => workerName,
+    value: ({ worker }) => worker ?? '',
+    isText: true,
+  },
+  {
     name: 'task',
     cell: ({ task }) => task.slice(0, SHORT_ID),
     value: ({ task }) => task,
+    isText: true,
+  },
+  {
+    name: 'client',
+    isExtra: true,
+    cell: ({ clientName }) => clientName,
+    value: ({ client }) => client ?? '',
     isText: true,
   },
   {
@@ -270,8 +295,6 @@ export const FAILURE_COLUMNS: readonly Column<FailureRow>[] = [
     value: (row) => row.attempts,
   },
   { name: 'name', isExtra: true, cell: ({ name }) => name, isText: true },
-  { name: 'worker', isExtra: true, cell: ({ worker }) => worker ?? '', isText: true },
-  { name: 'client', isExtra: true, cell: ({ client }) => client ?? '', isText: true },
   { name: 'function', cell: (row) => row.function, isHidden: true },
   { name: 'error', cell: ({ errorName }) => errorName, isHidden: true },
   { name: 'message', cell: ({ message }) => message, isHidden: true },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LostWorker, WaitingInfo } from '../../client/monitor/cluster-info.js'
-import { info, TIME } from './cluster-info.kit.js'
+import type { FailureInfo, LostWorker, WaitingInfo } from '../../client/monitor/cluster-info.js'
+import { info, TIME, worker } from './cluster-info.kit.js'
 import { problemsOf } from './problem-text.js'
 
 const ADDRESS = 'tcp://10.0.0.1:2345'
@@ -95,4 +95,49 @@ test('lost workers are counted by host, without those that have returned', () =>
     '3 workers were lost in the last 10 minutes: 2 on one, 1 on an unknown host ' +
       `(connection closed); ${advice}`,
   ])
+})
+
+test('tasks that fail are a problem if they are many: which, why, and on which host', () => {
+  const hosts = ['one', 'two'].map((host) => {
+    const workers = ['a', 'b'].map((id) => worker(`7|${host}|${id}`, { name: host }))
+    return { host, address: undefined, cpu: 20, freeBytes: 4e9, workers }
+  })
+  const failed = (at: number, more: Partial<FailureInfo> = {}): FailureInfo => ({
+    time: new Date(TIME.getTime() - at),
+    task: String(at),
+    name: '',
+    function: 'write',
+    client: 'c',
+    worker: `7|two|${at % 2 === 0 ? 'a' : 'b'}`,
+    errorName: 'Error',
+    message: 'no space left\non the device',
+    stack: '',
+    attempts: 1,
+    ...more,
+  })
+  const failures = Array.from({ length: 12 }, (_, at) => failed(12 - at))
+  const rates = { submitted: 100, ended: 108, failed: 24 }
+  const see = `see scaler failures ${ADDRESS}`
+  assert.deepEqual(problems({ hosts, rates, failures }), [
+    `22 % of tasks fail, most of write(), all on two: Error: no space left; ${see}`,
+  ])
+  const elsewhere = [...failures, failed(0, { worker: '7|one|a' })]
+  assert.deepEqual(problems({ hosts, rates, failures: elsewhere }), [
+    `22 % of tasks fail, most of write(): Error: no space left; ${see}`,
+  ])
+  const gone = [...failures, failed(0, { worker: '7|three|a' })]
+  assert.match(problems({ hosts, rates, failures: gone })[0] ?? '', /of write\(\): Error/)
+  const one = failures.map((failure) => ({ ...failure, worker: '7|two|b' }))
+  assert.match(
+    problems({ hosts: hosts.slice(1), rates, failures: one })[0] ?? '',
+    /of write\(\), all on two: Error/,
+  )
+  const none = [
+    { hosts, failures, rates: { ...rates, failed: 10 } },
+    { hosts, failures, rates: { ...rates, ended: 0, failed: 0 } },
+    { hosts, failures: failures.slice(0, 9), rates },
+    { hosts, failures, rates: undefined },
+    { hosts, rates, failures: failures.map((each) => ({ ...each, time: new Date(0) })) },
+  ]
+  for (const few of none) assert.deepEqual(problems(few), [])
 })

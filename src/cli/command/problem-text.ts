@@ -3,6 +3,7 @@
 
 import type {
   ClusterInfo,
+  FailureInfo,
   LostWorker,
   LostWorkers,
   WaitingInfo,
@@ -19,6 +20,11 @@ export interface StatusProblem {
 const LONG_TURN_MS = 100
 /** The most kinds of requirements, or hosts, that are named in one sentence. */
 const MAX_NAMED = 3
+/** From this share of the tasks that end, failures are a problem of the cluster. */
+const FAILING_SHARE = 0.1
+/** That many must have failed lately. */
+const FAILING_MIN = 10
+const LATELY_MS = 60_000
 
 /** What is wrong, the worst first. */
 export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
@@ -33,6 +39,8 @@ export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
     }
   }
   if (info.lost !== undefined && info.lost.count > 0) problems.push(problemOfLost(info.lost))
+  const failing = problemOfFailures(info)
+  if (failing !== undefined) problems.push(failing)
   if (turnP99Ms > LONG_TURN_MS) {
     const advice = 'give it a core of its own, or submit fewer and longer tasks'
     problems.push({ what: `the scheduler is overloaded (turns of ${turnP99Ms} ms)`, advice })
@@ -166,6 +174,51 @@ function problemOfLost({ count, workers }: LostWorkers): StatusProblem {
       `${who} ${named.join(', ')}${more} (${lossText(gone)})`,
     advice: 'what they had runs again elsewhere; see whether the host and the agent still run',
   }
+}
+
+/** Many tasks fail: which, with what, and where if that is not everywhere. */
+function problemOfFailures({
+  rates,
+  failures,
+  hosts,
+  time,
+  scheduler: { address = 'ADDRESS' },
+}: ClusterInfo): StatusProblem | undefined {
+  if (rates === undefined || rates.failed < rates.ended * FAILING_SHARE) return undefined
+  const kinds = new Map<string, [FailureInfo, ...FailureInfo[]]>()
+  for (const failure of failures) {
+    if (time.getTime() - failure.time.getTime() > LATELY_MS) continue
+    const key = `${failure.function} ${failure.errorName}`
+    const known = kinds.get(key)
+    if (known === undefined) kinds.set(key, [failure])
+    else known.push(failure)
+  }
+  const [worst] = [...kinds.values()].toSorted((a, b) => b.length - a.length)
+  if (rates.failed === 0 || worst === undefined || worst.length < FAILING_MIN) return undefined
+  const share = Math.round((rates.failed / rates.ended) * 100)
+  const { errorName, message } = worst.at(-1) ?? worst[0]
+  const [line = ''] = message.split('\n', 1)
+  const error = [errorName, line].filter((text) => text !== '').join(': ')
+  const which = `${ofFunction(worst[0].function)}${placeOf(worst, hosts)}`
+  const what = `${share} % of tasks fail${which === '' ? '' : `, most${which}`}`
+  return {
+    what: error === '' ? what : `${what}: ${plainText(error)}`,
+    advice: `see scaler failures ${address}`,
+  }
+}
+
+/** Where tasks fail, if that is on one host of several, or one worker. */
+function placeOf(failures: readonly FailureInfo[], hosts: ClusterInfo['hosts']): string {
+  const workers = new Set(failures.map(({ worker }) => worker))
+  const places = hosts.filter((host) => host.workers.some(({ id }) => workers.has(id)))
+  const found = places.flatMap((host) => host.workers.filter(({ id }) => workers.has(id)))
+  const [place] = places
+  // Some may have left since.
+  if (place === undefined || places.length > 1 || found.length < workers.size) return ''
+  if (hosts.length > 1) return `, all on ${plainText(place.host)}`
+  const [worker] = found
+  const isOne = found.length === 1 && place.workers.length > 1
+  return isOne && worker !== undefined ? `, all on ${plainText(worker.name || worker.id)}` : ''
 }
 
 /** How the losses were noticed. */

@@ -54,10 +54,8 @@ export function paneText(view: TopView, width: number): PaneText | undefined {
       return waitingPane(view, width)
     case 'failures':
       return failuresPane(view, width)
-    case 'tasks': {
-      const none = view.info.tasks.running === 0 ? 'no task runs or waits' : NOT_TOLD
-      return tablePane('tasks', { columns: TASK_COLUMNS, rows: view.tasks, none }, width)
-    }
+    case 'tasks':
+      return tasksPane(view, width)
     case 'lost':
       return lostPane(view, width)
     case 'help':
@@ -65,7 +63,27 @@ export function paneText(view: TopView, width: number): PaneText | undefined {
   }
 }
 
-const NOT_TOLD = 'none that this scheduler tells, or that match'
+const NOT_TOLD = 'none that this scheduler tells'
+
+/** Why a pane has no rows: `none`, unless a filter leaves them out. */
+function noneOr({ filter }: TopView, none: string): string {
+  return filter === '' ? none : `none match "${plainText(filter)}" (Esc Esc shows all)`
+}
+
+/** The title of a pane of rows that may be filtered. */
+function titleOf({ filter }: TopView, title: string): string {
+  return filter === '' ? title : `${title} that match "${plainText(filter)}"`
+}
+
+function tasksPane(view: TopView, width: number): PaneText {
+  const { running, waiting } = view.info.tasks
+  const none =
+    running + waiting === 0
+      ? 'no task runs or waits'
+      : 'none, as of the last heartbeats of the workers: tasks may be short (waiting: e)'
+  const table = { columns: TASK_COLUMNS, rows: view.tasks, none: noneOr(view, none) }
+  return tablePane(titleOf(view, 'tasks'), table, width)
+}
 
 function workerPane({ worker, log }: TopView): PaneText {
   if (worker === undefined) return note('worker', 'it has left')
@@ -84,7 +102,7 @@ function workerPane({ worker, log }: TopView): PaneText {
   const head = [
     `worker ${id}${name === '' ? '' : ` (${name})`}`,
     ...what,
-    ...(running.length === 0 ? ['running nothing, as of its last heartbeat'] : running),
+    ...(running.length === 0 ? ['at its last heartbeat it was running nothing'] : running),
     '',
     'its last lines:',
   ]
@@ -120,25 +138,30 @@ function waitingPane({ info }: TopView, width: number): PaneText {
   }
 }
 
-function failuresPane({ info, failures }: TopView, width: number): PaneText {
-  const none = info.tasks.failed === 0 ? 'no task has failed' : NOT_TOLD
-  const pane = tablePane('failures', { columns: FAILURE_COLUMNS, rows: failures, none }, width)
+function failuresPane(view: TopView, width: number): PaneText {
+  const { info, failures } = view
+  const none = noneOr(view, info.tasks.failed === 0 ? 'no task has failed' : NOT_TOLD)
+  const table = { columns: FAILURE_COLUMNS, rows: failures, none }
+  const pane = tablePane(titleOf(view, 'failures'), table, width)
   if (failures.length === 0) return pane
   return { ...pane, detail: (cursor) => failureLines(failures[cursor], width) }
 }
 
 function failureLines(failure: FailureRow | undefined, width: number): readonly string[] {
   if (failure === undefined) return []
-  const { task, worker, client, errorName, message, stack } = failure
-  const place = `task ${task}, worker ${worker ?? UNKNOWN}, client ${client ?? UNKNOWN}`
+  const { task, worker, client, clientName, errorName, message, stack } = failure
+  const who = client === undefined ? UNKNOWN : `${clientName} (${client})`
+  const place = `task ${task}, worker ${worker ?? UNKNOWN}, client ${who}`
   const error = stack === '' ? `${errorName}: ${message}` : stack
   const lines = [place, ...error.split('\n')].map(plainText)
   return ['-'.repeat(width), ...lines.flatMap((line) => wrapped(line, width))]
 }
 
-function lostPane({ info, lost }: TopView, width: number): PaneText {
+function lostPane(view: TopView, width: number): PaneText {
+  const { info, lost } = view
   const none = info.lost === undefined ? NOT_TOLD : 'no worker was lost in the last 10 minutes'
-  const pane = tablePane('lost workers', { columns: LOST_COLUMNS, rows: lost, none }, width)
+  const table = { columns: LOST_COLUMNS, rows: lost, none: noneOr(view, none) }
+  const pane = tablePane(titleOf(view, 'lost workers'), table, width)
   return lost.length === 0 ? pane : { ...pane, detail: (cursor) => lostLines(lost[cursor], width) }
 }
 
@@ -189,9 +212,9 @@ const HELP: readonly string[] = [
   'F   failures, with their errors and stacks',
   't   tasks that run or wait, the longest first',
   'L   workers that were lost in the last 10 minutes, and what they had',
-  '/   show only workers, clients, functions, tasks and failures with a text; Esc shows all',
+  '/   show only workers, clients, functions, tasks and failures with a text',
+  'Esc   back; on the first screen: show all again',
   'p   pause, and go on',
-  'Esc   back',
   'q, Ctrl-C   quit; Ctrl-Z suspends',
   '',
   'turns: the 99th percentile of how long the event loop of the scheduler works at a time',

@@ -200,7 +200,14 @@ test('a filter matches workers by id, name, host and what they run', () => {
   assert.deepEqual(idsIn(drawn(top)), [1, 2, 3])
   press(top, '/', 'l', 'e', 'f', 't')
   assert.deepEqual(idsIn(drawn(top)), [2])
-  press(top, 'escape')
+  press(top, 'return', 'F')
+  assert.equal(drawn(top)[0], drawn(state(report))[0])
+  assert.ok(drawn(top).includes('failures that match "left"'))
+  assert.ok(drawn(top).includes('none match "left" (Esc Esc shows all)'))
+  // What was typed before is not continued.
+  press(top, '/', '3')
+  assert.equal(drawn(top).at(-1)?.trimEnd(), 'filter: 3_')
+  press(top, 'escape', 'escape')
   assert.deepEqual(idsIn(drawn(top)), [1, 2, 3])
 })
 
@@ -225,6 +232,19 @@ test('a worker that is opened shows what it runs and its last lines, scrolled fr
   assert.ok(drawn(top).includes('it has left'))
   press(top, 'escape')
   assert.deepEqual(idsIn(drawn(top)), [2])
+})
+
+test('failures are found by the name of their client, and tell worker and client', () => {
+  const client = '16|Client|13a064e8d8a38092a2ddf1cf4b75b1a1'
+  const failure = { time: TIME, name: '', function: 'price', worker: '7|left|a1', attempts: 1 }
+  const error = { errorName: 'RangeError', message: 'no'.repeat(100), stack: '' }
+  const failures = [{ ...failure, ...error, task: 'a', client }]
+  const about = { unfinished: 0, bytes: undefined, worker: undefined }
+  const clients = [{ id: client, name: 'shop', host: 'h', ...about }]
+  const top = state(info({ failures, clients }), 'F', '/', 's', 'h', 'o', 'p', 'return')
+  const row = drawn(top, SMALL).find((line) => line.startsWith('price() '))
+  assert.match(row ?? '', /^price\(\) RangeError: [no]+… +0 s +left +a *$/)
+  assert.ok(drawn(top, LARGE).some((line) => line.includes(`client shop (${client})`)))
 })
 
 test('failures have their stack below', () => {

@@ -131,8 +131,11 @@ export class TopState {
     const pane = PANE_KEYS.get(sequence)
     if (pane !== undefined) this.#open(pane)
     else if (sequence === 'p') this.#pause()
-    else if (sequence === '/') this.#isTyping = true
-    else if (name === 'escape' || name === 'backspace') this.#back()
+    else if (sequence === '/') {
+      // A new filter: what was typed before is not continued.
+      this.#setFilter('')
+      this.#isTyping = true
+    } else if (name === 'escape' || name === 'backspace') this.#back()
     else if (this.#pane === 'workers') this.#onTableKey(name, sequence)
     return undefined
   }
@@ -262,7 +265,8 @@ export class TopState {
       functions: this.#matching(info.functions, ({ name }) => [name]),
       tasks: this.#matching(tasks, (row) => [row.name, row.worker ?? '', row.host ?? '']),
       failures: this.#matching(failures, (row) => {
-        return [row.function, row.name, row.errorName, row.message, row.worker ?? '']
+        const { name, errorName, message, worker = '', client = '', clientName } = row
+        return [row.function, name, errorName, message, worker, client, clientName]
       }),
       lost: this.#matching(lostRows(info), ({ id, name, host }) => [id, name, host]),
       sort: this.#sort,

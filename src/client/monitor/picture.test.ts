@@ -250,6 +250,23 @@ test('a scheduler that counts no messages reports none', () => {
   assert.equal(picture.info(NOW)?.scheduler.messages, undefined)
 })
 
+test('containers on one machine, each with a host name of its own, are hosts', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const pod = [{ ...INFO, host: 'pod' }]
+  told(
+    picture,
+    report({ states: [state({ workerReports: [worker('A'), worker('B', { info: pod })] })] }),
+  )
+  const hosts = picture.info(NOW)?.hosts ?? []
+  assert.deepEqual(
+    hosts.map(({ host, workers }) => [host, workers.map(({ id }) => id).join()]),
+    [
+      ['one', 'A'],
+      ['pod', 'B'],
+    ],
+  )
+})
+
 test('workers are grouped by machine, and an agent counts once', () => {
   const picture = new ClusterPicture('tcp://h:1')
   const other = [{ ...INFO, machineId: 'm2', host: 'two' }]

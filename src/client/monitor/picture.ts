@@ -264,14 +264,16 @@ function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
 }
 
 /**
- * Workers on one machine have the same machine id. Those of Python Scaler do not tell their host,
- * but their name, by default that of the host, is in their identity.
+ * Workers on one machine have the same machine id; containers on it have host names of their own.
+ * Workers of Python Scaler do not tell their host, but their name, by default that of the host, is
+ * in their identity.
  */
 function hostsOf(reports: readonly WorkerReport[]): readonly HostInfo[] {
   const hosts = new Map<string, WorkerReport[]>()
   for (const report of reports) {
     const [info] = report.info
-    const key = info?.machineId || info?.host || nameIn(report.worker.workerId)
+    const { machineId = '', host = nameIn(report.worker.workerId) } = info ?? {}
+    const key = `${machineId} ${host}`
     const known = hosts.get(key)
     if (known === undefined) hosts.set(key, [report])
     else known.push(report)
