@@ -1,7 +1,10 @@
-// The memory that waiting tasks and waiting nodes of graphs need: many are submitted while there is
-// no worker; then one starts, and all of them have to finish.
+// The memory that waiting tasks and waiting nodes of graphs need, of scheduler and client: many are
+// submitted while there is no worker; then one starts, and all of them have to finish. Tasks of one
+// function wait in runs, tasks of two functions in turn wait alone.
 
 import { EventEmitter, once } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Client } from 'scaler-ts'
 import { decode, type Message } from '#src/wire/message.js'
 import { SubSocket } from '#src/transport/sub.js'
@@ -16,60 +19,84 @@ const QUEUED_TIMEOUT_MS = 120_000
 /** After this many statuses, one per second, without another part, the graph is complete. */
 const STEADY_STATUSES = 3
 const noop = <T>(input: T): T => input
+const other = <T>(input: T): T => input
 
 /** The status that the scheduler publishes. */
 type Status = Extract<Message, { readonly kind: 'stateScheduler' }>
 
-/** Bytes of the scheduler per waiting task, and per waiting node of a graph. */
+/** Bytes of scheduler and client per waiting task, and per waiting node of a graph. */
 export const queuedTasks: Benchmark = {
   name: 'queued',
-  run: async ({ payloadBytes }) => [
-    await memoryPerItem('scheduler memory per queued task', TASKS, (client) => {
+  run: async ({ payloadBytes }) => {
+    const submitted = (fns: readonly (typeof noop)[]) => (client: Client) => {
       // Not with map, which would not send all of them in advance.
-      const submit = (input: number | Uint8Array): Promise<unknown> => client.submit(noop, input)
+      const futures = Array.from(inputs(TASKS, payloadBytes), (input, at) => {
+        return client.submit(fns[at % fns.length] ?? noop, input)
+      })
       return {
-        ended: Promise.all(Array.from(inputs(TASKS, payloadBytes), submit)),
-        isThere: (status) => status.taskManager.unassigned >= TASKS,
+        ended: () => Promise.all(futures),
+        isThere: (status: Status) => status.taskManager.unassigned >= TASKS,
       }
-    }),
-    await memoryPerItem('scheduler memory per waiting node', NODES, (client) => {
-      const { graph, keys } = random(NODES)
-      return { ended: client.get(graph, keys), isThere: newSteadiness() }
-    }),
-  ],
+    }
+    return [
+      ...(await memoryPerItem('queued task', TASKS, submitted([noop]))),
+      ...(await memoryPerItem('queued task, alone', TASKS, submitted([noop, other]))),
+      ...(await memoryPerItem('waiting node', NODES, (client) => {
+        const { graph, keys } = random(NODES)
+        const ended = client.get(graph, keys)
+        return { ended: () => ended, isThere: newSteadiness() }
+      })),
+    ]
+  },
 }
 
 /** Submitted work: when it has finished, and whether the scheduler has received all of it. */
 interface Work {
-  readonly ended: PromiseLike<unknown>
+  readonly ended: () => PromiseLike<unknown>
   readonly isThere: (status: Status) => boolean
 }
 
 async function memoryPerItem(
-  name: string,
+  what: string,
   items: number,
   submit: (client: Client) => Work,
-): Promise<Sample> {
-  if (!hasProcessCost) {
-    return { name, unit: 'bytes', value: undefined, note: 'needs /proc (Linux)' }
+): Promise<Sample[]> {
+  const samples = (scheduler?: number, client?: number): Sample[] => {
+    const note = scheduler === undefined ? { note: 'needs /proc (Linux)' } : {}
+    return [
+      { name: `scheduler memory per ${what}`, unit: 'bytes', value: scheduler, ...note },
+      { name: `client memory per ${what}`, unit: 'bytes', value: client, ...note },
+    ]
   }
+  if (!hasProcessCost) return samples()
   const cluster = await BenchCluster.start()
   try {
     const client = await Client.connect(cluster.address)
     try {
       const before = residentBytes(cluster.schedulerPid)
+      const ownBefore = ownBytes()
       const { ended, isThere } = submit(client)
       await untilStatus(cluster.monitorAddress, isThere)
       const after = residentBytes(cluster.schedulerPid)
+      const ownAfter = ownBytes()
       await cluster.startWorkers(1)
-      await ended
-      return { name, unit: 'bytes', value: (after - before) / items }
+      await ended()
+      return samples((after - before) / items, (ownAfter - ownBefore) / items)
     } finally {
       await client.close()
     }
   } finally {
     await cluster.stop()
   }
+}
+
+/** What this process keeps, without garbage. */
+function ownBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
 }
 
 /** Whether parts of graphs have arrived, but none recently. */

@@ -4,7 +4,7 @@
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
 import type { TaskId } from '../../../base/ids.js'
-import type { Task } from '../../../wire/message.js'
+import { encode, type Task } from '../../../wire/message.js'
 import { decodeTaskFlags } from '../../../wire/metadata.js'
 import { countOf, nthTaskId, placeInBlock, slicePacked } from '../../../wire/run.js'
 import type { ClientEntry, TaskEntry } from '../entries.js'
@@ -147,7 +147,7 @@ export function newTask(
     priority,
     requirement,
     function: fn,
-    bytes: part !== undefined || message.bytes === undefined ? NO_BYTES : copyOf(message.bytes),
+    bytes: part === undefined ? ownBytes(message) : NO_BYTES,
     state: 'inactive',
     changedAt: state.turn.now,
     expectedSeconds: 0,
@@ -156,6 +156,12 @@ export function newTask(
     extra: readExtra(message),
     node: undefined,
   }
+}
+
+/** The encoded Task, in its own memory. What was cut out of a run is encoded again. */
+function ownBytes(message: Task): Uint8Array {
+  if (message.bytes !== undefined) return copyOf(message.bytes)
+  return message.packed.byteLength === 0 ? NO_BYTES : encode(message)
 }
 
 /** The priority in task flags; undefined for malformed ones. */

@@ -36,9 +36,9 @@ function hasLayout(packed: Uint8Array, count: number): boolean {
   }
 }
 
-/** The part of a Task that arrived packed, in its own memory; undefined for a Task of one task. */
+/** The part of a Task of several tasks, in its own memory; undefined for a Task of one. */
 export function runPartOf(message: Task): RunPart | undefined {
-  if (message.packed.byteLength === 0) return undefined
+  if (countOf(message) === 1) return undefined
   const bytes = message.bytes === undefined ? encode(message) : copyOf(message.bytes)
   const task = decode(bytes)
   assert(task.kind === 'task', 'a run without a Task')
