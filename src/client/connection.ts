@@ -9,7 +9,7 @@ import { logsTasks, type Logger } from '../base/logger.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
 import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
 import type { TaskSubmission } from '../core/client/events.js'
-import { systemClock, type Clock } from '../runtime/driver.js'
+import { MAX_DELAY_MS, systemClock, type Clock } from '../runtime/driver.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import { serializerName } from '../wire/object-content.js'
 import { CancelReasons } from './submit/signal.js'
@@ -56,8 +56,6 @@ export interface ConnectionSetup {
 }
 
 const NO_WORKER = identity('')
-/** The maximum delay of Node's timers. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Tasks that have waited for less are not reported as waiting. */
 const NOTICEABLE_MS = 1_000
@@ -69,7 +67,7 @@ export class ClientConnection {
   readonly settings: ClientSettings
   readonly serializer: ClientSerializer
   readonly objectIds: ObjectIds
-  readonly feeders: Feeders = new Feeders()
+  readonly feeders: Feeders = new Feeders(() => this.request({ type: 'reportRequested' }))
   readonly cancelReasons: CancelReasons = new CancelReasons()
   readonly explanations: Explanations = new Explanations((taskId) =>
     this.request({ type: 'explanationRequested', taskId }),
@@ -115,9 +113,7 @@ export class ClientConnection {
     )
     this.#programOutput = setup.programOutput ?? new ProgramOutput()
     this.#printer = new OutputPrinter(this.#programOutput)
-    this.#closed = new Promise((resolve) => {
-      this.#resolveClosed = resolve
-    })
+    this.#closed = new Promise((resolve) => (this.#resolveClosed = resolve))
     this.#machine = this.#newMachine()
     this.#clock = setup.clock ?? systemClock
     this.#traffic = new ClientTraffic({
@@ -131,6 +127,7 @@ export class ClientConnection {
       machine: this.#machine,
       handler: {
         perform: (action) => this.#perform(action),
+        wantsReport: () => this.feeders.workers.isWanted,
         onHandled: () => this.#onHandled(),
         onFailure: (reason) => {
           for (const watcher of this.#watchers) watcher.onFailure(reason)
@@ -271,7 +268,7 @@ export class ClientConnection {
     if (this.#retainCount > 1 || this.#isNested) return
     this.#traffic.ref()
     // Between two connections the socket may have nothing that keeps the process alive.
-    this.#alive = setInterval(() => {}, MAX_TIMER_MS)
+    this.#alive = setInterval(() => {}, MAX_DELAY_MS)
   }
 
   /** See `retain`. */
@@ -386,8 +383,11 @@ export class ClientConnection {
         // A command says it itself, once it gives up.
         if (!this.#isVisitor) warnOfWaiting(action.warning, this.address)
         return
+      case 'reportWorkers':
+        return this.feeders.onWorkers(action.count)
       case 'announceOpen':
         this.#hasOpened = true
+        this.feeders.onOpen(action.schedulerId !== '')
         for (const watcher of this.#watchers) watcher.onOpen()
         return
       case 'answerShutdown':

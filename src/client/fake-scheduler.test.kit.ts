@@ -25,6 +25,7 @@ import {
   type ObjectInstruction,
   type ObjectRequest,
   PLAIN_RESULT,
+  type SchedulerReport,
   type Task,
   type TaskStatus,
 } from '../wire/message.js'
@@ -33,6 +34,20 @@ import { PackedReader } from '../serializer/value/packed-reader.js'
 import { PackedWriter } from '../serializer/value/packed-writer.js'
 import { countOf, layoutOf, mayBeginRun, nthTaskId } from '../wire/run.js'
 import { FakeGraphs } from './graph/fake-graphs.kit.js'
+
+const NO_REPORT: SchedulerReport = {
+  version: '',
+  runtime: '',
+  clockMS: 0,
+  monitorAddress: '',
+  workers: 0,
+  suitable: 0,
+  idle: 0,
+  workerReports: [],
+  clientReports: [],
+  clients: 0,
+  waiting: [],
+}
 
 /** The kind of scheduler. */
 export interface FakeSchedulerOptions {
@@ -75,6 +90,10 @@ export class FakeScheduler {
   uploadedBytes = 0
   /** The last heartbeat. */
   heartbeat: ClientHeartbeat | undefined
+  /** The number of workers in reports; undefined: as a scheduler that makes none. */
+  workers: number | undefined
+  /** The duration in the profiles of tasks, in milliseconds. */
+  durationMs = 1.5
   /** The most tasks that were unfinished at the same time. */
   maxUnfinished = 0
   id: string
@@ -240,7 +259,8 @@ export class FakeScheduler {
 
   #sendRun(to: Identity, id: TaskId, count: number, packed: Uint8Array): void {
     const metadata = Buffer.alloc(16 * count)
-    for (let index = 0; index < count; index += 1) metadata.writeFloatBE(0.0015, 16 * index)
+    for (let index = 0; index < count; index += 1)
+      metadata.writeFloatBE(this.durationMs / 1_000, 16 * index)
     const worker = identity('worker 1')
     const about = { taskId: id, status: 'success', metadata, results: [], count, packed } as const
     this.#send(to, { kind: 'taskResult', ...PLAIN_RESULT, worker, ...about })
@@ -265,9 +285,15 @@ export class FakeScheduler {
       kind: 'clientHeartbeatEcho',
       schedulerId: schedulerId(this.id),
       features,
-      reports: [],
+      reports: this.#reports(),
       waiting: [],
     })
+  }
+
+  #reports(): readonly SchedulerReport[] {
+    const { workers } = this
+    if (workers === undefined || this.heartbeat?.wantsReport !== true) return []
+    return [{ ...NO_REPORT, workers, suitable: workers }]
   }
 
   #onTask(from: Identity, task: Task): void {
@@ -367,7 +393,7 @@ export class FakeScheduler {
     // In the order in which tasks end.
     this.#sendValues()
     const metadata = Buffer.alloc(result.status === 'success' ? 16 : 0)
-    if (metadata.length > 0) metadata.writeFloatBE(0.0015, 0)
+    if (metadata.length > 0) metadata.writeFloatBE(this.durationMs / 1_000, 0)
     const { taskId } = task
     const told = this.isOurs ? { worker: identity('worker 1') } : {}
     const plain = { kind: 'taskResult', ...PLAIN_RESULT, ...told } as const

@@ -56,6 +56,8 @@ export type OtherAction = Exclude<TrafficAction, { readonly type: OwnAction }>
 /** Handles the events of the traffic. */
 interface TrafficHandler {
   perform(action: OtherAction): void
+  /** Whether a heartbeat must request a report (docs/protocol.md#report). */
+  wantsReport(): boolean
   /** Messages have arrived, or have been sent: there may be room for more. */
   onHandled(): void
   /** An attempt to connect failed, or a connection was lost. */
@@ -257,7 +259,8 @@ export class ClientTraffic {
       features: OUR_FEATURES,
       runtime: `node/${process.versions.node}`,
       worker: this.#worker,
-      wantsReport: this.#isVisitor,
+      // With the first one, the scheduler would take this client for a visitor.
+      wantsReport: this.#isVisitor || (this.#isIntroduced && this.#handler.wantsReport()),
       wantsPeers: false,
       info: this.#isIntroduced ? [] : [this.#info],
     })

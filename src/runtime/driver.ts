@@ -16,7 +16,7 @@ export interface Clock {
 }
 
 /** The longest delay that Node's timers support; the driver waits for longer ones in steps. */
-const MAX_DELAY_MS = 2 ** 31 - 1
+export const MAX_DELAY_MS: number = 2 ** 31 - 1
 
 /** The machine's monotonic clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {

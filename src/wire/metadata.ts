@@ -72,6 +72,19 @@ export function durationsOf(metadata: Uint8Array, count: number): Float64Array |
   return durations
 }
 
+/**
+ * The mean of the durations in the profiles of `count` tasks, in milliseconds; undefined without
+ * profiles.
+ */
+export function meanDurationMs(metadata: Uint8Array, count: number): number | undefined {
+  const stride = metadata.byteLength / count
+  if (stride !== PROFILE_BYTES && stride !== DURATION_BYTES) return undefined
+  const view = new DataView(metadata.buffer, metadata.byteOffset, metadata.byteLength)
+  let seconds = 0
+  for (let at = 0; at < count; at += 1) seconds += amount(view.getFloat32(at * stride))
+  return (seconds / count) * 1000
+}
+
 /** The peak memory in bytes; 0 without a profile, or if it was not measured. */
 export function peakBytesOf(metadata: Uint8Array): number {
   if (metadata.byteLength !== PROFILE_BYTES) return 0

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ProtocolError } from '../base/errors.js'
-import { decodeProfileResult, encodeProfileResult } from './metadata.js'
+import { decodeProfileResult, encodeProfileResult, meanDurationMs } from './metadata.js'
 
 describe('a profile', () => {
   test('has 16 bytes, big-endian', () => {
@@ -44,5 +44,25 @@ describe('a profile', () => {
       cpuSeconds: NaN,
     })
     assert.deepEqual(decodeProfileResult(written), none)
+  })
+})
+
+describe('the mean duration of tasks', () => {
+  const profile = { durationSeconds: 0.5, peakMemoryBytes: 4096, cpuSeconds: 0.25 }
+  const full = encodeProfileResult(profile)
+
+  test('is that of their profiles, long or short', () => {
+    const other = encodeProfileResult({ ...profile, durationSeconds: 1.5 })
+    assert.equal(meanDurationMs(full, 1), 500)
+    assert.equal(meanDurationMs(Buffer.concat([full, other]), 2), 1_000)
+    assert.equal(
+      meanDurationMs(Buffer.concat([full.subarray(0, 4), other.subarray(0, 4)]), 2),
+      1_000,
+    )
+  })
+
+  test('is unknown without profiles', () => {
+    assert.equal(meanDurationMs(new Uint8Array(0), 3), undefined)
+    assert.equal(meanDurationMs(full, 3), undefined)
   })
 })

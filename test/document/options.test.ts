@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnyOptionTable, OptionSpec } from '#src/base/option.js'
 import { CLIENT_OPTIONS } from '#src/client/options.js'
-import { checkMapOptions } from '#src/client/map/future.js'
+import { DEFAULT_WINDOW } from '#src/client/map/window.js'
 import { changeTaskSettings, defaultTaskSettings } from '#src/client/submit/task-options.js'
 import { readPage } from './pages.js'
 
@@ -50,6 +50,9 @@ test('the page about task options lists their bounds correctly', () => {
 })
 
 test('the page about clients states the default of concurrency correctly', () => {
-  const { concurrency } = checkMapOptions({}, 1)
-  assert(readPage('docs/client.md').text.includes(`by default ${grouped(concurrency)};`))
+  const { maxTasks, tasksPerWorker, workMs } = DEFAULT_WINDOW
+  const { text } = readPage('docs/client.md')
+  assert(text.includes(`at most ${grouped(maxTasks)} of an awaited map are in flight`))
+  assert(text.includes(`${workMs} ms of work for each worker`))
+  assert(text.includes(`at least ${tasksPerWorker} tasks`))
 })

@@ -13,8 +13,10 @@ export interface MapOptions {
    */
   readonly ordered?: boolean | undefined
   /**
-   * The most tasks in flight; while iterating, including results that have not been taken. Default:
-   * 10,000. 1 to 4,294,967,295, or `Infinity`: limited by the client's `maxUnfinishedTasks` only.
+   * The most tasks in flight; while iterating, including results that have not been taken. 1 to
+   * 4,294,967,295, or `Infinity`: limited by the client's `maxUnfinishedTasks` only. Default: 10,000
+   * if the map is awaited; while iterating, 50 ms of work for each worker, as measured, but at least
+   * 4 tasks for each.
    */
   readonly concurrency?: number | undefined
   /**
@@ -114,14 +116,13 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
 // The options of a map, checked.
 
 const MAX_CONCURRENCY = 2 ** 32 - 1
-/** Enough for thousands of workers; more would only wait, and fill caches and tables. */
-const DEFAULT_CONCURRENCY = 10_000
 const NAMES: Record<keyof MapOptions, true> = { ordered: true, concurrency: true, progress: true }
 
 /** The same with all defaults. */
 interface CheckedMapOptions {
   readonly isOrdered: boolean
-  readonly concurrency: number
+  /** Undefined: as the work is measured (window.ts). */
+  readonly concurrency: number | undefined
   /** Whether the user has set the limit. */
   readonly isBounded: boolean
   readonly progress: boolean | MapProgressListener
@@ -134,9 +135,10 @@ export function checkMapOptions(options: MapOptions, maxTasks: number): CheckedM
   const progress = progressOption(options.progress)
   const given = options.concurrency
   if (given === Infinity) return { isOrdered, concurrency: maxTasks, isBounded: false, progress }
+  if (given === undefined) return { isOrdered, concurrency: given, isBounded: false, progress }
   const bounds = { min: 1, max: MAX_CONCURRENCY }
-  const concurrency = numberOption('concurrency', given, DEFAULT_CONCURRENCY, bounds)
-  return { isOrdered, concurrency, isBounded: given !== undefined, progress }
+  const concurrency = numberOption('concurrency', given, 1, bounds)
+  return { isOrdered, concurrency, isBounded: true, progress }
 }
 
 function progressOption(progress: unknown): boolean | MapProgressListener {

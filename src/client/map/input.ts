@@ -1,5 +1,7 @@
 // The input of a map, synchronous or asynchronous.
 
+import { WorkerCount } from './worker-count.js'
+
 // Maps that would submit more if there were room, and those to notify when their client is closed.
 
 /** A map that would submit more if there were room. */
@@ -14,9 +16,16 @@ export interface Feeder {
 
 /** The feeders of one connection. */
 export class Feeders {
+  /** How many workers they can keep busy. */
+  readonly workers: WorkerCount
   readonly #all = new Set<Feeder>()
   /** Those for which there was no room. */
   readonly #starved = new Set<Feeder>()
+
+  /** `requestCount` makes the scheduler report the number of workers. */
+  constructor(requestCount: () => void) {
+    this.workers = new WorkerCount(requestCount, () => performance.now())
+  }
 
   /** Whether some wait for room. */
   get areStarved(): boolean {
@@ -47,6 +56,17 @@ export class Feeders {
     for (const feeder of feeders) feeder.feed()
   }
 
+  /** A scheduler has answered on a new connection. `reports`: it can report how many workers. */
+  onOpen(reports: boolean): void {
+    this.workers.onOpen(reports)
+    if (!reports) this.#feedAll()
+  }
+
+  /** The scheduler has reported the number of workers. */
+  onWorkers(count: number): void {
+    if (this.workers.onCount(count)) this.#feedAll()
+  }
+
   /** The client was closed. */
   close(): void {
     for (const feeder of this.#all) feeder.onClosed()
@@ -55,6 +75,13 @@ export class Feeders {
   /** The client was cleared. */
   clear(): void {
     for (const feeder of this.#all) feeder.onCleared()
+  }
+
+  /** Not while a message is handled: only afterwards is it known how much waits to be sent. */
+  #feedAll(): void {
+    queueMicrotask(() => {
+      for (const feeder of [...this.#all]) feeder.feed()
+    })
   }
 }
 

@@ -68,7 +68,8 @@ test('the tuples of a starmap travel in runs', async () => {
     results,
     range(50).map((index) => 2 * index),
   )
-  assert.equal(tasksOf(client).length, 1)
+  // The first ones are sent before it is known how the results are used.
+  assert.equal(tasksOf(client).length, 2)
 })
 
 test('inputs of an asynchronous source that come in one turn are one run', async () => {
@@ -86,7 +87,7 @@ test('inputs of an asynchronous source that come in one turn are one run', async
 test('a cancelled map drops the inputs that were not sent, and cancels its runs at once', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
-  const results = client.submitter.map(identityOf, range(500), {}, false)
+  const results = client.submitter.map(identityOf, range(500), { concurrency: Infinity }, false)
   await until(() => client.scheduler.unfinished.size === 500)
   results.cancel()
   await assert.rejects(Promise.resolve(results), { name: 'TaskCancelledError' })
@@ -131,7 +132,7 @@ test('a failure in a run names its input', async () => {
 test('a lost connection in the middle of a map changes nothing', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
-  const results = client.submitter.map(identityOf, range(300), {}, false)
+  const results = client.submitter.map(identityOf, range(300), { concurrency: Infinity }, false)
   await until(() => client.scheduler.unfinished.size === 300)
   const [first] = client.scheduler.unfinished.values()
   assert(first !== undefined)
@@ -143,4 +144,96 @@ test('a lost connection in the middle of a map changes nothing', async () => {
   client.scheduler.isHolding = false
   client.link.connect()
   assert.deepEqual(await results, range(300))
+})
+
+test('a loop over short tasks sends its inputs in runs, too', async () => {
+  const client = testClient()
+  client.scheduler.workers = 2
+  client.scheduler.durationMs = 0.001
+  let count = 0
+  for await (const result of client.submitter.map(identityOf, range(5_000), {}, false)) {
+    assert.equal(result, count)
+    count += 1
+  }
+  assert.equal(count, 5_000)
+  assert.ok(tasksOf(client).length <= 100, `${tasksOf(client).length} messages`)
+  assert.deepEqual(client.scheduler.faults, [])
+})
+
+test('a loop that is left after ten results of slow tasks has not run more than the workers have', async () => {
+  const client = testClient()
+  client.scheduler.workers = 2
+  client.scheduler.durationMs = 1_000
+  let count = 0
+  for await (const result of client.submitter.map(identityOf, range(5_000), {}, false)) {
+    assert.equal(result, count)
+    count += 1
+    await turn()
+    if (count === 10) break
+  }
+  const sent = tasksOf(client).reduce((sum, task) => sum + countOf(task), 0)
+  // Four were assumed to be there before the first echo.
+  assert.ok(sent <= 10 + 16, `${sent} tasks`)
+})
+
+test('a map requests the number of workers, but not with the first heartbeat', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  client.scheduler.workers = 50
+  const results = client.submitter.map(identityOf, range(1_000), {}, false)
+  await until(() => client.scheduler.heartbeats > 0)
+  assert.equal(client.scheduler.heartbeat?.wantsReport, false)
+  await until(() => client.scheduler.unfinished.size === 200)
+  assert.equal(client.scheduler.heartbeats, 2)
+  client.scheduler.release()
+  assert.deepEqual(await results, range(1_000))
+})
+
+test('a scheduler that does not report it gets all inputs of an awaited map', async () => {
+  const client = testClient({ id: '' })
+  client.scheduler.isHolding = true
+  const results = client.submitter.map(identityOf, range(1_000), {}, false)
+  await until(() => client.scheduler.unfinished.size === 1_000)
+  client.scheduler.release()
+  assert.deepEqual(await results, range(1_000))
+  assert.equal(client.scheduler.heartbeat?.wantsReport, false)
+})
+
+test('a loop keeps workers busy while it waits for a slow task', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  client.scheduler.workers = 1
+  const results = client.submitter.map(identityOf, range(40), {}, false)
+  const iterator = results[Symbol.asyncIterator]()
+  const first = iterator.next()
+  await until(() => client.scheduler.unfinished.size > 0)
+  const [slow] = client.scheduler.unfinished.values()
+  let finished = 0
+  await until(() => {
+    for (const task of client.scheduler.unfinished.values()) {
+      if (task === slow) continue
+      finished += 1
+      client.scheduler.finish(task, 'success', task.functionArgs[0]?.data ?? Buffer.alloc(0))
+    }
+    return finished === 39
+  })
+  client.scheduler.release()
+  assert.deepEqual(await first, { done: false, value: 0 })
+  await iterator.return?.()
+})
+
+test('a slow synchronous iterator lets the process have turns', async () => {
+  const client = testClient()
+  let turns = 0
+  const timer = setInterval(() => (turns += 1), 0)
+  function* slow(): Generator<number, void, undefined> {
+    for (const index of range(30)) {
+      const end = performance.now() + 5
+      while (performance.now() < end);
+      yield index
+    }
+  }
+  assert.equal((await client.submitter.map(identityOf, slow(), {}, false)).length, 30)
+  clearInterval(timer)
+  assert.ok(turns >= 10, `${turns} turns`)
 })

@@ -131,6 +131,11 @@ export class MapResults {
     this.#actions = actions
   }
 
+  /** How they are taken; `none`: not known yet. */
+  get use(): 'none' | 'gather' | 'iterate' {
+    return this.#use
+  }
+
   /** Whether results are taken one by one. */
   get isIterated(): boolean {
     return this.#use === 'iterate'
@@ -139,6 +144,11 @@ export class MapResults {
   /** Whether a failure is an outcome like others, and the rest continues. */
   get isTolerant(): boolean {
     return this.#isTolerant
+  }
+
+  /** Whether a loop waits for the next result. */
+  get isAwaited(): boolean {
+    return this.#asked.length > 0
   }
 
   /** Results that have not been taken. */
@@ -255,7 +265,12 @@ export class MapResults {
   #next(): Promise<IteratorResult<unknown>> {
     if (this.#isReady) return Promise.resolve(this.#take())
     if (this.#end !== undefined) return this.#takeEnd(this.#end)
-    return new Promise((resolve, reject) => this.#asked.push({ resolve, reject }))
+    const next = new Promise<IteratorResult<unknown>>((resolve, reject) => {
+      this.#asked.push({ resolve, reject })
+    })
+    // Results that wait for an earlier one do not count while the loop waits for it, too.
+    if (this.#readyCount > 0) this.#actions.onConsumed()
+    return next
   }
 
   #return(): Promise<IteratorResult<unknown>> {

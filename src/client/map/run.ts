@@ -12,20 +12,19 @@ import type { FailureCount } from '../future/home.js'
 import type { Feeder, InputReader, MapInput } from './input.js'
 import type { FunctionObject } from '../submit/function-objects.js'
 import type { TaskIds } from '../ids.js'
+import { PullPace } from './pace.js'
 import { MapPacker, PACKED } from './packer.js'
 import type { MapCounts, MapWatcher } from './progress.js'
 import { MapResults, type MapConsumerActions, type MapEnd } from './results.js'
 import { outcomeError, type OutcomeDetails } from '../future/error.js'
 import { isPartOf, MapPart, MapTask } from './task.js'
+import { MapWindow } from './window.js'
 import type { Cancellable } from '../submit/signal.js'
 import type { SubmitContext } from '../submit/submitter.js'
 import { blameCaller, moveToSite, placeError, type CallSite } from '../../runtime/call-site.js'
 
-/** Inputs pulled in one turn of the event loop, so that results are handled in between. */
+/** Asynchronous inputs pulled in one turn, so that results are handled in between. */
 const INPUTS_PER_TURN = 8_192
-/** The same as a time, in milliseconds, and after how many inputs the clock is read. */
-const PULL_MS = 4
-const INPUTS_PER_LOOK = 64
 
 /** The parts that a map needs. */
 export interface MapSetup {
@@ -41,8 +40,11 @@ export interface MapSetup {
   /** The arguments for one input. Throws the errors of `ArgumentSources.ofAll`. */
   readonly argsOf: (input: unknown, index: number) => readonly ArgumentSource[]
   readonly isOrdered: boolean
-  /** The most tasks in flight; while iterating, including results that have not been taken. */
-  readonly concurrency: number
+  /**
+   * The most tasks in flight; while iterating, including results that have not been taken.
+   * Undefined: as the work is measured.
+   */
+  readonly concurrency: number | undefined
   /** Whether the user has set the limit. */
   readonly isBounded: boolean
   /** Observes the progress of the map. */
@@ -58,6 +60,8 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   readonly #options: TaskOptions
   /** Inputs that will be submitted as a run. Undefined: each is submitted alone. */
   #packer: MapPacker | undefined
+  readonly #window: MapWindow
+  readonly #pace = new PullPace(() => performance.now())
   #isSendDue = false
   #inputCount = 0
   #inFlight = 0
@@ -77,6 +81,10 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#isPullDue = false
     this.#pull()
   }
+  readonly #pullInTurn = (): void => {
+    this.#pace.reset()
+    this.#pullNow()
+  }
   readonly #sendNow = (): void => {
     this.#isSendDue = false
     this.#sendRun()
@@ -86,6 +94,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#setup = setup
     this.#connection = setup.connection
     this.#options = setup.context.optionsIn(setup.span)
+    this.#window = new MapWindow(setup.concurrency, setup.connection.feeders.workers)
     const { attachments } = setup.function
     if (attachments.length === 0) this.#packer = new MapPacker(setup)
     this.results = new MapResults(setup.isOrdered, setup.failures, this)
@@ -95,10 +104,12 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   start(): void {
     this.#connection.held?.send()
     this.#connection.feeders.attach(this)
+    this.#window.begin()
     this.#setup.context.begin(this)
     this.#setup.watcher?.begin(this)
     this.#pull()
     this.#isStarting = false
+    this.#pullInNextTurn()
   }
 
   /** The task that maps. */
@@ -146,8 +157,9 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#stop('cancelled', new TaskCancelledError('the map was cancelled: its client was cleared'))
   }
 
+  /** A loop takes what there is in one turn: the inputs that follow are one run. */
   onConsumed(): void {
-    this.#pullSoon()
+    this.#pullInNextTurn()
   }
 
   onAbandoned(): void {
@@ -179,6 +191,11 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   /** A task has returned a large value: it is needed here. */
   onTaskOffered(task: MapTask): void {
     this.#connection.want(task)
+  }
+
+  /** `count` tasks have returned; their values follow. The profiles are read during the call. */
+  onReturned(profiles: Uint8Array, count: number): void {
+    this.#window.measure(profiles, count)
   }
 
   /** A task has returned. */
@@ -236,8 +253,10 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
 
   #afterTask(): void {
     if (this.#hasEnded) return
-    if (!this.#isInputOver) this.#pullSoon()
-    else if (this.#inFlight === 0) this.#afterStart(() => this.#finish())
+    if (!this.#isInputOver) {
+      if (this.results.isIterated) this.#pullInNextTurn()
+      else this.#pullSoon()
+    } else if (this.#inFlight === 0) this.#afterStart(() => this.#finish())
     if (this.#inFlight === 0) this.#updateRetain()
   }
 
@@ -245,6 +264,12 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     if (this.#isPullDue || this.#isPulling || this.#isInputOver) return
     this.#isPullDue = true
     queueMicrotask(this.#pullNow)
+  }
+
+  #pullInNextTurn(): void {
+    if (this.#isPullDue || this.#isPulling || this.#isInputOver) return
+    this.#isPullDue = true
+    setImmediate(this.#pullInTurn)
   }
 
   #pull(): void {
@@ -257,18 +282,16 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
 
   #pullSync(): void {
     const { input } = this.#setup
-    let left = INPUTS_PER_TURN
-    const endMs = performance.now() + PULL_MS
-    while (left > 0 && this.#mayPull()) {
-      left -= 1
+    const pace = this.#pace
+    pace.begin()
+    while (!pace.isSpent && this.#mayPull()) {
       input.pull(this)
-      if (left % INPUTS_PER_LOOK === 0 && performance.now() > endMs) left = 0
+      pace.count()
     }
+    pace.end()
     this.#isPulling = false
     this.#sendRun()
-    if (left > 0 || !this.#mayPull()) return
-    this.#isPullDue = true
-    setImmediate(this.#pullNow)
+    if (pace.isSpent && this.#mayPull()) this.#pullInNextTurn()
   }
 
   #pullAsync(): void {
@@ -295,11 +318,9 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     return false
   }
 
-  /** Whether the map's own limit allows another task. Results that have not been taken count. */
+  /** Whether the map's own limit allows another task. */
   get #canTakeMore(): boolean {
-    const { isIterated, readyCount } = this.results
-    const count = isIterated ? this.#inFlight + readyCount : this.#inFlight
-    return count < this.#setup.concurrency
+    return this.#window.hasRoom(this.#inFlight, this.results)
   }
 
   #submit(input: unknown): void {
@@ -388,6 +409,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#isInputOver = true
     this.#packer = undefined
     this.#connection.feeders.detach(this)
+    this.#window.end()
     this.#setup.context.end(this)
     this.#updateRetain()
     this.results.finish(end)

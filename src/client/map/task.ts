@@ -4,7 +4,7 @@ import type { TaskId } from '../../base/ids.js'
 import type { TaskEndReason } from '../../core/client/events.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import { placeInBlock } from '../../wire/run.js'
-import type { AnyOwner, RunOwner, TaskOwner, TaskReport } from '../future/home.js'
+import type { AnyOwner, RunOwner, RunReport, TaskOwner, TaskReport } from '../future/home.js'
 import type { MapRun } from './run.js'
 
 /** Whether tasks belong to a map. */
@@ -36,7 +36,9 @@ export class MapPart implements RunOwner {
     return new MapTask(this.#run, this.#firstIndex + placeInBlock(id) - this.#firstPlace, id)
   }
 
-  beginValues(): void {}
+  beginValues(_first: number, count: number, { metadata }: RunReport): void {
+    this.#run.onReturned(metadata, count)
+  }
 
   succeedAt(place: number, value: unknown): void {
     this.#run.onRunValue(this.#firstIndex + place - this.#firstPlace, value)
@@ -68,7 +70,8 @@ export class MapTask implements TaskOwner {
     return this.#run === run
   }
 
-  succeed(value: unknown): void {
+  succeed(value: unknown, { metadata }: TaskReport): void {
+    this.#run.onReturned(metadata, 1)
     this.#run.onTaskDone(this.index, value)
   }
 

@@ -18,6 +18,7 @@ import {
   type UnfinishedTask,
   type ClientTurn,
   endTask,
+  reportWorkers,
   send,
 } from './events.js'
 import { GraphFlow } from './graph/flow.js'
@@ -228,6 +229,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#flow.objects.unpin(event.id)
       case 'explanationRequested':
         return this.#onExplanationRequested(event.taskId)
+      case 'reportRequested':
+        return this.#link.ask()
       case 'answerRequested':
         this.#beginWaiting()
         this.#isAnswerAwaited = true
@@ -277,6 +280,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#flow.onObjectResponse(message)
       case 'clientHeartbeatEcho':
         this.#onAnswer(this.#link.onEcho(message, this.#flow.tasks.hasStored))
+        reportWorkers(this.#turn, message)
         return this.#waiting.onEcho(message)
       case 'taskExplanation':
         return this.#inquiries.onAnswer(message)

@@ -4,6 +4,7 @@ import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import type { LogAction, Turn } from '../../base/machine.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type {
+  ClientHeartbeatEcho,
   Message,
   OutputPlace,
   TaskAttempt,
@@ -74,6 +75,8 @@ export type ClientEvent<Owner> =
   | { readonly type: 'objectUnpinned'; readonly id: ObjectId }
   /** The state of a task is requested: answered with `explainTask`. */
   | { readonly type: 'explanationRequested'; readonly taskId: TaskId }
+  /** The scheduler must answer a heartbeat now, because it will request a report. */
+  | { readonly type: 'reportRequested' }
   /** A caller waits for the scheduler to answer for the first time. */
   | { readonly type: 'answerRequested' }
   | { readonly type: 'clearRequested' }
@@ -125,6 +128,8 @@ export type ClientAction<Owner> =
   | { readonly type: 'requestFlush'; readonly when: 'soon' | 'nextTurn' }
   /** The scheduler has answered on a new connection. */
   | { readonly type: 'announceOpen'; readonly schedulerId: SchedulerId }
+  /** The scheduler has reported how many workers can run tasks of this client. */
+  | { readonly type: 'reportWorkers'; readonly count: number }
   /** The task returned (the payload is its value) or threw (the payload is an error). */
   | {
       readonly type: 'finishTask'
@@ -328,6 +333,14 @@ export type ClientTurn<Owner> = Turn<ClientAction<Owner>>
 /** Sends a message immediately, before everything that is queued. */
 export function send<Owner>(turn: ClientTurn<Owner>, message: Message): void {
   turn.act({ type: 'send', message })
+}
+
+/** Passes on the number of workers, if a scheduler has reported it. */
+export function reportWorkers<Owner>(
+  turn: ClientTurn<Owner>,
+  { reports }: ClientHeartbeatEcho,
+): void {
+  for (const { suitable: count } of reports) turn.act({ type: 'reportWorkers', count })
 }
 
 /** Reports to an owner what its task returned or threw. */

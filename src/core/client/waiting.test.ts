@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OUR_FEATURES } from '../../base/features.js'
 import { schedulerId, taskId } from '../../base/ids.js'
-import type { WaitReason } from '../../wire/message.js'
+import type { SchedulerReport, WaitReason } from '../../wire/message.js'
 import type { ClientAction, WaitingWarning } from './events.js'
 import { Harness, inlineResult, sent, summary, taskResult, taskUpdate } from './harness.test.kit.js'
 
@@ -26,6 +26,20 @@ function say(harness: Harness, reason?: WaitReason, forMS = 0, tasks = 1): Clien
     reports: [],
     waiting: reason === undefined ? [] : [{ reason, tasks, forMS, needs: '', isDeadlocked: false }],
   })
+}
+
+const NO_REPORT: SchedulerReport = {
+  version: '',
+  runtime: '',
+  clockMS: 0,
+  monitorAddress: '',
+  workers: 0,
+  suitable: 0,
+  idle: 0,
+  workerReports: [],
+  clientReports: [],
+  clients: 0,
+  waiting: [],
 }
 
 /** A client whose scheduler says why tasks wait, with a task that it has sent. */
@@ -217,4 +231,22 @@ test('the user is warned of a deadlock after three seconds', () => {
   assert.equal(heartbeats(harness.advance(1)), 1, 'it asks again when three seconds are over')
   const warning = { reason: 'no-capability', tasks: 1, forMs: 3_000, detail: 'gpu=1' }
   assert.deepEqual(tell(3_000), [warning])
+})
+
+test('a report can be requested once the scheduler answers, and its number of workers is passed on', () => {
+  const harness = new Harness()
+  assert.equal(heartbeats(harness.handle({ type: 'reportRequested' })), 0, 'no connection')
+  assert.equal(heartbeats(harness.handle({ type: 'connected' })), 1)
+  assert.equal(heartbeats(harness.handle({ type: 'reportRequested' })), 0, 'an echo is on its way')
+  say(harness)
+  assert.equal(heartbeats(harness.handle({ type: 'reportRequested' })), 1)
+  const report = { ...NO_REPORT, workers: 7, suitable: 5, idle: 3 }
+  const actions = harness.receive({
+    kind: 'clientHeartbeatEcho',
+    schedulerId: schedulerId('S1'),
+    features: OUR_FEATURES,
+    reports: [report],
+    waiting: [],
+  })
+  assert.deepEqual(actions, [{ type: 'reportWorkers', count: 5 }])
 })
