@@ -71,7 +71,7 @@ export class Chart {
     if (context === undefined || width < LEFT + 20) return
     const lines = this.#setup.lines.map((line) => ({
       ...line,
-      values: this.#shown.series[line.series] ?? [],
+      values: withoutShortGaps(this.#shown.series[line.series] ?? [], stepMs),
     }))
     const top = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
     const marks = ticks(top)
@@ -125,6 +125,25 @@ export class Chart {
     )
     this.#canvas.title = when
   }
+}
+
+/** Samples come about once per second, and later from a busy machine. */
+const GAP_MS = 5_000
+
+/** A value holds until the next one, unless that comes more than five seconds later. */
+export function withoutShortGaps(
+  values: readonly (number | null)[],
+  stepMs: number,
+): readonly (number | null)[] {
+  const filled = [...values]
+  let last = -1
+  for (const [at, value] of values.entries()) {
+    if (value === null) continue
+    const isShort = last >= 0 && (at - last - 1) * stepMs < GAP_MS
+    if (isShort) filled.fill(values[last] ?? null, last + 1, at)
+    last = at
+  }
+  return filled
 }
 
 /** A canvas with a clean drawing area in pixels of the page. */

@@ -3,18 +3,22 @@
 import type { FunctionInfo } from '../src/client/monitor/cluster-info.js'
 import type { OperatorReply } from '../src/client/monitor/operator-reply.js'
 import type { DurationBar } from '../src/cli/ui/durations.js'
+import type { KnownClient } from '../src/cli/ui/answers.js'
 import type { TaskEntry } from '../src/cli/ui/rows.js'
 import type { WorkerEntry } from '../src/cli/ui/worker-entries.js'
 import { get, type Json, nowOf, type OverviewJson, type PageState } from './api.js'
 import { distribution, sparkline } from './distribution.js'
-import { button, type Child, facts, make, setText, viewLink } from './dom.js'
+import { button, type Child, facts, make, putChildren, setText, viewLink } from './dom.js'
 import {
   bytes,
   clock,
   count,
   duration,
   functionName,
+  nameIn,
+  peerName,
   percent,
+  secondsAgo,
   shortId,
   shortWorker,
   UNKNOWN,
@@ -29,6 +33,8 @@ interface WorkerAnswer {
   readonly id: string
   readonly host: string | null
   readonly worker: Json<WorkerEntry> | null
+  /** How long ago its last heartbeat was, in full seconds. */
+  readonly heartbeatS: number | null
   readonly tasks: readonly Json<TaskEntry>[]
 }
 
@@ -37,6 +43,7 @@ interface TaskAnswer {
   readonly error: ErrorText | null
   readonly note: string
   readonly explanation: Json<OperatorReply['tasks'][number]> | null
+  readonly client: Json<KnownClient> | null
 }
 
 interface ErrorText {
@@ -52,8 +59,8 @@ interface DetailSetup<Answer> {
   readonly path: string
   /** `now`: by the clock of the server. */
   readonly show: (answer: Answer, now: number) => readonly Child[]
-  /** Whether the worker can be asked for more. */
-  readonly hasLookUps: boolean
+  /** Whether a worker can be asked for more; undefined: never. */
+  readonly canAsk?: (answer: Answer) => boolean
 }
 
 /** A page that is read again and again. */
@@ -64,16 +71,18 @@ class DetailView<Answer> implements View {
   readonly #content: HTMLElement = make('div')
   readonly #error: HTMLElement = make('p', { class: 'error', role: 'status' })
   readonly #stop = new AbortController()
+  readonly #asking: HTMLElement | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  #last = ''
   #overview: OverviewJson | undefined
 
   constructor(setup: DetailSetup<Answer>) {
-    const { title, path, hasLookUps } = setup
+    const { title, path, canAsk } = setup
     this.title = title
     this.#setup = setup
-    const more = hasLookUps ? lookUps(path) : undefined
-    const parts = [make('h1', {}, title), this.#error, more, this.#content]
+    const more = canAsk === undefined ? undefined : lookUps(path)
+    this.#asking = more?.controls
+    const heading = make('h1', {}, title)
+    const parts = [heading, this.#error, more?.controls, more?.result, this.#content]
     this.element = make('div', {}, ...parts)
     void this.#read()
   }
@@ -94,11 +103,8 @@ class DetailView<Answer> implements View {
   async #read(): Promise<void> {
     try {
       const answer = await get<Answer>(this.#setup.path, this.#stop.signal)
-      const next = make('div', {}, ...this.#setup.show(answer, nowOf(this.#overview)))
-      // What has not changed keeps its selection and focus.
-      const text = next.textContent ?? ''
-      if (text !== this.#last) this.#content.replaceChildren(next)
-      this.#last = text
+      putChildren(this.#content, this.#setup.show(answer, nowOf(this.#overview)))
+      if (this.#asking !== undefined) this.#asking.hidden = this.#setup.canAsk?.(answer) !== true
       setText(this.#error, '')
     } catch (error) {
       if (this.#stop.signal.aborted) return
@@ -115,11 +121,15 @@ export function workerView(id: string): View {
     title: `Worker ${id}`,
     path,
     show: workerParts,
-    hasLookUps: true,
+    canAsk: ({ worker }) => worker !== null,
   })
 }
 
-function workerParts({ host, worker, tasks }: WorkerAnswer, now: number): readonly Child[] {
+function workerParts(
+  { host, worker, heartbeatS, tasks }: WorkerAnswer,
+  now: number,
+): readonly Child[] {
+  const heartbeat = heartbeatS === null ? UNKNOWN : secondsAgo(heartbeatS)
   const running = (worker?.running ?? []).map(({ task, name, since: from }) => {
     return [viewLink(shortId(task), 'tasks', task), functionName(name), since(from, now)]
   })
@@ -132,9 +142,7 @@ function workerParts({ host, worker, tasks }: WorkerAnswer, now: number): readon
           ['state', worker.state],
           [
             'last heartbeat',
-            worker.silentSince === null
-              ? 'in time'
-              : make('span', { class: 'bad' }, `${since(worker.silentSince, now)} ago`),
+            make('span', { class: worker.silentSince === null ? undefined : 'bad' }, heartbeat),
           ],
           ['queued', count(worker.queued)],
           ['cpu', percent(worker.cpu)],
@@ -145,9 +153,12 @@ function workerParts({ host, worker, tasks }: WorkerAnswer, now: number): readon
           ['capabilities', capabilitiesText(worker.capabilities) || 'none'],
         ]),
     make('h2', {}, 'Runs'),
-    running.length === 0
-      ? make('p', {}, 'Nothing, as of its last heartbeat.')
-      : plainTable('What it runs', ['task', 'name', 'for'], running),
+    make(
+      'p',
+      { class: 'count' },
+      `${running.length === 0 ? 'Nothing, as' : 'As'} of its last heartbeat, ${heartbeat}.`,
+    ),
+    running.length === 0 ? undefined : plainTable('What it runs', ['task', 'name', 'for'], running),
     make('h2', {}, 'Last tasks'),
     tasks.length === 0 ? make('p', {}, 'None are known.') : tasksTable(tasks),
   ]
@@ -169,7 +180,12 @@ interface FunctionAnswer {
 export function functionView(name: string): View {
   const path = `functions/${encodeURIComponent(name)}`
   const title = `Function ${functionName(name)}`
-  return new DetailView<FunctionAnswer>({ title, path, show: functionParts, hasLookUps: false })
+  return new DetailView<FunctionAnswer>({ title, path, show: functionParts })
+}
+
+/** Percentiles of up to 20 durations are exact. */
+function percentile(ms: number | null, tasks: number): string {
+  return ms === null || tasks <= 20 ? duration(ms) : `about ${duration(ms)}`
 }
 
 function functionParts({ function: found, durations }: FunctionAnswer): readonly Child[] {
@@ -179,9 +195,9 @@ function functionParts({ function: found, durations }: FunctionAnswer): readonly
       ['ended', count(found.count)],
       ['failed', count(found.failed)],
       ['mean', duration(found.meanMs)],
-      ['half took at most', duration(found.p50Ms)],
-      ['90 % took at most', duration(found.p90Ms)],
-      ['99 % took at most', duration(found.p99Ms)],
+      ['half took at most', percentile(found.p50Ms, found.count)],
+      ['90 % took at most', percentile(found.p90Ms, found.count)],
+      ['99 % took at most', percentile(found.p99Ms, found.count)],
       ['longest', duration(found.maxMs)],
       ['memory', bytes(found.peakBytes)],
     ]),
@@ -206,11 +222,26 @@ export function taskView(id: string): View {
     title: `Task ${id}`,
     path,
     show: taskParts,
-    hasLookUps: true,
+    canAsk: isOnWorker,
   })
 }
 
-function taskParts({ task, error, note, explanation }: TaskAnswer): readonly Child[] {
+/** Only what runs has a stack. */
+function isOnWorker({ task, explanation }: TaskAnswer): boolean {
+  const state = explanation?.state ?? task?.state
+  return state === 'running' || state === 'canceling'
+}
+
+/** A link to the client among the others, while it is one of them. */
+function clientOf({ client }: TaskAnswer): Child {
+  if (client === null) return UNKNOWN
+  const { id, name, host, isConnected } = client
+  if (!isConnected) return `${peerName(id, name, host)} (left)`
+  return viewLink(peerName(id, name, host), 'clients', id)
+}
+
+function taskParts(answer: TaskAnswer): readonly Child[] {
+  const { task, error, note, explanation } = answer
   const state = explanation?.state ?? task?.state ?? UNKNOWN
   const shown = make('span', { class: stateMark(state) || undefined }, state)
   const worker = task?.worker ?? explanation?.attempts.at(-1)?.worker
@@ -222,8 +253,8 @@ function taskParts({ task, error, note, explanation }: TaskAnswer): readonly Chi
       ['function', functionName(of)],
       ['state', shown],
       ['waits for', waitText(explanation)],
-      ['client', shortWorker(explanation?.client ?? task?.client ?? UNKNOWN)],
-      ['worker', worker === undefined ? UNKNOWN : viewLink(shortWorker(worker), 'workers', worker)],
+      ['client', clientOf(answer)],
+      ['worker', worker === undefined ? UNKNOWN : viewLink(nameIn(worker), 'workers', worker)],
       ['took', duration(task?.durationMs)],
       ['waited', duration(task?.queuedMs)],
       ['ended', clock(task?.ended)],
@@ -256,24 +287,29 @@ function attemptsOf(explanation: TaskAnswer['explanation']): readonly Child[] {
 }
 
 /** What the worker is asked for: only on demand, because that interrupts it for a moment. */
-function lookUps(path: string): HTMLElement {
-  const result = make('div', { role: 'status' })
+function lookUps(path: string): { readonly controls: HTMLElement; readonly result: HTMLElement } {
+  const parts = { stack: make('div'), logs: make('div') }
+  const result = make('div', { role: 'status' }, parts.stack, parts.logs)
   const ask = async (about: 'stack' | 'logs'): Promise<void> => {
-    result.replaceChildren('asking the worker …')
+    const title = about === 'stack' ? 'Stack' : 'Last lines'
+    const show = (child: HTMLElement): void => {
+      parts[about].replaceChildren(make('h2', {}, `${title}, at ${clock(Date.now())}`), child)
+    }
+    show(make('p', {}, 'asking the worker …'))
     try {
       const reply = await get<Json<OperatorReply>>(`${path}/${about}`)
       const text = about === 'stack' ? stackText(reply) : linesText(reply)
-      result.replaceChildren(make('pre', { tabindex: '0' }, text))
+      show(make('pre', { tabindex: '0' }, text))
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
-      result.replaceChildren(make('p', { class: 'error' }, text))
+      show(make('p', { class: 'error' }, text))
     }
   }
   const stack = button('Show the stack', () => void ask('stack'))
   const logs = path.startsWith('workers/')
     ? button('Show the last lines', () => void ask('logs'))
     : undefined
-  return make('div', {}, make('div', { class: 'bar' }, stack, logs), result)
+  return { controls: make('div', { class: 'bar', hidden: true }, stack, logs), result }
 }
 
 function stackText({ outcome, note, stack }: Json<OperatorReply>): string {

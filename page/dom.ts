@@ -52,6 +52,23 @@ function plain(text: string): string {
   return text.replaceAll(UNSAFE, '?')
 }
 
+/** Puts children in place of others; those that have not changed keep their focus and selection. */
+export function putChildren(parent: HTMLElement, children: readonly Child[]): void {
+  const nodes = make('div', {}, ...children).childNodes
+  let at = parent.firstChild
+  for (const node of [...nodes]) {
+    const next: ChildNode | null = at?.nextSibling ?? null
+    if (at === null) parent.append(node)
+    else if (!at.isEqualNode(node)) at.replaceWith(node)
+    at = next
+  }
+  while (at !== null) {
+    const next: ChildNode | null = at.nextSibling
+    at.remove()
+    at = next
+  }
+}
+
 /** A link to a view of this page: `viewLink('price', 'tasks', 'aa00')`. */
 export function viewLink(text: string, ...path: readonly string[]): HTMLAnchorElement {
   return make('a', { href: viewPath(...path) }, text)

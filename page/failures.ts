@@ -1,12 +1,13 @@
 // Failures, those with the same cause together, with message and stack.
 
-import type { FailureGroup } from '../src/cli/ui/failure-groups.js'
+import type { NamedCount } from '../src/cli/ui/peer-names.js'
+import type { FailureEntry } from '../src/cli/ui/rows.js'
 import type { Json, OverviewJson, PageState } from './api.js'
 import { make, setText, viewLink } from './dom.js'
-import { clock, counted, functionName, shortId, shortWorker } from './format.js'
+import { clock, count, counted, functionName, peerName, shortId } from './format.js'
 import type { View } from './view.js'
 
-type Group = Json<FailureGroup>
+type Group = Json<FailureEntry>
 
 interface GroupElements {
   readonly element: HTMLDetailsElement
@@ -67,22 +68,32 @@ function newGroup(): GroupElements {
 
 function fill(elements: GroupElements, group: Group): void {
   elements.group = group
-  const { errorName, message, count, last } = group
+  const { errorName, message, count: total, first, last } = group
   const [line = ''] = message.split('\n', 1)
   const what = `${functionName(group.function)}: ${errorName || 'failed'}: ${line}`
-  setText(elements.summary, `${counted(count, 'time')}, last at ${clock(last)}: ${what}`)
-  const links = (paths: readonly (readonly [text: string, ...path: string[]])[]): HTMLElement => {
-    const items = paths.flatMap(([text, ...path]) => [viewLink(text, ...path), ' '])
-    return make('p', {}, ...items)
-  }
+  setText(elements.summary, `${counted(total, 'time')}, last at ${clock(last)}: ${what}`)
   elements.content.replaceChildren(
-    make('p', {}, `First at ${clock(group.first)}.`),
+    make('p', {}, `${counted(total, 'failure')} in total, from ${clock(first)} to ${clock(last)}.`),
     make('pre', { tabindex: '0' }, group.stack || `${errorName}: ${message}`),
     make('strong', {}, 'Last tasks'),
-    links(group.tasks.map((id) => [shortId(id), 'tasks', id])),
+    make('p', {}, ...group.tasks.flatMap((id) => [viewLink(shortId(id), 'tasks', id), ' '])),
+    make('strong', {}, 'Clients'),
+    peers('clients', group.clients, total),
     make('strong', {}, 'Workers'),
-    links(
-      group.workers.map(({ id, count: times }) => [`${shortWorker(id)} (${times})`, 'workers', id]),
-    ),
+    peers('workers', group.workers, total),
   )
+}
+
+/** How many of the failures concern whom. */
+function peers(
+  view: 'clients' | 'workers',
+  known: readonly Json<NamedCount>[],
+  total: number,
+): HTMLElement {
+  const items = known.map(({ id, name, host, count: times }) => {
+    return make('li', {}, viewLink(peerName(id, name, host), view, id), `: ${count(times)}`)
+  })
+  const others = total - known.reduce((sum, { count: times }) => sum + times, 0)
+  const more = others <= 0 ? undefined : make('li', {}, `others, or not known: ${count(others)}`)
+  return make('ul', {}, ...items, more)
 }

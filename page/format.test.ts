@@ -3,9 +3,12 @@ import { test } from 'node:test'
 import {
   bytes,
   count,
+  countAndBytes,
   duration,
   nameIn,
+  peerName,
   percent,
+  secondsAgo,
   shortId,
   shortWorker,
   tickTime,
@@ -24,6 +27,22 @@ test('numbers have units, and what is not known is a dash', () => {
   assert.equal(duration(600_000), '10 min')
   assert.equal(duration(86_400_000), '24 h')
   for (const write of [count, bytes, percent, duration]) assert.equal(write(null), '–')
+})
+
+test('a number and a size are not read as one number', () => {
+  assert.equal(countAndBytes(4, 374), '4 (374 B)')
+  assert.equal(countAndBytes(1_234, null), '1,234')
+})
+
+test('the age of a heartbeat is in whole seconds, of which 255 are the most', () => {
+  assert.equal(secondsAgo(0), 'less than 1 s ago')
+  assert.equal(secondsAgo(12), '12 s ago')
+  assert.equal(secondsAgo(255), 'at least 4 min ago')
+})
+
+test('peers have names and hosts as far as they are known', () => {
+  assert.equal(peerName('c', 'shop', 'vm'), 'shop on vm')
+  assert.equal(peerName(`4711|left|${'67dd'.repeat(8)}`, '', ''), 'left')
 })
 
 test('identities keep what tells them apart', () => {

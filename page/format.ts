@@ -60,6 +60,22 @@ export function nameIn(id: string): string {
   return /^\d+\|(.+)\|[\da-f]{32}$/.exec(id)?.[1] ?? shortWorker(id)
 }
 
+/** `left on vm`: a peer by its name and its host, as far as they are known. */
+export function peerName(id: string, name: string, host: string): string {
+  return `${name || nameIn(id)}${host === '' ? '' : ` on ${host}`}`
+}
+
+/** How many, and how much they take: `4 (374 B)` */
+export function countAndBytes(number: Maybe, size: Maybe): string {
+  return size === null || size === undefined ? count(number) : `${count(number)} (${bytes(size)})`
+}
+
+/** How long ago something was, in whole seconds that may be at most 255. */
+export function secondsAgo(seconds: number): string {
+  if (seconds < 1) return 'less than 1 s ago'
+  return `${seconds >= 255 ? 'at least ' : ''}${duration(seconds * 1_000)} ago`
+}
+
 /** The name of a function, for people. */
 export function functionName(name: string): string {
   return name === '' ? '(unnamed)' : name

@@ -28,6 +28,7 @@ const STALE_MS = 3_000
 
 class Page implements ViewHost {
   readonly #main = make('main', { id: 'main', tabindex: '-1' })
+  readonly #cluster = make('span', { class: 'cluster' })
   readonly #fresh = make('span', { class: 'fresh' })
   readonly #banner = make('div', { class: 'banner', role: 'alert', hidden: true })
   readonly #links = new Map<string, HTMLAnchorElement>()
@@ -55,6 +56,7 @@ class Page implements ViewHost {
         'header',
         {},
         make('strong', {}, 'Scaler'),
+        this.#cluster,
         make('nav', { 'aria-label': 'Views' }, ...links),
         this.#fresh,
       ),
@@ -91,7 +93,7 @@ class Page implements ViewHost {
     const view = this.#viewOf(name === '' ? 'overview' : name, id)
     this.#view?.close()
     this.#view = view
-    document.title = `${view.title} – Scaler`
+    this.#showCluster()
     for (const [each, link] of this.#links) {
       if (each === (name || 'overview')) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
@@ -108,7 +110,7 @@ class Page implements ViewHost {
     if (name === 'graphs' && id !== undefined) return new GraphView(id)
     if (name === 'timeline') return new TimelineView()
     if (name === 'failures') return new FailuresView()
-    return listView(name, this) ?? new OverviewView()
+    return listView(name, this, id) ?? new OverviewView()
   }
 
   #onState(state: PageState): void {
@@ -116,7 +118,17 @@ class Page implements ViewHost {
     this.#heardAt = performance.now()
     this.#isLost = false
     this.#view?.update(state)
+    this.#showCluster()
     this.#showFreshness()
+  }
+
+  /** Which cluster this is: several pages may be open. */
+  #showCluster(): void {
+    const cluster = this.#overview?.cluster ?? ''
+    setText(this.#cluster, cluster)
+    const parts = [this.#view?.title ?? '', cluster, 'Scaler'].filter((part) => part !== '')
+    const title = parts.join(' – ')
+    if (document.title !== title) document.title = title
   }
 
   #showFreshness(): void {

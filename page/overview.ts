@@ -3,8 +3,17 @@
 import type { OverviewJson, PageState, SeriesJson } from './api.js'
 import { get } from './api.js'
 import { Chart } from './chart.js'
-import { facts, make, scrollable, setText } from './dom.js'
-import { bytes, count, counted, duration, functionName, percent, UNKNOWN } from './format.js'
+import { facts, make, putChildren, scrollable } from './dom.js'
+import {
+  bytes,
+  count,
+  countAndBytes,
+  counted,
+  duration,
+  functionName,
+  percent,
+  UNKNOWN,
+} from './format.js'
 import type { View } from './view.js'
 
 /** Ranges of the charts, and how often they are read again. */
@@ -27,8 +36,7 @@ const REASONS = [
 export class OverviewView implements View {
   readonly title = 'Overview'
   readonly element: HTMLElement
-  readonly #health: HTMLElement = make('p', { class: 'health', role: 'status' })
-  readonly #lost: HTMLElement = make('p', { class: 'health bad', role: 'status', hidden: true })
+  readonly #health: HTMLElement = make('div', { role: 'status' })
   readonly #facts: HTMLElement = make('div')
   readonly #waiting: HTMLElement = make('div')
   readonly #hosts: HTMLElement = make('div')
@@ -55,7 +63,6 @@ export class OverviewView implements View {
       {},
       make('h1', {}, 'Overview'),
       this.#health,
-      this.#lost,
       this.#facts,
       make('div', { class: 'bar' }, make('label', {}, 'charts', select)),
       make('div', { class: 'charts' }, ...this.#charts.map(({ element }) => element)),
@@ -74,12 +81,7 @@ export class OverviewView implements View {
 
   update({ overview }: PageState): void {
     if (overview === undefined) return
-    const { isWell, text } = overview.health
-    setText(this.#health, isWell ? `Well: ${text}` : `Attention: ${text}`)
-    this.#health.classList.toggle('bad', !isWell)
-    const lost = overview.lost?.text ?? ''
-    setText(this.#lost, lost === '' ? '' : `Attention: ${lost}`)
-    this.#lost.hidden = lost === ''
+    putChildren(this.#health, healthOf(overview))
     const isEmpty = overview.time === null
     replace(this.#facts, isEmpty ? make('p', {}, 'No data yet.') : factsOf(overview))
     replace(this.#waiting, isEmpty ? make('p', {}, 'No data yet.') : waitingOf(overview))
@@ -112,6 +114,27 @@ export class OverviewView implements View {
 /** Leaves what has not changed, with the selection and the focus that it may have. */
 function replace(parent: HTMLElement, child: HTMLElement): void {
   if (parent.firstChild?.isEqualNode(child) !== true) parent.replaceChildren(child)
+}
+
+/** A paragraph per problem, with its advice. */
+function healthOf({ health, problems, problemCount, stale }: OverviewJson): readonly HTMLElement[] {
+  const { isWell, text } = health
+  if (isWell) return [make('p', { class: 'health' }, `Well: ${text}`)]
+  const bad = (...parts: readonly string[]): HTMLElement => {
+    return make('p', { class: 'health bad' }, `Attention: ${parts.join('; ')}`)
+  }
+  // Old problems may be gone.
+  if (stale || problems.length === 0) return [bad(text)]
+  const others = problemCount - problems.length
+  const more = others === 0 ? [] : [bad(`${counted(others, 'other problem')}`)]
+  return [...problems.map(({ what, advice }) => bad(what, advice)), ...more]
+}
+
+/** In the colour of failures while tasks fail. */
+function failedOf({ tasks, rates }: OverviewJson): HTMLElement {
+  const now = rates?.failed ?? 0
+  const text = `${count(tasks?.failed)}${now > 0 ? ` (${count(Math.max(1, now))} / s)` : ''}`
+  return make('span', { class: now > 0 ? 'bad' : undefined }, text)
 }
 
 function charts(): readonly Chart[] {
@@ -163,7 +186,7 @@ function factsOf(overview: OverviewJson): HTMLElement {
     ['running', count(tasks?.running)],
     ['waiting', count(tasks?.waiting)],
     ['succeeded', count(tasks?.success)],
-    ['failed', count(tasks?.failed)],
+    ['failed', failedOf(overview)],
     ['cancelled', count(tasks?.canceled)],
     ['workers', `${count(all)} (${count(workers.busy)} busy)`],
     ['workers lost (10 minutes)', count(overview.lost?.count)],
@@ -171,7 +194,7 @@ function factsOf(overview: OverviewJson): HTMLElement {
     ['graphs', count(overview.graphs)],
     ['cpu of the workers', percent(overview.cpu)],
     ['memory of the workers', bytes(overview.memory)],
-    ['stored objects', `${count(objects?.count)}, ${bytes(objects?.bytes)}`],
+    ['stored objects', countAndBytes(objects?.count, objects?.bytes)],
     ['scheduler', `${percent(scheduler?.cpu)} cpu, turns ${duration(scheduler?.turnP99Ms)}`],
     ['scheduler up', duration(secondsToMs(scheduler?.uptimeS))],
     ['version', scheduler?.version ?? UNKNOWN],

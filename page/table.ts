@@ -33,6 +33,8 @@ export interface TableSetup<Row> {
   readonly isLive?: (row: Row) => boolean
   /** Whether the scheduler reports such rows at all. */
   readonly isReported?: (overview: OverviewJson) => boolean
+  /** What is searched for at the beginning. */
+  readonly searched?: string | undefined
   /** Said below the table. */
   readonly note?: string
 }
@@ -66,6 +68,7 @@ export class DataTable<Row> {
     this.#setup = setup
     this.#onQuery = onQuery
     this.#sort = setup.sort ?? ''
+    this.#search = setup.searched ?? ''
     this.#back = button('‹', () => this.#move(-PAGE_ROWS), 'Previous rows')
     this.#next = button('›', () => this.#move(PAGE_ROWS), 'Next rows')
     const heads = setup.columns.map((column) => this.#head(column))
@@ -135,6 +138,7 @@ export class DataTable<Row> {
     const bar = make('div', { class: 'bar' })
     if (search !== undefined) {
       const input = make('input', { type: 'search', autocomplete: 'off', spellcheck: 'false' })
+      input.value = this.#search
       let timer: ReturnType<typeof setTimeout> | undefined
       input.addEventListener('input', () => {
         clearTimeout(timer)

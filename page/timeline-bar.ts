@@ -3,6 +3,7 @@
 import type { WorkerInfo } from '../src/client/monitor/cluster-info.js'
 import type { TimelineBar } from '../src/cli/ui/recent-tasks.js'
 import type { Json } from './api.js'
+import { functionColors } from './colors.js'
 import { make } from './dom.js'
 import { clock, count, counted, duration, functionName } from './format.js'
 
@@ -24,6 +25,8 @@ export interface TimelineAnswer {
   readonly functions: readonly string[]
   /** Of the last state, by which running tasks are drawn. */
   readonly time: number | null
+  /** When the last of all runs ended; null: none has. */
+  readonly lastEnd: number | null
 }
 
 /** A run, or several that are too short to be drawn one by one. Times as in the API. */
@@ -42,19 +45,20 @@ export interface Bar {
 
 /** What runs, then what has ended. */
 export function barsOf({ workers, bars, functions, time }: TimelineAnswer): readonly Bar[] {
+  const names = workers.flatMap(({ running: runs }) => runs.map(({ name }) => name))
+  const colors = functionColors(functions, names)
   const running = workers.flatMap(({ running: runs }, row) => {
     return runs.map(({ task, name, sinceMs }): Bar => {
       const from = (time ?? Date.now()) - sinceMs
       const counts = { count: 1, failed: 0, killed: 0 }
-      const color = functionColor(name)
+      const color = colors.get(name) ?? ''
       const to = Number.POSITIVE_INFINITY
       return { row, from, to, name, color, ...counts, task, isRunning: true }
     })
   })
-  const colors = functions.map(functionColor)
   const ended = bars.map((bar): Bar => {
     const name = functions[bar.function] ?? ''
-    return { ...bar, name, color: colors[bar.function] ?? '', isRunning: false }
+    return { ...bar, name, color: colors.get(name) ?? '', isRunning: false }
   })
   return [...running, ...ended]
 }
@@ -118,11 +122,16 @@ export function tipText(bar: Bar, worker: string): string {
   return `${functionName(name)} on ${worker}: ${many}${took}${bad}${lost}`
 }
 
-/** The same function has the same colour everywhere. */
-export function functionColor(name: string): string {
-  let hash = 7
-  for (const char of name) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 100_003
-  return `hsl(${(hash * 47) % 360} 55% ${45 + (hash % 3) * 8}%)`
+/** What is said of a window in which nothing ran. */
+export function emptyText(
+  { from, to }: { readonly from: number; readonly to: number },
+  lastEnd: number | null,
+): string {
+  const what = `Nothing ran from ${clock(from)} to ${clock(to)}.`
+  if (lastEnd === null) return `${what} No task has ended since this server has been watching.`
+  const ago =
+    lastEnd < to ? ` (${duration(Math.round((to - lastEnd) / 1_000) * 1_000)} before)` : ''
+  return `${what} The last task ended at ${clock(lastEnd)}${ago}.`
 }
 
 /** As much of a text as fits. */

@@ -9,8 +9,8 @@ import {
   type Bar,
   barsOf,
   drawStripes,
+  emptyText,
   fitted,
-  functionColor,
   legendItem,
   type TimelineAnswer,
   tipText,
@@ -47,13 +47,15 @@ export class TimelineView implements View {
   readonly #legend = make('p', { class: 'legends' })
   readonly #tip = make('p', { class: 'tip', role: 'status' }, ' ')
   readonly #count = make('span', { class: 'count' })
-  readonly #live = button('Follow', () => this.#follow(), 'Follow the present')
+  readonly #empty = make('p', { class: 'empty', hidden: true })
+  readonly #live = button('Follow', () => this.#toggle(), 'Follow the present')
   readonly #resize = new ResizeObserver(() => this.#changed())
   #spanMs = 60_000
   /** The right edge; undefined: now. */
   #end: number | undefined
   #offset = 0
   #total = 0
+  #lastEnd: number | null = null
   #bars: readonly Bar[] = []
   #labels: readonly string[] = []
   #selected: Bar | undefined
@@ -87,6 +89,7 @@ export class TimelineView implements View {
       make('h1', {}, 'Timeline'),
       controls,
       this.#legend,
+      this.#empty,
       this.#canvas,
       this.#tip,
       make('p', { class: 'count' }, help),
@@ -114,6 +117,12 @@ export class TimelineView implements View {
   get #window(): { readonly from: number; readonly to: number } {
     const to = this.#end ?? Date.now()
     return { from: to - this.#spanMs, to }
+  }
+
+  /** Follows the present, or stays where it is. */
+  #toggle(): void {
+    this.#end = this.#end === undefined ? Date.now() : undefined
+    this.#changed()
   }
 
   #follow(): void {
@@ -200,8 +209,9 @@ export class TimelineView implements View {
   }
 
   #take(answer: TimelineAnswer): void {
-    const { workers, total, offset } = answer
+    const { workers, total, offset, lastEnd } = answer
     this.#total = total
+    this.#lastEnd = lastEnd
     this.#labels = workers.map(({ id, name, isConnected }) => {
       return `${name || nameIn(id)}${isConnected ? '' : ' (left)'}`
     })
@@ -238,14 +248,18 @@ export class TimelineView implements View {
     context.rect(LEFT, TOP, width - LEFT, height - TOP)
     context.clip()
     const now = Date.now()
+    let isEmpty = true
     for (const bar of this.#bars) {
       const end = Math.min(bar.to, now)
       if (end < from || bar.from > to) continue
+      isEmpty = false
       this.#drawBar(context, bar, x(bar.from), Math.max(1, x(end) - x(bar.from)))
     }
     context.restore()
     this.#showLegend()
-    this.#live.disabled = this.#end === undefined
+    this.#live.setAttribute('aria-pressed', String(this.#end === undefined))
+    this.#empty.hidden = !isEmpty || this.#loaded === undefined
+    if (!this.#empty.hidden) setText(this.#empty, emptyText({ from, to }, this.#lastEnd))
     const what = `${counted(this.#labels.length, 'worker')} from ${clock(from)} to ${clock(to)}`
     this.#canvas.setAttribute('aria-label', `Timeline of ${what}`)
   }
@@ -254,18 +268,19 @@ export class TimelineView implements View {
   #showLegend(): void {
     const { from, to } = this.#window
     const times = new Map<string, number>()
+    const colors = new Map(this.#bars.map(({ name, color }) => [name, color]))
     for (const bar of this.#bars) {
       const ms = Math.min(bar.to, to) - Math.max(bar.from, from)
       if (ms >= 0) times.set(bar.name, (times.get(bar.name) ?? 0) + ms)
     }
     const names = [...times].sort((a, b) => b[1] - a[1]).map(([name]) => name)
     const shown = names.slice(0, MAX_LEGEND).sort()
-    const key = JSON.stringify([shown, names.length])
+    const key = JSON.stringify([shown.map((name) => [name, colors.get(name)]), names.length])
     if (key === this.#legendKey) return
     this.#legendKey = key
     const others = names.length - shown.length
     this.#legend.replaceChildren(
-      ...shown.map((name) => legendItem(functionName(name), '', functionColor(name))),
+      ...shown.map((name) => legendItem(functionName(name), '', colors.get(name))),
       others === 0 ? '' : make('span', { class: 'legend' }, `${counted(others, 'other function')}`),
       legendItem('running', 'running-bar'),
       legendItem('failed', 'failed-bar'),

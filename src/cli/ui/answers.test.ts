@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answerOf, overviewOf } from './answers.js'
+import { answerOf, knownClient, overviewOf } from './answers.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import type { GraphInfo } from '../../client/monitor/graph-info.js'
 import { worker } from '../command/cluster-info.kit.js'
@@ -9,7 +9,7 @@ import { ended, failure, info, lostWorker, NOW } from './board.kit.js'
 import { DeltaMaker } from './delta.js'
 import { RequestError } from './query.js'
 import type { DurationBar } from './durations.js'
-import { type GraphEntry, rowsReader, type TaskEntry } from './rows.js'
+import { type FailureEntry, type GraphEntry, rowsReader, type TaskEntry } from './rows.js'
 
 function board(): Board {
   const made = new Board()
@@ -38,6 +38,11 @@ test('tables are sorted, filtered and cut', () => {
   assert.deepEqual(idsOf('tasks'), ['', 'aa00', 'bb01', 'bb00'])
   assert.deepEqual(idsOf('tasks', 'filter=any~load'), ['bb01'])
   assert.deepEqual(idsOf('tasks', 'filter=state%3Dsuccess&filter=function%3Dprice'), ['bb00'])
+  for (const filter of ['any~SHO', 'client=shop', 'client~sh', 'client=c']) {
+    assert.deepEqual(idsOf('tasks', `filter=${encodeURIComponent(filter)}`), ['bb01', 'bb00'])
+  }
+  assert.deepEqual(idsOf('tasks', 'filter=client%3Dsho'), [])
+  assert.equal(get('failures', 'filter=client~shop').rows.length, 1)
   assert.deepEqual(idsOf('clients'), ['c'])
   assert.equal(get('failures').rows.length, 1)
   assert.equal(get('functions').rows.length, 0)
@@ -103,12 +108,65 @@ test('the overview has a sentence and the past', () => {
   assert.equal(series['memory']?.at(-1), 132_000_000)
 })
 
+test('all problems are listed, with what to do; lost workers by their names', () => {
+  const from = new Board()
+  from.address = 'tcp://10.0.0.9:1'
+  assert.deepEqual(
+    [overviewOf(from, NOW).problems, overviewOf(from, NOW).cluster],
+    [[], 'tcp://10.0.0.9:1'],
+  )
+  const need = (at: number): ClusterInfo['waiting'][number] => {
+    const name = `f${at}`
+    return { reason: 'no-capability', requirement: 'gpu=1', function: name, count: 1, seconds: 1 }
+  }
+  const lost = { count: 1, workers: [lostWorker('w7', { name: 'third' })] }
+  const waiting = Array.from({ length: 12 }, (_, at) => need(at))
+  const see = (more: Partial<ClusterInfo>): ReturnType<typeof overviewOf> => {
+    from.onEvents([{ type: 'sample', info: info(more) }], NOW)
+    return overviewOf(from, NOW)
+  }
+  const { problems, problemCount, cluster } = see({ waiting: waiting.slice(0, 1), lost })
+  assert.deepEqual([problems.length, problemCount], [2, 2])
+  assert.match(problems[0]?.what ?? '', /^1 task of f0\(\) waits: no worker offers gpu=1$/)
+  assert.match(problems[0]?.advice ?? '', /--capabilities gpu=1/)
+  assert.equal(
+    problems[1]?.what,
+    '1 worker lost in the last 10 minutes: third on vm (connection closed)',
+  )
+  assert.match(problems[1]?.advice ?? '', /^what they had runs again/)
+  assert.equal(cluster, 'tcp://10.0.0.1:2345')
+  const many = see({ waiting })
+  assert.deepEqual([many.problems.length, many.problemCount], [10, 12])
+})
+
+test('clients and workers have their names also after they have left', () => {
+  const from = board()
+  from.onEvents([{ type: 'sample', info: info({ clients: [], hosts: [] }) }], NOW)
+  assert.deepEqual(knownClient(from, 'c'), {
+    id: 'c',
+    name: 'shop',
+    host: 'two',
+    isConnected: false,
+  })
+  assert.deepEqual(knownClient(from, 'd'), { id: 'd', name: '', host: '', isConnected: false })
+  assert.equal(knownClient(from, null), null)
+  const [group] = get('failures', '', NOW, from).rows as unknown as readonly FailureEntry[]
+  assert.deepEqual(group?.clients, [{ id: 'c', name: 'shop', host: 'two', count: 1 }])
+  assert.deepEqual(group?.workers, [{ id: 'w1', name: '', host: 'one', count: 1 }])
+})
+
 test('a timeline has a row per worker, also for those that have left', () => {
   const from = board()
   from.onEvents([ended('cc00', { worker: 'gone' })], NOW)
-  const { workers, bars } = get('timeline', `from=-60000&width=500`, NOW, from) as unknown as {
+  const { workers, bars, lastEnd } = get(
+    'timeline',
+    `from=-60000&width=500`,
+    NOW,
+    from,
+  ) as unknown as {
     workers: readonly { id: string; isConnected: boolean }[]
     bars: readonly { row: number; task: string | null }[]
+    lastEnd: number | null
   }
   assert.deepEqual(
     workers.map(({ id, isConnected }) => [id, isConnected]),
@@ -119,11 +177,17 @@ test('a timeline has a row per worker, also for those that have left', () => {
     ],
   )
   assert.ok(bars.some(({ row, task }) => row === 2 && task === 'cc00'))
+  assert.equal(lastEnd, NOW)
+  assert.equal(get('timeline', '', NOW, new Board())['lastEnd'], null)
 })
 
 test('a worker has its last tasks', () => {
-  const answer = get('workers/w1') as unknown as { host: string; tasks: readonly { id: string }[] }
-  assert.equal(answer.host, 'one')
+  const answer = get('workers/w1', '', NOW + 3_000) as unknown as {
+    host: string
+    heartbeatS: number
+    tasks: readonly { id: string }[]
+  }
+  assert.deepEqual([answer.host, answer.heartbeatS], ['one', 3])
   assert.deepEqual(
     answer.tasks.map(({ id }) => id),
     ['bb01', 'bb00'],

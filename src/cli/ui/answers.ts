@@ -2,17 +2,20 @@
 // docs/monitoring.md#the-api
 
 import type { ClusterInfo, LostWorkers, WorkerState } from '../../client/monitor/cluster-info.js'
-import { counted } from '../../base/text.js'
-import { LOSS_TEXTS } from '../command/problem-text.js'
+import { LOSS_TEXTS, problemsOf, type StatusProblem } from '../command/problem-text.js'
 import { healthOf } from '../command/status-text.js'
+import { countText } from '../table.js'
 import { type Board, type Freshness, usageOf } from './board.js'
 import { workerAt } from './event-log.js'
 import type { TimeWindow } from './history.js'
+import type { PeerName } from './peer-names.js'
 import { checkParameters, RequestError, ROWS, rowsQuery, WINDOW, windowQuery } from './query.js'
 import { endedEntry, rowsReader, type TaskEntry, TABLES } from './rows.js'
 
 /** Waiting tasks are listed for at most this many reasons and functions. */
 const MAX_WAITING = 50
+/** Problems that are listed. */
+const MAX_PROBLEMS = 10
 /** Tasks of a worker that its page lists. */
 const MAX_WORKER_TASKS = 100
 
@@ -20,7 +23,12 @@ const MAX_WORKER_TASKS = 100
 export interface Overview extends Freshness {
   /** When the state came; null before the first one. */
   readonly time: Date | null
+  /** The address of the scheduler, or the one at which it is looked for. */
+  readonly cluster: string | null
   readonly health: { readonly isWell: boolean; readonly text: string }
+  /** What is wrong and what to do about it, the worst first; at most 10. */
+  readonly problems: readonly StatusProblem[]
+  readonly problemCount: number
   readonly scheduler: ClusterInfo['scheduler'] | null
   readonly tasks: ClusterInfo['tasks'] | null
   readonly rates: ClusterInfo['rates'] | null
@@ -78,7 +86,7 @@ export function answerOf(
   }
   if (path.startsWith('workers/')) {
     checkParameters(given, [])
-    return { ...fresh, ...workerOf(board, decoded(path.slice('workers/'.length))) }
+    return { ...fresh, ...workerOf(board, decoded(path.slice('workers/'.length)), fresh) }
   }
   if (path.startsWith('functions/')) {
     checkParameters(given, [])
@@ -107,10 +115,14 @@ export function overviewOf(board: Board, nowMs: number): Overview {
   for (const host of info?.hosts ?? []) {
     for (const { state } of host.workers) workers[state] += 1
   }
+  const problems = info === undefined ? [] : namedProblems(info)
   return {
     ...fresh,
     time: info?.time ?? null,
+    cluster: info?.scheduler.address ?? board.address ?? null,
     health: stateOf(board, fresh),
+    problems: problems.slice(0, MAX_PROBLEMS),
+    problemCount: problems.length,
     scheduler: info?.scheduler ?? null,
     tasks: info?.tasks ?? null,
     rates: info?.rates ?? null,
@@ -130,14 +142,23 @@ export function overviewOf(board: Board, nowMs: number): Overview {
   }
 }
 
+/** Lost workers are named. */
+function namedProblems(info: ClusterInfo): readonly StatusProblem[] {
+  const all = problemsOf(info)
+  const losses = info.lost === undefined ? '' : lossSummary(info.lost).text
+  if (losses === '') return all
+  const others = new Set(problemsOf({ ...info, lost: undefined }).map(({ what }) => what))
+  return all.map((problem) => (others.has(problem.what) ? problem : { ...problem, what: losses }))
+}
+
 function lossSummary({ count, workers }: LostWorkers): LossSummary {
   const gone = workers.filter(({ hasReturned }) => !hasReturned)
   if (gone.length === 0) return { count, text: '' }
   const named = gone.slice(-MAX_NAMED).reverse()
   const names = named.map((worker) => `${workerAt(worker)} (${LOSS_TEXTS[worker.cause]})`)
   const others = count - named.length
-  const more = others === 0 ? '' : `, and ${counted(others, 'other')}`
-  const who = `${counted(count, 'worker')} lost in the last 10 minutes`
+  const more = others === 0 ? '' : `, and ${countText(others, 'other')}`
+  const who = `${countText(count, 'worker')} lost in the last 10 minutes`
   return { count, text: `${who}: ${names.join(', ')}${more}` }
 }
 
@@ -179,27 +200,29 @@ function timelineOf(board: Board, window: TimeWindow, given: URLSearchParams): o
     limit,
     workers,
     ...board.timeline.read(window, shown),
+    lastEnd: board.timeline.lastEnd ?? null,
   }
 }
 
-function workerOf(board: Board, id: string): object {
+function workerOf(board: Board, id: string, { ageMs }: Freshness): object {
   const tasks = board.tasks
     .list()
     .filter(({ worker }) => worker === id)
     .slice(0, MAX_WORKER_TASKS)
-    .map(endedEntry)
+    .map((task) => endedEntry(task, board.peers))
   const hosts = board.info?.hosts ?? []
   const host = hosts.find(({ workers }) => workers.some((worker) => worker.id === id))
   const worker = board.workers.get(id)
   if (worker === undefined && tasks.length === 0) throw new RequestError(404, 'no such worker')
-  return { id, host: host?.host ?? null, worker: worker ?? null, tasks }
+  const silentS = host?.workers.find((each) => each.id === id)?.silentS
+  const heartbeatS = silentS === undefined ? null : silentS + Math.round((ageMs ?? 0) / 1_000)
+  return { id, host: host?.host ?? null, worker: worker ?? null, heartbeatS, tasks }
 }
 
 function graphOf(board: Board, wanted: string): object {
   const graph = board.graphs.find(({ id }) => id === wanted)
   if (graph === undefined) throw new RequestError(404, 'no such graph')
-  const client = board.info?.clients.find(({ id }) => id === graph.client)
-  return { graph, clientName: client?.name ?? '' }
+  return { graph, clientName: board.peers.client(graph.client).name }
 }
 
 /** `durations`: of the tasks whose ends were reported here. */
@@ -223,6 +246,19 @@ export function knownTask(
     stack: failure.stack,
   }
   return { task: (row as TaskEntry | undefined) ?? null, error: error ?? null }
+}
+
+/** A client of which only the identity is given. */
+export interface KnownClient extends PeerName {
+  readonly id: string
+  readonly isConnected: boolean
+}
+
+/** What is known here of a client; null without an identity. */
+export function knownClient(board: Board, id: string | null | undefined): KnownClient | null {
+  if (id === null || id === undefined) return null
+  const isConnected = board.info?.clients.some((client) => client.id === id) === true
+  return { id, ...board.peers.client(id), isConnected }
 }
 
 /** Throws `RequestError` for a malformed part of a path. */

@@ -8,6 +8,7 @@ import { Durations } from './durations.js'
 import { EventLog } from './event-log.js'
 import { FailureGroups } from './failure-groups.js'
 import { History } from './history.js'
+import { PeerNames } from './peer-names.js'
 import { RecentTasks, Timeline } from './recent-tasks.js'
 import { WorkerEntries } from './worker-entries.js'
 
@@ -53,6 +54,9 @@ export class Board {
   readonly log: EventLog = new EventLog()
   readonly workers: WorkerEntries = new WorkerEntries()
   readonly durations: Durations = new Durations()
+  readonly peers: PeerNames = new PeerNames()
+  /** The address at which it is watched. */
+  address: string | undefined
   /** Why the cluster cannot be reached, if it was not reached yet. */
   problem: string | undefined
   #info: ClusterInfo | undefined
@@ -115,6 +119,7 @@ export class Board {
   #onSample(info: ClusterInfo, nowMs: number): void {
     this.#info = info
     this.workers.update(info)
+    this.peers.update(info)
     const { rates, tasks, waiting, scheduler } = info
     const byReason = new Map<string, number>()
     for (const { reason, count } of waiting) {

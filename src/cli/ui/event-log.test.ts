@@ -92,6 +92,34 @@ test('failures with the same cause in one report are one line', () => {
   assert.deepEqual(told(board, { failures }), [])
 })
 
+test('what happens again within a minute is one line that counts, at the top', () => {
+  const board = new Board()
+  told(board, {})
+  const failures = Array.from({ length: 1_200 }, (_, at) => {
+    const message = `no price for -${at}.5 years`
+    return failure(`t${at}`, { time: later(at / 10), message })
+  })
+  for (let second = 1; second <= 119; second += 1) {
+    const shown = failures.slice(Math.max(0, second * 10 - 999), second * 10 + 1)
+    told(board, { time: later(second), failures: shown }, { type: 'lost', count: 100 })
+  }
+  const [lost, failed, first, ...others] = board.log.list()
+  assert.deepEqual(
+    [lost?.text, lost?.time, lost?.since],
+    ['11,900 ended tasks not reported: too many at a time', later(119), later(1)],
+  )
+  assert.deepEqual(
+    [failed?.text, failed?.time, failed?.since],
+    ['1,191 tasks of price() failed: RangeError: no price for -1190.5 years', later(119), later(0)],
+  )
+  assert.match(first?.text ?? '', /^the scheduler at/)
+  assert.deepEqual(others, [])
+  const after = { time: later(181), failures: [failure('new', { time: later(181) })] }
+  assert.deepEqual(told(board, after).slice(0, 1), [
+    '! a task of price() failed: RangeError: no price for 3',
+  ])
+})
+
 test('a problem is told when it begins', () => {
   const board = new Board()
   told(board, {})
@@ -105,11 +133,10 @@ test('a problem is told when it begins', () => {
 
 test('the log is bounded', () => {
   const board = new Board()
-  for (let at = 0; at < 3_000; at += 1) told(board, {}, { type: 'lost', count: 1 })
+  for (let at = 0; at < 3_000; at += 1) {
+    told(board, { failures: [failure(`t${at}`, { function: `f${at}`, message: '' })] })
+  }
   const lines = board.log.list()
   assert.equal(lines.length, 2_000)
-  assert.deepEqual(
-    [lines[0]?.id, lines[0]?.text],
-    ['3001', '1 ended task not reported: too many at a time'],
-  )
+  assert.deepEqual([lines[0]?.id, lines[0]?.text], ['3001', 'a task of f2999() failed: RangeError'])
 })

@@ -1,7 +1,6 @@
 // What has happened in the cluster, as lines for people: workers and clients that come and go,
 // failures, problems, and what the scheduler did not report. What happens often is one line.
 
-import { counted } from '../../base/text.js'
 import type {
   ClusterEvent,
   ClusterInfo,
@@ -12,13 +11,17 @@ import type {
 } from '../../client/monitor/cluster-info.js'
 import { functionName } from '../command/cluster-columns.js'
 import { LOSS_TEXTS, problemsOf } from '../command/problem-text.js'
+import { countText, grouped } from '../table.js'
 import { groupId } from './failure-groups.js'
 
 /** A line. */
 export interface LogEntry {
   /** Its number, counted from 1. */
   readonly id: string
+  /** Of what happens again and again: the last time. */
   readonly time: Date
+  /** When that began; undefined if it happened at one time only. */
+  readonly since: Date | undefined
   readonly kind: 'scheduler' | 'worker' | 'client' | 'failure'
   /** Something is wrong. */
   readonly isBad: boolean
@@ -28,13 +31,32 @@ export interface LogEntry {
   readonly worker: string | undefined
 }
 
-type Line = Pick<LogEntry, 'time' | 'kind' | 'text'> & Partial<LogEntry>
+type Line = Pick<LogEntry, 'time' | 'kind' | 'text'> &
+  Partial<LogEntry> & { readonly repeat?: Repeat }
+
+/** Lines with the same key follow each other as one line that counts. */
+interface Repeat {
+  readonly key: string
+  readonly count: number
+  /** When it happened first. */
+  readonly first: Date
+  readonly textOf: (count: number) => string
+}
+
+/** A line that counts. */
+interface Counting {
+  readonly entry: LogEntry
+  readonly first: Date
+  readonly count: number
+}
 
 const MAX_ENTRIES = 2_000
 /** More peers than this that come or go together on one host are one line. */
 const MAX_NAMED = 3
-/** A problem that returns sooner is not a new one. */
+/** A problem that returns sooner is not a new one; what happens again sooner has no new line. */
 const FORGET_MS = 60_000
+/** Kinds of lines that are counted at a time. */
+const MAX_COUNTING = 200
 
 /** The last lines; at most 2,000. */
 export class EventLog {
@@ -47,6 +69,8 @@ export class EventLog {
   #hosts: Hosts = new Map()
   /** The problems, and when they were last seen. */
   readonly #problems = new Map<string, number>()
+  /** By key; only entries that are listed. */
+  readonly #counting = new Map<string, Counting>()
 
   /** The last line first. */
   list(): readonly LogEntry[] {
@@ -76,8 +100,11 @@ export class EventLog {
     lines.push(...peerLines(peers, { lost: info?.lost, hosts, before: this.#hosts }, time))
     this.#hosts = hosts
     if (lost > 0) {
-      const text = `${counted(lost, 'ended task')} not reported: too many at a time`
-      lines.push({ time, kind: 'scheduler', text, isBad: true })
+      const textOf = (count: number): string => {
+        return `${countText(count, 'ended task')} not reported: too many at a time`
+      }
+      const repeat = { key: 'lost', count: lost, first: time, textOf }
+      lines.push({ time, kind: 'scheduler', text: textOf(lost), isBad: true, repeat })
     }
     lines.sort((a, b) => a.time.getTime() - b.time.getTime())
     for (const line of lines) this.#add(line)
@@ -124,11 +151,37 @@ export class EventLog {
     return lines
   }
 
-  #add(line: Line): void {
-    this.#count += 1
+  #add({ repeat, ...line }: Line): void {
+    const open = repeat && this.#counting.get(repeat.key)
+    const isOpen =
+      open !== undefined && line.time.getTime() - open.entry.time.getTime() <= FORGET_MS
+    if (!isOpen) this.#count += 1
+    const id = isOpen ? open.entry.id : String(this.#count)
+    const first = isOpen ? open.first : (repeat?.first ?? line.time)
+    const since = first < line.time ? first : undefined
+    const count = (repeat?.count ?? 0) + (isOpen ? open.count : 0)
+    const text = repeat?.textOf(count) ?? line.text
     const unknown = { isBad: false, task: undefined, worker: undefined }
-    this.#entries.push({ ...unknown, ...line, id: String(this.#count) })
+    const entry: LogEntry = { ...unknown, ...line, id, since, text }
+    // It moves to the end, where it is seen.
+    const before = isOpen ? this.#entries.indexOf(open.entry) : -1
+    if (before >= 0) this.#entries.splice(before, 1)
+    this.#entries.push(entry)
+    if (repeat !== undefined) {
+      this.#counting.delete(repeat.key)
+      this.#counting.set(repeat.key, { entry, count, first })
+    }
     if (this.#entries.length > MAX_ENTRIES) this.#entries.shift()
+    this.#forget(line.time.getTime())
+  }
+
+  /** Lines that count no longer: those that are not listed any more are among them. */
+  #forget(nowMs: number): void {
+    for (const [key, { entry }] of this.#counting) {
+      const isListed = this.#counting.size <= MAX_COUNTING
+      if (isListed && nowMs - entry.time.getTime() <= FORGET_MS) return
+      this.#counting.delete(key)
+    }
   }
 }
 
@@ -152,28 +205,34 @@ function lossLines(losses: readonly LostWorker[]): readonly Line[] {
     }
     const where = first.host === '' ? '' : ` on ${first.host}`
     const taskCount = group.reduce((sum, loss) => sum + loss.taskCount, 0)
-    return [lossLine({ ...first, taskCount }, `${group.length} workers${where} were`)]
+    return [lossLine({ ...first, taskCount }, `${grouped(group.length)} workers${where} were`)]
   })
 }
 
 function lossLine({ time, cause, taskCount }: LostWorker, who: string, worker?: string): Line {
-  const again = taskCount === 0 ? '' : `; ${counted(taskCount, 'task')} taken back`
+  const again = taskCount === 0 ? '' : `; ${countText(taskCount, 'task')} taken back`
   const text = `${who} lost (${LOSS_TEXTS[cause]})${again}`
   return { time, kind: 'worker', text, isBad: true, worker }
 }
 
-/** Failures with the same cause in one report are one line. */
+/** Failures with the same cause are one line. */
 function failureLines(failures: readonly FailureInfo[]): Line[] {
   const groups = groupedBy(failures, groupId)
-  return [...groups.values()].flatMap((group) => {
+  return [...groups].flatMap(([key, group]) => {
     const last = group.at(-1)
     if (last === undefined) return []
     const { time, task, worker, errorName, message } = last
     const [line = ''] = message.split('\n', 1)
     const name = functionName(last.function)
-    const who = group.length === 1 ? `a task of ${name}` : `${group.length} tasks of ${name}`
-    const text = `${who} failed: ${[errorName, line].filter((part) => part !== '').join(': ')}`
-    return [{ time, kind: 'failure', text, isBad: true, task, worker }]
+    const what = [errorName, line].filter((part) => part !== '').join(': ')
+    const textOf = (count: number): string => {
+      const who = count === 1 ? `a task of ${name}` : `${grouped(count)} tasks of ${name}`
+      return `${who} failed: ${what}`
+    }
+    const count = group.length
+    const first = group[0]?.time ?? time
+    const repeat = { key: `failure ${key}`, count, first, textOf }
+    return [{ time, kind: 'failure', text: textOf(count), isBad: true, task, worker, repeat }]
   })
 }
 
@@ -230,7 +289,7 @@ function linesOf(
   return [...groupedBy(peers, ({ host }) => host)].flatMap(([host, group]): Line[] => {
     const where = host === '' ? '' : ` on ${host}`
     if (group.length > MAX_NAMED) {
-      return [{ time, kind, text: `${group.length} ${kind}s ${change}${where}` }]
+      return [{ time, kind, text: `${grouped(group.length)} ${kind}s ${change}${where}` }]
     }
     return group.map(({ id, name }) => {
       const worker = kind === 'worker' ? id : undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failure } from './board.kit.js'
-import { FailureGroups } from './failure-groups.js'
+import { FailureGroups, groupId } from './failure-groups.js'
 
 test('failures with the same cause are one group, whatever numbers their texts have', () => {
   const groups = new FailureGroups()
@@ -20,7 +20,16 @@ test('failures with the same cause are one group, whatever numbers their texts h
     { id: 'w2', count: 2 },
     { id: 'w1', count: 1 },
   ])
+  assert.deepEqual(last?.clients, [{ id: 'c', count: 3 }])
   assert.equal(before?.function, 'load')
+})
+
+test('signs and fractions are parts of numbers, hyphens are not', () => {
+  const id = (message: string): string => groupId(failure('1', { message }))
+  for (const other of ['at -7', 'at 0.5', 'at 1,000', 'at 2e-7', 'at -1.5', 'at 00c0ffee00']) {
+    assert.equal(id(other), id('at 7'), other)
+  }
+  assert.notEqual(id('x-7'), id('x7'))
 })
 
 test('failures that are listed again after a lost connection are counted once', () => {

@@ -17,12 +17,20 @@ export interface FailureGroup {
   /** The last tasks, newest first; at most 10. */
   readonly tasks: readonly string[]
   /** On how many of its failures each worker had the task; at most 10 workers. */
-  readonly workers: readonly { readonly id: string; readonly count: number }[]
+  readonly workers: readonly PeerCount[]
+  /** How many of its failures are of tasks of each client; at most 10 clients. */
+  readonly clients: readonly PeerCount[]
+}
+
+/** A peer by its identity, and how many failures it is concerned with. */
+export interface PeerCount {
+  readonly id: string
+  readonly count: number
 }
 
 const MAX_GROUPS = 200
 const MAX_TASKS = 10
-const MAX_WORKERS = 10
+const MAX_PEERS = 10
 /** More than a scheduler keeps, since each of its failures is listed once per report. */
 const MAX_SEEN = 4_000
 
@@ -54,7 +62,7 @@ export class FailureGroups {
     this.#seen.add(failure.task)
     trim(this.#seen, MAX_SEEN)
     const id = groupId(failure)
-    const { function: name, errorName, message, stack, time, task, worker } = failure
+    const { function: name, errorName, message, stack, time, task, worker, client } = failure
     const before = this.#groups.get(id)
     this.#groups.delete(id)
     this.#groups.set(id, {
@@ -67,7 +75,8 @@ export class FailureGroups {
       first: before?.first ?? time,
       last: time,
       tasks: [task, ...(before?.tasks ?? [])].slice(0, MAX_TASKS),
-      workers: withWorker(before?.workers ?? [], worker),
+      workers: withPeer(before?.workers ?? [], worker),
+      clients: withPeer(before?.clients ?? [], client),
     })
     trim(this.#groups, MAX_GROUPS)
   }
@@ -76,17 +85,17 @@ export class FailureGroups {
 /** The same for failures that are alike. */
 export function groupId({ function: name, errorName, message }: FailureInfo): string {
   const [line = ''] = message.split('\n', 1)
-  return JSON.stringify([name, errorName, line.slice(0, 200).replaceAll(/[\da-f]{8,}|\d+/gi, '#')])
+  return JSON.stringify([name, errorName, line.slice(0, 200).replaceAll(VARIABLE, '#')])
 }
 
-function withWorker(
-  workers: FailureGroup['workers'],
-  id: string | undefined,
-): FailureGroup['workers'] {
-  if (id === undefined) return workers
-  const known = workers.find((worker) => worker.id === id)
-  if (known === undefined && workers.length === MAX_WORKERS) return workers
-  const others = workers.filter((worker) => worker !== known)
+/** Ids and numbers: `7`, `-0.5`, `1,000`, `2e-7`. A minus between words is a hyphen. */
+const VARIABLE = /[\da-f]{8,}|(?:(?<![\w.])-)?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?/gi
+
+function withPeer(peers: readonly PeerCount[], id: string | undefined): readonly PeerCount[] {
+  if (id === undefined) return peers
+  const known = peers.find((peer) => peer.id === id)
+  if (known === undefined && peers.length === MAX_PEERS) return peers
+  const others = peers.filter((peer) => peer !== known)
   return [{ id, count: (known?.count ?? 0) + 1 }, ...others].sort((a, b) => b.count - a.count)
 }
 

@@ -99,6 +99,7 @@ export class Timeline {
   readonly #functionNames = new Names(MAX_FUNCTIONS)
   readonly #workerNames = new Names(100_000)
   #next = 0
+  #lastEnd: number | undefined
 
   constructor(capacity: number) {
     this.#capacity = capacity
@@ -107,6 +108,11 @@ export class Timeline {
     this.#workers = new Int32Array(capacity)
     this.#functions = new Int32Array(capacity)
     this.#outcomes = new Uint8Array(capacity)
+  }
+
+  /** When the last of all runs ended. */
+  get lastEnd(): number | undefined {
+    return this.#lastEnd
   }
 
   /** Tasks that never ran are not drawn. */
@@ -127,6 +133,7 @@ export class Timeline {
     const at = this.#next
     this.#next = (at + 1) % this.#capacity
     this.#ends[at] = to
+    this.#lastEnd = Math.max(this.#lastEnd ?? to, to)
     this.#starts[at] = from
     this.#workers[at] = this.#workerNames.indexOf(worker)
     this.#functions[at] = this.#functionNames.indexOf(name)

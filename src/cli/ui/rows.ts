@@ -7,7 +7,8 @@ import { CLIENT_COLUMNS, WORKER_FACTS } from '../command/cluster-columns.js'
 import { type Column, readFilter, readOrder } from '../table.js'
 import type { Board } from './board.js'
 import type { LogEntry } from './event-log.js'
-import type { FailureGroup } from './failure-groups.js'
+import type { FailureGroup, PeerCount } from './failure-groups.js'
+import type { NamedCount, PeerName, PeerNames } from './peer-names.js'
 import { asParameter, type RowsQuery } from './query.js'
 import type { WorkerEntry } from './worker-entries.js'
 
@@ -27,6 +28,8 @@ export interface TaskEntry {
   readonly waitsFor: string
   readonly worker: string | undefined
   readonly client: string | undefined
+  /** Empty if it has none, or is not known. */
+  readonly clientName: string
   readonly attempts: number | undefined
   /** How long it waited before its last attempt, or the first of them has waited. */
   readonly queuedMs: number | undefined
@@ -41,8 +44,14 @@ export interface TaskEntry {
 export type GraphEntry = Omit<GraphInfo, 'layers' | 'nodes' | 'edges'> & {
   /** How many nodes it has. */
   readonly total: number
-  /** The name of its client; empty if it has none or has left. */
+  /** The name of its client; empty if it has none. */
   readonly clientName: string
+}
+
+/** Failures that are alike, with the names of those whom they concern. */
+export type FailureEntry = Omit<FailureGroup, 'workers' | 'clients'> & {
+  readonly workers: readonly NamedCount[]
+  readonly clients: readonly NamedCount[]
 }
 
 /** Some rows of a table. `total`: how many satisfy the filters. */
@@ -66,13 +75,21 @@ const WORKER_COLUMNS: readonly Column<WorkerEntry>[] = [
   text('running', ({ running }) => running.map(({ name, task }) => `${name} ${task}`).join(' ')),
 ]
 
+/** By name or identity: either is equal to it. */
+const CLIENT: Column<{ readonly client: string | undefined; readonly clientName: string }> = {
+  name: 'client',
+  cell: ({ client }) => client ?? '',
+  value: ({ client, clientName }) => clientName || client,
+  isText: true,
+}
+
 const TASK_COLUMNS: readonly Column<TaskEntry>[] = [
   text('task', ({ id }) => id),
   text('name', ({ name, function: of }) => name || of),
   text('function', (task) => task.function),
   text('state', ({ state }) => state),
   text('worker', ({ worker }) => worker),
-  text('client', ({ client }) => client),
+  CLIENT,
   text('error', ({ errorName }) => errorName),
   number('attempts', ({ attempts }) => attempts),
   number('queued', ({ queuedMs }) => seconds(queuedMs)),
@@ -80,7 +97,8 @@ const TASK_COLUMNS: readonly Column<TaskEntry>[] = [
   number('ended', ({ ended }) => ended?.getTime()),
   // What a search looks through.
   text('any', (task) => {
-    return `${task.id} ${task.name} ${task.function} ${task.client ?? ''} ${task.errorName}`
+    const client = `${task.clientName} ${task.client ?? ''}`
+    return `${task.id} ${task.name} ${task.function} ${client} ${task.errorName}`
   }),
 ]
 
@@ -96,19 +114,20 @@ const FUNCTION_COLUMNS: readonly Column<FunctionInfo>[] = [
   number('memory', ({ peakBytes }) => peakBytes),
 ]
 
-const FAILURE_COLUMNS: readonly Column<FailureGroup>[] = [
+const FAILURE_COLUMNS: readonly Column<FailureEntry>[] = [
   text('function', (group) => group.function),
   text('error', ({ errorName }) => errorName),
   text('message', ({ message }) => message),
   number('count', ({ count }) => count),
   number('last', ({ last }) => last.getTime()),
-  text('worker', ({ workers }) => workers.map(({ id }) => id).join(' ')),
+  text('worker', ({ workers }) => peersText(workers)),
+  text('client', ({ clients }) => peersText(clients)),
   text('task', ({ tasks }) => tasks.join(' ')),
 ]
 
 const GRAPH_COLUMNS: readonly Column<GraphEntry>[] = [
   text('graph', ({ id }) => id),
-  text('client', ({ client, clientName }) => `${clientName} ${client}`),
+  CLIENT,
   text('state', ({ status }) => status),
   number('nodes', ({ total }) => total),
   number('done', ({ total, counts }) => (total === 0 ? 0 : counts.succeeded / total)),
@@ -156,7 +175,7 @@ const LISTINGS = new Map([
     'failures',
     listing({
       columns: FAILURE_COLUMNS,
-      rows: ({ failures }) => failures.list(),
+      rows: failureEntries,
       id: ({ id }) => id,
     }),
   ],
@@ -215,7 +234,11 @@ function taskEntries(board: Board, info: ClusterInfo): readonly TaskEntry[] {
       })
   })
   running.sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
-  return [...waiting, ...running, ...board.tasks.list().map(endedEntry)]
+  return [...waiting, ...running, ...endedEntries(board)]
+}
+
+function endedEntries({ tasks, peers }: Board): readonly TaskEntry[] {
+  return tasks.list().map((task) => endedEntry(task, peers))
 }
 
 const NO_TASK = {
@@ -224,6 +247,7 @@ const NO_TASK = {
   waitsFor: '',
   worker: undefined,
   client: undefined,
+  clientName: '',
   attempts: undefined,
   queuedMs: undefined,
   durationMs: undefined,
@@ -235,17 +259,35 @@ function taskKey({ id, function: name, waitsFor }: TaskEntry): string {
   return id === '' ? `${waitsFor}: ${name}` : id
 }
 
-function graphEntries({ graphs }: Board, { clients }: ClusterInfo): readonly GraphEntry[] {
-  const names = new Map(clients.map(({ id, name }) => [id, name]))
+function failureEntries({ failures, peers }: Board): readonly FailureEntry[] {
+  return failures.list().map((group) => ({
+    ...group,
+    workers: named(group.workers, (id) => peers.worker(id)),
+    clients: named(group.clients, (id) => peers.client(id)),
+  }))
+}
+
+function named(
+  peers: readonly PeerCount[],
+  nameOf: (id: string) => PeerName,
+): readonly NamedCount[] {
+  return peers.map(({ id, count }) => ({ id, ...nameOf(id), count }))
+}
+
+function peersText(peers: readonly NamedCount[]): string {
+  return peers.map(({ id, name }) => `${name} ${id}`).join(' ')
+}
+
+function graphEntries({ graphs, peers }: Board): readonly GraphEntry[] {
   return graphs.map(({ id, client, status, begun, ended, counts }) => {
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
-    const clientName = names.get(client) ?? ''
+    const clientName = peers.client(client).name
     return { id, client, status, begun, ended, counts, total, clientName }
   })
 }
 
 /** The row of a task that has ended. */
-export function endedEntry(task: TaskEnded): TaskEntry {
+export function endedEntry(task: TaskEnded, peers: PeerNames): TaskEntry {
   const { name, worker, client, attempts, queuedMs, durationMs, errorName } = task
   return {
     ...NO_TASK,
@@ -255,6 +297,7 @@ export function endedEntry(task: TaskEnded): TaskEntry {
     state: task.status,
     worker,
     client,
+    clientName: peers.client(client).name,
     attempts,
     queuedMs,
     durationMs,

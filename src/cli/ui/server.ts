@@ -10,7 +10,7 @@ import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import type { OperatorQuestion } from '../../client/monitor/look.js'
 import { jsonText } from '../../base/text.js'
-import { answerOf, decoded, knownTask, overviewOf } from './answers.js'
+import { answerOf, decoded, knownClient, knownTask, overviewOf } from './answers.js'
 import type { Board } from './board.js'
 import { allowedNames, type Asker, refusalOf } from './guard.js'
 import { type Ask, Inquiries } from './inquiries.js'
@@ -211,11 +211,14 @@ export class UiServer {
     try {
       const { outcome, note, tasks } = await this.#inquiries.ask({ action, task: id }, Date.now())
       if (outcome === 'unknown' && known.task === null) throw new RequestError(404, 'no such task')
-      return { ...known, outcome, note, explanation: tasks[0] ?? null }
+      const [explanation = null] = tasks
+      const client = knownClient(board, explanation?.client ?? known.task?.client)
+      return { ...known, outcome, note, explanation, client }
     } catch (error) {
       if (!(error instanceof RequestError) || error.status !== 503) throw error
       if (known.task === null) throw error
-      return { ...known, outcome: null, note: error.message, explanation: null }
+      const client = knownClient(board, known.task.client)
+      return { ...known, outcome: null, note: error.message, explanation: null, client }
     }
   }
 

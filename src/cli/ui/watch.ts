@@ -33,6 +33,7 @@ export function watchInto(
   const { signal } = stopping
   let link: Link | undefined
   let place: MonitorSetup | undefined
+  board.address = address
   let fail: (error: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => (fail = reject))
   const stopped = new Promise<void>((resolve) => {
