@@ -18,8 +18,8 @@ export const FUNCTION_COLORS: readonly string[] = [
 ]
 
 /**
- * A colour per function, by its place among those that the server knows, which does not change. With
- * more than twelve functions, some have the same. `running`: these may not be known yet.
+ * A colour per function, by its place among those that the server knows, which does not change.
+ * With more than twelve functions, some have the same. `running`: these may not be known yet.
  */
 export function functionColors(
   functions: readonly string[],

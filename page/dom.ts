@@ -54,9 +54,10 @@ function plain(text: string): string {
 
 /** Puts children in place of others; those that have not changed keep their focus and selection. */
 export function putChildren(parent: HTMLElement, children: readonly Child[]): void {
-  const nodes = make('div', {}, ...children).childNodes
+  // A copy: the list of an element shrinks when a node moves.
+  const nodes = Array.from(make('div', {}, ...children).childNodes)
   let at = parent.firstChild
-  for (const node of [...nodes]) {
+  for (const node of nodes) {
     const next: ChildNode | null = at?.nextSibling ?? null
     if (at === null) parent.append(node)
     else if (!at.isEqualNode(node)) at.replaceWith(node)

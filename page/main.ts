@@ -99,7 +99,10 @@ class Page implements ViewHost {
       else link.removeAttribute('aria-current')
     }
     this.#main.replaceChildren(view.element)
-    if (isMove) this.#main.focus()
+    if (isMove) {
+      this.#main.focus({ preventScroll: true })
+      window.scrollTo(0, 0)
+    }
     this.reopen()
   }
 

@@ -73,11 +73,12 @@ async function reported(url: string): Promise<void> {
 }
 
 test('each view shows the cluster, and axe finds nothing', { skip }, async (t) => {
-  const { url } = await start(t)
+  const { url, address } = await start(t)
   for (const scheme of ['light', 'dark'] as const) {
     const { page, complaints } = await openPage(t, { scheme })
     await page.goto(url)
     await page.getByText(/Attention: 1 task of price\(\) waits: no worker offers gpu=1/).waitFor()
+    await page.locator(`header:has-text("${address}")`).waitFor()
     const seen: readonly (readonly [view: string, selector: string])[] = [
       ['overview', 'text=no worker offers what they need (gpu=1)'],
       ['workers', 'a:has-text("left")'],
@@ -93,7 +94,7 @@ test('each view shows the cluster, and axe finds nothing', { skip }, async (t) =
       await page.locator(`nav a[href="#/${view}"]`).click()
       await page.locator(selector).first().waitFor()
       assert.deepEqual(await axeFindings(page), [], `${view}, ${scheme}`)
-      assert.match(await page.evaluate<string>('document.title'), /^\w+ – Scaler$/)
+      assert.match(await page.evaluate<string>('document.title'), /^\w+ – tcp:.* – Scaler$/)
     }
     assert.deepEqual(complaints, [])
   }
@@ -103,11 +104,21 @@ test('a failed task is found, with its error', { skip }, async (t) => {
   const { url } = await start(t)
   const { page, complaints } = await openPage(t)
   await page.goto(`${url}#/tasks`)
-  await page.getByLabel('id, name, function or client contains').fill('rangeerror')
+  const search = page.getByLabel('id, name, function or client contains')
+  await search.fill('shop <img')
+  await page.locator('tr:has-text("price") td a:has-text("shop <img")').first().waitFor()
+  await search.fill('rangeerror')
   await page.locator('text=1 to 1 of 1').waitFor()
   await page.locator('tbody a').first().click()
   await page.locator('pre:has-text("RangeError: no price for <img")').waitFor()
   await page.locator('h2:has-text("Attempts")').waitFor()
+  await page.locator('text=Show the stack').waitFor({ state: 'hidden' })
+  await page.locator('dd a:has-text("shop <img")').click()
+  await page.locator('text=1 to 1 of 1').waitFor()
+  await page.goto(`${url}#/failures`)
+  await page.locator('summary:has-text("no price")').click()
+  await page.locator('li:has-text("shop <img"):has-text(": 1")').waitFor()
+  await page.locator('text=1 failure in total').waitFor()
   assert.deepEqual(complaints, [])
 })
 
@@ -117,6 +128,15 @@ test('a stuck loop is found: its worker, and where it is', { skip }, async (t) =
   await page.goto(`${url}#/tasks`)
   await page.locator('tr:has-text("running") a').first().click()
   await page.locator('text=Show the stack').click()
+  await page.locator('pre:has-text("at stuck")').waitFor()
+  await page.locator('dd a').first().waitFor()
+  await page.goto(`${url}#/workers`)
+  await page.locator('tr:has-text("stuck") a').first().click()
+  await page.getByText(/^As of its last heartbeat, .* ago\.$/).waitFor()
+  for (const about of ['stack', 'last lines']) await page.locator(`text=Show the ${about}`).click()
+  for (const title of ['Stack, at', 'Last lines, at', 'Runs']) {
+    await page.locator(`h2:has-text("${title}")`).waitFor()
+  }
   await page.locator('pre:has-text("at stuck")').waitFor()
   assert.deepEqual(complaints, [])
 })
@@ -143,6 +163,18 @@ test('the keyboard alone is enough', { skip }, async (t) => {
   await canvas.press('Enter')
   await page.locator('h1:has-text("Task ")').waitFor()
   assert.match(page.url(), /#\/tasks\/[\da-f]+$/)
+})
+
+test('a timeline in which nothing ran says so; following it is a state', { skip }, async (t) => {
+  const { url } = await startEmpty(t, ['left'])
+  const { page, complaints } = await openPage(t)
+  await page.goto(`${url}#/timeline`)
+  await page.getByText(/^Nothing ran from .*\. No task has ended/).waitFor()
+  await page.locator('button[aria-pressed="true"]:has-text("Follow")').click()
+  await page.locator('button[aria-pressed="false"]:has-text("Follow")').click()
+  await page.locator('button[aria-pressed="true"]:has-text("Follow")').waitFor()
+  assert.deepEqual(await axeFindings(page), [])
+  assert.deepEqual(complaints, [])
 })
 
 test('nothing is wider than a phone', { skip }, async (t) => {
