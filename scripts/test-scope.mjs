@@ -56,7 +56,7 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more rounds of some failures',
-    files: /^test\/integration\/(failure-s|client-process|nested-cluster|combo\.)/,
+    files: /^test\/integration\/(failure-(s|processor)|client-process|nested-cluster|combo\.)/,
     isPart: true,
   },
   {
@@ -66,9 +66,11 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more random cases',
-    files: /^src\/.*(property|hostile|malformed|moved-program|metrics-server)\.test/,
+    files: /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-server)\.test/,
     isPart: true,
   },
+  { what: 'more random values', files: /^test\/fuzz\//, isPart: true },
+  { what: 'more worlds', files: /^test\/simulation\/(replay|mutation)\./, isPart: true },
   { what: '20,000 simulated lives', files: /^test\/simulation\/long-campaign-0/, isPart: true },
   { what: 'long simulations', files: /^test\/simulation\/long-(campaign-[1-9]|life)/ },
   { what: 'real failures for minutes', files: /^test\/chaos\/chaos\.test/ },
@@ -87,9 +89,10 @@ export function chooseTests(all, { words, isWhole }) {
 
 /**
  * Folders with tests that share one process in a short run: they have no side effects on each
- * other, and starting a process for each file takes longer than most of them.
+ * other, and starting a process for each file takes longer than most of them. Not the serializer:
+ * V8's debugger, which it turns on, takes the longer the more a process has loaded.
  */
-const SHARED = ['base', 'wire', 'core', 'serializer', 'client']
+const SHARED = ['base', 'wire', 'core', 'client']
 
 /** The files to run for these compiled ones. Writes the files that load several of them. */
 export function withSharedProcesses(files, folder = join(ROOT, 'build/shared')) {
@@ -103,6 +106,9 @@ export function withSharedProcesses(files, folder = join(ROOT, 'build/shared')) 
     writeFileSync(path, tests.map((test) => `import '${urlOf(test)}'\n`).join(''))
   }
   const others = files.filter((path) => !SHARED.some((name) => isOf(name)(path)))
+  // Those with processes take the longest: the short ones at the end leave no processor idle.
+  const isLong = (path) => path.startsWith('build/test/')
+  others.sort((a, b) => Number(isLong(b)) - Number(isLong(a)))
   return [...groups.map(([path]) => relative(ROOT, path)), ...others]
 }
 

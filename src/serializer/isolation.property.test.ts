@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sized } from '../base/short-run.kit.js'
 import { TwoSides } from './two-sides.kit.js'
 
 /** The captures of the functions. Each program has them anew. */
@@ -178,7 +179,7 @@ test('each task gives the same as a fresh evaluation, whatever others do at the 
   })
   // At least one is always creatable once for all.
   const steady = { bodies: [['out.push(frozen.q[0])' as const]], calls: [{ fn: 0, x: 1 }] }
-  const numRuns = Number(process.env['ISOLATION_RUNS'] ?? 40)
+  const numRuns = Number(process.env['ISOLATION_RUNS'] ?? sized(40, 20))
   await fc.assert(property, { numRuns, examples: [[steady]] })
   assert.ok(steadyCount > 0, 'no function was made once for all')
 })

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { identity, taskId } from '../../base/ids.js'
+import { sized } from '../../base/short-run.kit.js'
 import { decode, type Task, type WorkerHeartbeat } from '../../wire/message.js'
 import { countOf, nthTaskId } from '../../wire/run.js'
 import { pack, unpack } from '../../wire/run.kit.js'
@@ -556,7 +557,7 @@ test('property: each task ends exactly once for its client, and nothing is left 
         objects: 0,
       })
     }),
-    { numRuns: 700 },
+    { numRuns: sized(700, 300) },
   )
   const rare = ['several results in one message']
   for (const what of [

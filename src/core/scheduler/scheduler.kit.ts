@@ -29,6 +29,12 @@ import { SchedulerMachine } from './scheduler-machine.js'
 
 const IDLE = { cpu: 0, rss: 0 }
 
+/**
+ * The invariants are checked after each of this many events, then after each second one, and so on:
+ * a check reads all tables, so that thousands of events with a check each would take minutes.
+ */
+const CHECKED_EVENTS = 200
+
 /** A peer of ours, or (with features 0 and no runtime) one of 1.9.9. */
 export interface PeerKind {
   readonly features: number
@@ -158,6 +164,9 @@ export class TestScheduler {
   readonly machine: SchedulerMachine
   now = 0
   #actions: SchedulerAction[] = []
+  #eventCount = 0
+  /** Events since the invariants were last checked. */
+  #uncheckedCount = 0
   /** The attempt of each assigned Task, by worker and task. */
   readonly #attempts = new Map<string, number>()
 
@@ -195,8 +204,15 @@ export class TestScheduler {
 
   handle(event: Parameters<SchedulerMachine['handle']>[0]): this {
     this.machine.handle(event, this.now, (action) => this.#onAction(action))
-    this.machine.checkInvariants()
+    this.#eventCount += 1
+    this.#uncheckedCount += 1
+    if (this.#uncheckedCount * CHECKED_EVENTS > this.#eventCount) this.#check()
     return this
+  }
+
+  #check(): void {
+    this.#uncheckedCount = 0
+    this.machine.checkInvariants()
   }
 
   /** Lets time pass, with every tick that falls due. */
@@ -215,6 +231,7 @@ export class TestScheduler {
 
   /** All actions since the last call, without log lines. */
   actions(): readonly SchedulerAction[] {
+    if (this.#uncheckedCount > 0) this.#check()
     const actions = this.#actions.filter((action) => action.type !== 'log')
     this.#actions = []
     return actions

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DeserializeError } from '../../base/errors.js'
+import { sized } from '../../base/short-run.kit.js'
 import { differenceOf } from '../strict-walk.kit.js'
 import { defaultCodec } from '../task-codec.js'
 import { PackedReader, SERIALIZED } from './packed-reader.js'
@@ -301,7 +302,7 @@ test('any bytes are a value or a DeserializeError', () => {
       tryReading(readerOf(packed, 1), 1)
     },
   )
-  fc.assert(property, { numRuns: 3_000 })
+  fc.assert(property, { numRuns: sized(3_000, 600) })
 })
 
 function tryReading(reader: PackedReader, count: number): void {
