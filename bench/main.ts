@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Benchmark, BenchOptions, Sample } from './benchmark.js'
 import { machine, ratios, toJson, toTable, type Figure } from './figures.js'
+import { distantWorkers } from './distant.js'
 import { functions } from './functions.js'
 import { graphs } from './graph.js'
 import { nested } from './nested.js'
@@ -43,6 +44,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   runKinds,
   secondClient,
   busyTasks,
+  distantWorkers,
   clearing,
   watched,
 ]
