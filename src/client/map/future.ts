@@ -14,9 +14,9 @@ export interface MapOptions {
   readonly ordered?: boolean | undefined
   /**
    * The most tasks in flight; while iterating, including results that have not been taken. 1 to
-   * 4,294,967,295, or `Infinity`: limited by the client's `maxUnfinishedTasks` only. Default: 10,000
-   * if the map is awaited; while iterating, 50 ms of work for each worker, as measured, but at least
-   * 4 tasks for each.
+   * 4,294,967,295, or `Infinity`: limited by the client's `maxUnfinishedTasks` only. Default:
+   * 10,000 if the map is awaited; while iterating, 50 ms of work for each worker, as measured, but
+   * at least 4 tasks for each.
    */
   readonly concurrency?: number | undefined
   /**

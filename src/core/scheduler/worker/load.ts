@@ -187,3 +187,24 @@ export function newAverage(before: number | undefined, seconds: number, count: n
   const weight = count === 1 ? NEWEST_WEIGHT : 1 - (1 - NEWEST_WEIGHT) ** count
   return average + weight * (newest - average)
 }
+
+/**
+ * Whether a worker comes before another one. Full workers are last; then idle ones come first; then
+ * most room in the window, fewest tasks, fewest waiting tasks (a task that runs beside those may
+ * end their process), and order of registration.
+ */
+export function ranksBefore(a: WorkerEntry, b: WorkerEntry, maxTasks: number): boolean {
+  const countA = activeCount(a)
+  const countB = activeCount(b)
+  const isAFull = heldCount(a, maxTasks) >= maxTasks
+  const isBFull = heldCount(b, maxTasks) >= maxTasks
+  if (isAFull !== isBFull) return isBFull
+  if (countA > 0 && countB > 0) {
+    const roomA = a.windowSeconds - a.load
+    const roomB = b.windowSeconds - b.load
+    if (roomA !== roomB) return roomA > roomB
+  }
+  if (countA !== countB) return countA < countB
+  if (a.waitingCount !== b.waitingCount) return a.waitingCount < b.waitingCount
+  return a.sequence < b.sequence
+}

@@ -25,6 +25,7 @@ import {
   heldCount,
   leave,
   newAverage,
+  ranksBefore,
   sliceSize,
 } from './load.js'
 
@@ -76,9 +77,9 @@ export class WorkerPool {
     this.#heldUntil = turn.alarm(() => this.#releaseHeld())
     this.#maxTasks = perWorkerQueueSize
     this.#nestedPass = nestedPass
-    this.#workers = new IndexedHeap((a, b) => this.#ranksBefore(a, b))
+    this.#workers = new IndexedHeap((a, b) => ranksBefore(a, b, this.#maxTasks))
     this.queue = new Lanes(
-      (a, b) => this.#ranksBefore(a, b),
+      (a, b) => ranksBefore(a, b, this.#maxTasks),
       () => this.#workers.items,
     )
   }
@@ -422,7 +423,7 @@ export class WorkerPool {
       if (!this.#hasRoom(holder, task) || !fits(holder, task)) continue
       if (holder !== first && avoidedBy(task) === holder) continue
       if (isAnyoneIdle && activeCount(holder) > 0) continue
-      if (nearest === undefined || this.#ranksBefore(holder, nearest)) nearest = holder
+      if (nearest === undefined || ranksBefore(holder, nearest, this.#maxTasks)) nearest = holder
     }
     return nearest ?? first
   }
@@ -433,27 +434,5 @@ export class WorkerPool {
     if (count >= this.#maxTasks) return false
     if (this.#nestedPass && task.priority > 0) return true
     return worker.load + expectedSeconds(task, worker) <= worker.windowSeconds
-  }
-
-  /**
-   * Full workers last; then idle ones; then by most room in the window, fewest tasks, fewest waiting tasks (a task that runs
-   * beside those may end their process), and order of registration.
-   */
-  #ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
-    const countA = activeCount(a)
-    const countB = activeCount(b)
-    const isAFull = heldCount(a, this.#maxTasks) >= this.#maxTasks
-    const isBFull = heldCount(b, this.#maxTasks) >= this.#maxTasks
-    if (isAFull !== isBFull) return isBFull
-    if (countA === 0 || countB === 0) {
-      if (countA !== countB) return countA === 0
-    } else {
-      const roomA = a.windowSeconds - a.load
-      const roomB = b.windowSeconds - b.load
-      if (roomA !== roomB) return roomA > roomB
-    }
-    if (countA !== countB) return countA < countB
-    if (a.waitingCount !== b.waitingCount) return a.waitingCount < b.waitingCount
-    return a.sequence < b.sequence
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { result, task, TestScheduler, withPeers, workerHeartbeat } from '../scheduler.kit.js'
+import { result, task, type TestScheduler, withPeers, workerHeartbeat } from '../scheduler.kit.js'
 import { windowSeconds } from './load.js'
 
 const TASK_SECONDS = 0.005
