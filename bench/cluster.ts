@@ -48,9 +48,9 @@ export class BenchCluster {
     return lineOf(this.#scheduler, (line) => field in line)
   }
 
-  /** Starts workers; resolves when all are ready. */
-  async startWorkers(count: number): Promise<void> {
-    const cluster = command([], 'scaler-cluster.js', '-n', String(count), this.address)
+  /** Starts workers; resolves when all are ready. `address`: that of a proxy, for example. */
+  async startWorkers(count: number, address: string = this.address): Promise<void> {
+    const cluster = command([], 'scaler-cluster.js', '-n', String(count), address)
     this.#workers.push(cluster)
     await lineOf(cluster, (line) => / (is|are) ready$/.test(String(line['message'])))
   }

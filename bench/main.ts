@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Benchmark, BenchOptions, Sample } from './benchmark.js'
 import { compare, ratioTable, RevisionError } from './compare.js'
+import { distantWorkers } from './distant.js'
 import { machine, ratios, toJson, toTable, withMedians, type Figure } from './figures.js'
 import { functions } from './functions.js'
 import { graphs } from './graph.js'
@@ -44,6 +45,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   runKinds,
   secondClient,
   busyTasks,
+  distantWorkers,
   clearing,
   watched,
 ]

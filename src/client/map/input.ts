@@ -80,7 +80,7 @@ export class Feeders {
   /** Not while a message is handled: only afterwards is it known how much waits to be sent. */
   #feedAll(): void {
     queueMicrotask(() => {
-      for (const feeder of [...this.#all]) feeder.feed()
+      for (const feeder of this.#all) feeder.feed()
     })
   }
 }

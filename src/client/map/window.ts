@@ -4,7 +4,7 @@
 //
 //   unmeasured   4 tasks for each worker
 //   then         50 ms of work for each worker, but at least 4 tasks
-//                the number of tasks that have returned shows how far that can be trusted
+//                and no more than the number of tasks that were measured can justify
 
 import { meanDurationMs } from '../../wire/metadata.js'
 import type { WorkerCount } from './worker-count.js'

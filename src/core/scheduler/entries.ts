@@ -83,6 +83,8 @@ export interface WorkerEntry extends HeapItem {
   waitingCount: number
   /** Expected total duration of its other tasks, in seconds. */
   load: number
+  /** How much of that it may hold, if it has more than one task (load.ts). */
+  windowSeconds: number
   /** Objects that it requested and may cache. Invariant: each has this worker as a holder. */
   readonly held: Set<ObjectEntry>
   /**

@@ -115,8 +115,23 @@ export function forgetStay(worker: WorkerEntry, { extra, count }: TaskEntry): vo
   extra.hasWaited = false
 }
 
-/** The measured work that a worker holds, in seconds. */
-export const WINDOW_SECONDS = 0.02
+// The window of a worker: the measured work that it holds. While its results travel to the
+// scheduler and the next tasks travel back, it works on what it has: a worker far away holds more.
+
+/** The work that a worker holds beyond that of a round trip, in seconds: for busy processes. */
+const BASE_SECONDS = 0.02
+/** The longest round trip that counts, in seconds: a process that was suspended reports any. */
+const MAX_TRIP_SECONDS = 0.5
+const US_PER_MS = 1_000
+
+/**
+ * The window in seconds. `latencyUs`: half of the last round trip; 0: there was none. It counts in
+ * whole milliseconds, so that neighbours on one network have the same window.
+ */
+export function windowSeconds(latencyUs: number): number {
+  const tripMs = Math.floor((2 * latencyUs) / US_PER_MS)
+  return BASE_SECONDS + Math.min(tripMs / 1_000, MAX_TRIP_SECONDS)
+}
 
 /** Minimum for one task, in seconds: the sum of thousands must not round to zero. */
 const MIN_TASK_SECONDS = 1e-6
@@ -130,9 +145,9 @@ export function avoidedBy({ extra, node }: TaskEntry): WorkerEntry | undefined {
   return parent?.extra?.isFragile === true ? parent.worker : undefined
 }
 
-/** Of one task. A function that was never measured is assumed to fill the window. */
-export function expectedSeconds(task: TaskEntry): number {
-  return Math.max(task.function?.averageSeconds ?? WINDOW_SECONDS, MIN_TASK_SECONDS)
+/** Of one task on a worker. A function that was never measured is assumed to fill its window. */
+export function expectedSeconds(task: TaskEntry, worker: WorkerEntry): number {
+  return Math.max(task.function?.averageSeconds ?? worker.windowSeconds, MIN_TASK_SECONDS)
 }
 
 /** The measured work of one part of a run that a worker gets at a time, in seconds. */
@@ -152,9 +167,9 @@ interface SliceLimits {
 export function sliceSize(task: TaskEntry, worker: WorkerEntry, limits: SliceLimits): number {
   if (task.count === 1 || task.requirement?.isCounted === true) return 1
   const { share, maxTasks } = limits
-  const each = expectedSeconds(task)
+  const each = expectedSeconds(task, worker)
   const room = maxTasks < LARGE_LIMIT ? maxTasks - activeCount(worker) : MAX_RUN_TASKS
-  const most = Math.min(WINDOW_SECONDS - worker.load, SLICE_SECONDS) / each
+  const most = Math.min(worker.windowSeconds - worker.load, SLICE_SECONDS) / each
   const least = Math.max(Math.ceil(share), Math.floor(MIN_SLICE_SECONDS / each))
   return Math.max(1, Math.min(task.count, Math.floor(most), least, room))
 }
@@ -171,4 +186,25 @@ export function newAverage(before: number | undefined, seconds: number, count: n
   const average = before ?? newest
   const weight = count === 1 ? NEWEST_WEIGHT : 1 - (1 - NEWEST_WEIGHT) ** count
   return average + weight * (newest - average)
+}
+
+/**
+ * Whether a worker comes before another one. Full workers are last; then idle ones come first; then
+ * most room in the window, fewest tasks, fewest waiting tasks (a task that runs beside those may
+ * end their process), and order of registration.
+ */
+export function ranksBefore(a: WorkerEntry, b: WorkerEntry, maxTasks: number): boolean {
+  const countA = activeCount(a)
+  const countB = activeCount(b)
+  const isAFull = heldCount(a, maxTasks) >= maxTasks
+  const isBFull = heldCount(b, maxTasks) >= maxTasks
+  if (isAFull !== isBFull) return isBFull
+  if (countA > 0 && countB > 0) {
+    const roomA = a.windowSeconds - a.load
+    const roomB = b.windowSeconds - b.load
+    if (roomA !== roomB) return roomA > roomB
+  }
+  if (countA !== countB) return countA < countB
+  if (a.waitingCount !== b.waitingCount) return a.waitingCount < b.waitingCount
+  return a.sequence < b.sequence
 }

@@ -15,6 +15,7 @@ import { publishWorker } from '../publication.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
 import { taskFields } from '../task/extra.js'
 import { takeTasksBack } from '../task/task.js'
+import { windowSeconds } from './load.js'
 import { onReturn } from './return.js'
 
 // How long a worker may be silent before it is considered lost: short enough to lose little time,
@@ -91,6 +92,7 @@ export function onWorkerHeartbeat(
   const worker = state.workers.get(from) ?? addWorker(state, from, message)
   bringUpToDate(worker.heartbeat, withoutRest(message))
   worker.info = keptInfo(message.info) ?? worker.info
+  state.pools[worker.runtime].setWindow(worker, windowSeconds(message.latencyUS))
   worker.silence.heard(state.turn.now)
   worker.lastHeartbeat = state.turn.now
   if (message.isLeaving && !worker.isLeaving) {
@@ -180,6 +182,7 @@ function addWorker(
     recalledCount: 0,
     waitingCount: 0,
     load: 0,
+    windowSeconds: windowSeconds(message.latencyUS),
     held: new Set(),
     owed: undefined,
     late: undefined,

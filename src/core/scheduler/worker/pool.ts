@@ -1,7 +1,8 @@
 // Workers of one runtime and their queued tasks: decides which worker gets the next task. Only
 // bookkeeping; the scheduler sends messages and changes states.
 //
-// A worker holds about 20 ms of work, as measured for each function from the durations in results.
+// A worker holds about 20 ms of work, as measured for each function from the durations in results,
+// and in addition that of a round trip, if it is far away (load.ts).
 // Tiny tasks therefore never wait for a round trip. A task that takes longer, or whose function was
 // never measured, is assigned only to an idle worker: neither it nor another task waits behind a
 // long one while a worker idles.
@@ -24,8 +25,8 @@ import {
   heldCount,
   leave,
   newAverage,
+  ranksBefore,
   sliceSize,
-  WINDOW_SECONDS,
 } from './load.js'
 
 /** Maximum number of holders of an object that are compared. */
@@ -76,9 +77,9 @@ export class WorkerPool {
     this.#heldUntil = turn.alarm(() => this.#releaseHeld())
     this.#maxTasks = perWorkerQueueSize
     this.#nestedPass = nestedPass
-    this.#workers = new IndexedHeap((a, b) => this.#ranksBefore(a, b))
+    this.#workers = new IndexedHeap((a, b) => ranksBefore(a, b, this.#maxTasks))
     this.queue = new Lanes(
-      (a, b) => this.#ranksBefore(a, b),
+      (a, b) => ranksBefore(a, b, this.#maxTasks),
       () => this.#workers.items,
     )
   }
@@ -126,6 +127,13 @@ export class WorkerPool {
     if (worker.isLeaving) return
     this.#exclude(worker)
     worker.isLeaving = true
+  }
+
+  /** A round trip of a worker was measured. */
+  setWindow(worker: WorkerEntry, seconds: number): void {
+    if (worker.windowSeconds === seconds) return
+    worker.windowSeconds = seconds
+    if (!worker.isLeaving) this.#update(worker)
   }
 
   /** Removes a worker. Returns its tasks in order of assignment, for the caller to requeue. */
@@ -196,7 +204,7 @@ export class WorkerPool {
     task.worker = worker
     task.place = worker.assigned.push(task)
     worker.taskCount += task.count
-    task.expectedSeconds = expectedSeconds(task) * task.count
+    task.expectedSeconds = expectedSeconds(task, worker) * task.count
     this.#load(worker, task)
   }
 
@@ -247,7 +255,7 @@ export class WorkerPool {
   prolong(task: TaskEntry, seconds: number): void {
     const { worker, function: entry, extra } = task
     if (worker === undefined || extra?.isWaiting === true) return
-    const more = Math.max(seconds, WINDOW_SECONDS) - task.expectedSeconds
+    const more = Math.max(seconds, worker.windowSeconds) - task.expectedSeconds
     if (more > 0) {
       task.expectedSeconds += more
       worker.load += more
@@ -415,7 +423,7 @@ export class WorkerPool {
       if (!this.#hasRoom(holder, task) || !fits(holder, task)) continue
       if (holder !== first && avoidedBy(task) === holder) continue
       if (isAnyoneIdle && activeCount(holder) > 0) continue
-      if (nearest === undefined || this.#ranksBefore(holder, nearest)) nearest = holder
+      if (nearest === undefined || ranksBefore(holder, nearest, this.#maxTasks)) nearest = holder
     }
     return nearest ?? first
   }
@@ -425,22 +433,6 @@ export class WorkerPool {
     if (count === 0) return true
     if (count >= this.#maxTasks) return false
     if (this.#nestedPass && task.priority > 0) return true
-    return worker.load + expectedSeconds(task) <= WINDOW_SECONDS
-  }
-
-  /**
-   * Full workers last; then by least work, fewest tasks, fewest waiting tasks (a task that runs
-   * beside those may end their process), and order of registration.
-   */
-  #ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
-    const countA = activeCount(a)
-    const countB = activeCount(b)
-    const isAFull = heldCount(a, this.#maxTasks) >= this.#maxTasks
-    const isBFull = heldCount(b, this.#maxTasks) >= this.#maxTasks
-    if (isAFull !== isBFull) return isBFull
-    if (a.load !== b.load) return a.load < b.load
-    if (countA !== countB) return countA < countB
-    if (a.waitingCount !== b.waitingCount) return a.waitingCount < b.waitingCount
-    return a.sequence < b.sequence
+    return worker.load + expectedSeconds(task, worker) <= worker.windowSeconds
   }
 }

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { result, task, type TestScheduler, withPeers, workerHeartbeat } from '../scheduler.kit.js'
+import { windowSeconds } from './load.js'
+
+const TASK_SECONDS = 0.005
+
+/** The workers that got tasks, once per task. */
+function receivers(scheduler: TestScheduler): readonly string[] {
+  return scheduler.lines().flatMap((line) => /^([VWX]) <- task /.exec(line)?.[1] ?? [])
+}
+
+function heldBy(workers: readonly string[], worker: string): number {
+  return workers.filter((name) => name === worker).length
+}
+
+/** A scheduler whose only function takes 5 ms, and workers with these latencies in µs. */
+function withLatencies(latencies: Readonly<Record<string, number>>): TestScheduler {
+  const workers = Object.keys(latencies)
+  const scheduler = withPeers({ clients: ['C'], workers })
+  const [first = ''] = workers
+  scheduler.receive('C', task('z', 'C')).receive(first, result('z', 'success', TASK_SECONDS))
+  for (const [worker, latencyUS] of Object.entries(latencies)) {
+    scheduler.receive(worker, { ...workerHeartbeat(), latencyUS })
+  }
+  scheduler.actions()
+  return scheduler
+}
+
+function submit(scheduler: TestScheduler, count: number): TestScheduler {
+  for (let index = 0; index < count; index += 1) scheduler.receive('C', task(`t${index}`, 'C'))
+  return scheduler
+}
+
+test('the window is 20 ms and the round trip, in whole milliseconds, up to half a second', () => {
+  assert.equal(windowSeconds(0), 0.02)
+  assert.equal(windowSeconds(400), 0.02)
+  assert.equal(windowSeconds(1_700), 0.023)
+  assert.equal(windowSeconds(20_000), 0.06)
+  assert.equal(windowSeconds(60_000_000), 0.52)
+})
+
+test('a near worker holds 20 ms of work', () => {
+  const scheduler = submit(withLatencies({ W: 300 }), 50)
+  assert.equal(receivers(scheduler).length, 4)
+})
+
+test('a worker 20 ms away holds that of a round trip in addition', () => {
+  const scheduler = submit(withLatencies({ W: 20_000 }), 50)
+  assert.equal(receivers(scheduler).length, 12)
+})
+
+test('a worker gets more once its round trip is known, and nothing while it holds too much', () => {
+  const scheduler = submit(withLatencies({ W: 0 }), 50)
+  assert.equal(receivers(scheduler).length, 4)
+  scheduler.receive('W', { ...workerHeartbeat(), latencyUS: 20_000 })
+  assert.equal(receivers(scheduler).length, 8)
+  scheduler.receive('W', { ...workerHeartbeat(), latencyUS: 0 })
+  scheduler.receive('W', result('t0', 'success', TASK_SECONDS))
+  assert.equal(receivers(scheduler).length, 0)
+})
+
+test('near and distant workers fill their windows', () => {
+  const scheduler = submit(withLatencies({ V: 0, W: 20_000, X: 0 }), 50)
+  const workers = receivers(scheduler)
+  assert.deepEqual(
+    ['V', 'W', 'X'].map((worker) => heldBy(workers, worker)),
+    [4, 12, 4],
+  )
+})
+
+test('idle workers come first, however near', () => {
+  const scheduler = submit(withLatencies({ V: 0, W: 20_000, X: 0 }), 3)
+  assert.deepEqual([...receivers(scheduler)].sort(), ['V', 'W', 'X'])
+})
