@@ -131,6 +131,8 @@ test('a map that waits for room continues, and ends, when the scheduler is given
   const hasEnded = assert.rejects(map, DisconnectedError)
   clock.advance(10_000)
   for (const future of futures) await assert.rejects(future, DisconnectedError)
+  // The map submits its inputs in the next turn.
+  await turn()
   clock.advance(10_000)
   await hasEnded
   assert.equal(client.link.isRef, false)
