@@ -56,7 +56,7 @@ export const latency: Benchmark = {
   run: (options) =>
     withWarmClient(options, async (client) => {
       const times: number[] = []
-      for (const input of inputs(ROUND_TRIPS, options.payloadBytes)) {
+      for (const input of inputs(Math.min(ROUND_TRIPS, options.tasks), options.payloadBytes)) {
         times.push(await timeMs(() => client.submit(noop, input)))
       }
       return [
@@ -68,11 +68,11 @@ export const latency: Benchmark = {
 
 /** The same after warming up. */
 function withWarmClient(
-  { workers, payloadBytes }: BenchOptions,
+  { workers, tasks, payloadBytes }: BenchOptions,
   measure: (client: Client, cluster: BenchCluster) => Promise<readonly Sample[]>,
 ): Promise<readonly Sample[]> {
   return withClient(workers, async (client, cluster) => {
-    await client.map(noop, inputs(WARM_UP_TASKS, payloadBytes))
+    await client.map(noop, inputs(Math.min(WARM_UP_TASKS, tasks), payloadBytes))
     return measure(client, cluster)
   })
 }

@@ -24,22 +24,34 @@ export async function build() {
   process.exit(code)
 }
 
-/** Compiles, and returns the compiler's `{ code, output }`. */
+/**
+ * Compiles, and returns the compiler's `{ code, output }`. The compiler uses one processor, so what
+ * is made from the compiled library is written while the tests are compiled.
+ */
 export async function compile() {
-  const result = await runNode(['node_modules/typescript/bin/tsc', '--build'], { capture: true })
-  if (result.code === 0) {
-    removeOrphans()
-    // Only once the packages are installed: it uses the compiler.
-    const { writeBundles } = await import('./bundle.mjs')
-    await writeBundles()
-    const { writeTypes } = await import('./bundle-types.mjs')
-    await writeTypes()
-    // The entries load what is in `dist` by then.
-    const { writeRequireEntries } = await import('./require-entry.mjs')
-    writeRequireEntries()
-    makeCommandsExecutable()
-  }
-  return result
+  const library = await compileProjects('src')
+  if (library.code !== 0) return library
+  removeOrphans()
+  const [others] = await Promise.all([compileProjects('.'), writePackage()])
+  return others
+}
+
+function compileProjects(folder) {
+  const args = ['node_modules/typescript/bin/tsc', '--build', folder]
+  return runNode(args, { capture: true })
+}
+
+/** Writes what the package contains. */
+async function writePackage() {
+  // Only once the packages are installed: it uses the compiler.
+  const { writeBundles } = await import('./bundle.mjs')
+  await writeBundles()
+  const { writeTypes } = await import('./bundle-types.mjs')
+  await writeTypes()
+  // The entries load what is in `dist` by then.
+  const { writeRequireEntries } = await import('./require-entry.mjs')
+  writeRequireEntries()
+  makeCommandsExecutable()
 }
 
 /** Whether node_modules matches the lock file: the same packages in the same versions. */
