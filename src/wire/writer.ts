@@ -5,7 +5,7 @@
 import { assert } from '../base/assert.js'
 import { latin1Write } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
-import { codeOf } from './measure.js'
+import { codeOf, MAX_SHORT_TEXT, utf8Length } from './measure.js'
 import { MAX_CONTIGUOUS_BYTES, MAX_POINTER_WORDS } from './limits.js'
 
 const WORD = 8
@@ -153,10 +153,13 @@ export class Writer {
 
   /** Adds a text: UTF-8 and a zero byte, even for the empty text. */
   text(pointerAt: number, value: string): void {
-    const length = Buffer.byteLength(value, 'utf8')
+    const length = utf8Length(value)
     const at = this.#byteString(pointerAt, length + 1)
-    this.#bytes.write(value, at, length, 'utf8')
-    this.#bytes[at + length] = 0
+    const bytes = this.#bytes
+    if (length === value.length && length <= MAX_SHORT_TEXT) {
+      for (let index = 0; index < length; index += 1) bytes[at + index] = value.charCodeAt(index)
+    } else bytes.write(value, at, length, 'utf8')
+    bytes[at + length] = 0
   }
 
   /** Adds a list of byte strings. */
