@@ -797,7 +797,7 @@ struct MonitorState $extension {
   # The index of the first worker in `workerReports`, in the order in which they joined; from 0.
 
   workerReports @7 :List(WorkerReport);
-  # At most 500 of them. If there are more, the next message contains the next ones.
+  # At most 250 of them. If there are more, the next message contains the next ones.
 
   clients @8 :UInt32;
   # How many clients there are, excluding monitors.

@@ -64,6 +64,13 @@ test('the arguments may come from stdin, as a JSON list', async (t) => {
   assert.deepEqual(end, { code: 0, signal: null, stdout: '"ab"\n', stderr: '' })
 })
 
+test('the address for monitors leads to the scheduler', async (t) => {
+  const env = { SCALER_ADDRESS: combo.monitorAddress }
+  const target = `${writeScript(t, MODULE)}#add`
+  const end = await runCommand(t, 'scaler', ['submit', target, '1', '2'], env)
+  assert.deepEqual(end, { code: 0, signal: null, stdout: '3\n', stderr: '' })
+})
+
 test('an error of the function goes to stderr with its stack there', async (t) => {
   const { code, stdout, stderr } = await submit(t, 'boom', ['way'])
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' })

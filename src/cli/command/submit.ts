@@ -2,7 +2,7 @@
 
 import { buffer } from 'node:stream/consumers'
 import { inspect } from 'node:util'
-import { ConfigError, ScalerError } from '../../base/errors.js'
+import { ConfigError, ConnectError, ScalerError } from '../../base/errors.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { Client } from '../../client/client.js'
 import {
@@ -120,6 +120,20 @@ async function perform(call: Call): Promise<CommandEnd> {
   }
 }
 
+/** Connects to a scheduler, by either of its addresses. */
+async function connect(address: string, timeoutMs: number): Promise<Client> {
+  const { Client: LoadedClient } = await import('../../client/client.js')
+  try {
+    return await LoadedClient.connect(address, { timeoutMs })
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error
+    const { locate } = await import('../../client/connect/locate.js')
+    const place = await locate(address, { timeoutMs, monitorAddress: undefined }).catch(() => {})
+    if (place?.address === undefined || place.address === address) throw error
+    return LoadedClient.connect(place.address, { timeoutMs })
+  }
+}
+
 async function runTask(call: Call): Promise<unknown> {
   const { positionals, values } = call.input
   const [target = '', ...words] = positionals
@@ -131,8 +145,7 @@ async function runTask(call: Call): Promise<unknown> {
   const { loadTarget } = await import('./submit-target.js')
   const fn = await loadTarget(target)
   const args = await readArguments(words)
-  const { Client: LoadedClient } = await import('../../client/client.js')
-  const client = await LoadedClient.connect(address, { timeoutMs })
+  const client = await connect(address, timeoutMs)
   call.client = client
   if (call.isStopped) throw new Error('stopped')
   return withoutFrames(() => {

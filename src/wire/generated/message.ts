@@ -3154,7 +3154,7 @@ export interface MonitorState {
   readonly workers: number
   /** The index of the first worker in `workerReports`, in the order in which they joined; from 0. */
   readonly firstWorker: number
-  /** At most 500 of them. If there are more, the next message contains the next ones. */
+  /** At most 250 of them. If there are more, the next message contains the next ones. */
   readonly workerReports: readonly WorkerReport[]
   /** How many clients there are, excluding monitors. */
   readonly clients: number

@@ -57,8 +57,11 @@ const MAX_MESSAGES = 10
 /** Maximum delay of an event. */
 const DELAY_MS = 100
 
-/** Minimum interval between first states, which are not cheap in a large cluster. */
-const FIRST_STATE_INTERVAL_MS = 20
+/** Minimum interval between states in one second, which are not cheap in a large cluster. */
+const STATE_INTERVAL_MS = 20
+
+/** How many states a monitor gets a second, at most, while there are more rows than fit in one. */
+const STATES_PER_SECOND = 2
 
 /** Longer task names are truncated. */
 const MAX_NAME = 256
@@ -121,8 +124,8 @@ interface Monitor {
   /** The first rows of its next state message. */
   firstWorker: number
   firstClient: number
-  /** Whether it lacks the state of some workers or clients because it has just subscribed. */
-  isNew: boolean
+  /** How many states it gets before the next second; all of them when it has just subscribed. */
+  statesLeft: number
 }
 
 /** All monitors. */
@@ -142,8 +145,8 @@ export class Monitors {
   #isDue = false
   /** The present state, with the resource usage of the last second; undefined before the first. */
   #stateFor: ((first: FirstRows) => MonitorState) | undefined
-  /** No monitor receives its first state before this time. */
-  #nextFirstState: InstantMs = -Infinity
+  /** No monitor receives another state of the same second before this time. */
+  #nextState: InstantMs = -Infinity
   /** Whether events are recorded, because a monitor requested them. */
   wantsEvents = false
   /** Whether a monitor requested graphs. */
@@ -244,23 +247,26 @@ export class Monitors {
       }
       if (this.#mayTell(monitor, now)) this.#alarm.set(now)
       else if (this.#hasFailures(monitor)) this.#alarm.setBy(now + DELAY_MS)
-      else if (monitor.isNew) this.#tellFirstState(monitor, now)
+      else if (monitor.statesLeft > 0) this.#tellNextState(monitor, now)
     }
   }
 
   /** Sends the state of everything to all monitors that have credit. */
   sendStates(stateFor: (first: FirstRows) => MonitorState): void {
     this.#stateFor = stateFor
-    for (const monitor of this.#byClient.values()) this.#tellState(monitor, stateFor)
+    for (const monitor of this.#byClient.values()) {
+      monitor.statesLeft = Math.max(monitor.statesLeft, STATES_PER_SECOND)
+      this.#tellState(monitor, stateFor)
+    }
+    if (this.#byClient.size > 0) this.#nextState = this.#state.turn.now + STATE_INTERVAL_MS
   }
 
   /** A monitor that has all failures need not wait for the next second. */
-  #tellFirstState(monitor: Monitor, now: InstantMs): void {
+  #tellNextState(monitor: Monitor, now: InstantMs): void {
     if (this.#stateFor === undefined || monitor.credit === 0) return
-    if (now < this.#nextFirstState) return this.#alarm.setBy(this.#nextFirstState)
-    this.#nextFirstState = now + FIRST_STATE_INTERVAL_MS
+    if (now < this.#nextState) return this.#alarm.setBy(this.#nextState)
+    this.#nextState = now + STATE_INTERVAL_MS
     this.#tellState(monitor, this.#stateFor)
-    if (monitor.isNew) this.#alarm.setBy(this.#nextFirstState)
   }
 
   #tellState(monitor: Monitor, stateFor: (first: FirstRows) => MonitorState): void {
@@ -268,7 +274,9 @@ export class Monitors {
     const told = stateFor(monitor)
     monitor.firstWorker = nextRow(told.firstWorker, told.workerReports.length, told.workers)
     monitor.firstClient = nextRow(told.firstClient, told.clientReports.length, told.clients)
-    if (monitor.firstWorker === 0 && monitor.firstClient === 0) monitor.isNew = false
+    const hasAllRows = monitor.firstWorker === 0 && monitor.firstClient === 0
+    monitor.statesLeft = hasAllRows ? 0 : monitor.statesLeft - 1
+    if (monitor.statesLeft > 0) this.#alarm.setBy(this.#state.turn.now + STATE_INTERVAL_MS)
     this.#tell(monitor, [{ ...told, graphs: this.#nextGraphs(monitor) }])
   }
 
@@ -291,7 +299,7 @@ export class Monitors {
       return undefined
     }
     const none = { events: undefined, skippedEvents: 0, wantsFailures: false, failures: undefined }
-    const rows = { graphs: undefined, firstWorker: 0, firstClient: 0, isNew: true }
+    const rows = { graphs: undefined, firstWorker: 0, firstClient: 0, statesLeft: Infinity }
     const monitor: Monitor = { client: id, credit: 0, ...none, ...rows }
     this.#byClient.set(client, monitor)
     turn.log('debug', 'a client subscribed as a monitor', { client: id })

@@ -34,7 +34,7 @@ import { waitingCounts } from './waiting.js'
 /** Maximum number of workers, and of clients, listed one by one. */
 export const MAX_ROWS = 1_000
 /** The same for one state of a monitor, so that it costs a few milliseconds. */
-const STATE_ROWS = 500
+const STATE_ROWS = 250
 
 /** Limits for data from peers, which must not make a report too long. Ours send less. */
 const MOST = { characters: 256, capabilities: 64, running: 32 } as const
