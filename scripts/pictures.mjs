@@ -15,11 +15,11 @@ import { build } from './prepare.mjs'
 
 /** The view of each picture, and its height. */
 const PICTURES = {
-  'web-overview': ['overview', 720],
+  'web-overview': ['overview', 775],
   'web-timeline': ['timeline', 440],
   'web-graph': ['graph', 720],
 }
-const WIDTH = 1120
+const WIDTH = 1280
 const ALL_SIZES = [
   { width: 1280, height: 900 },
   { width: 390, height: 844 },
