@@ -123,14 +123,18 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone
 }
 
+/** The path of a command's file in `dist/cli`. */
+export function commandPath(file: string): string {
+  return fileURLToPath(new URL(`../../dist/cli/${file}`, import.meta.url))
+}
+
 /** Starts a command that ends with this process. */
 export function command(
   nodeOptions: readonly string[],
   file: string,
   ...args: readonly string[]
 ): ChildProcess {
-  const program = fileURLToPath(new URL(`../../dist/cli/${file}`, import.meta.url))
-  return spawn(process.execPath, [...nodeOptions, program, ...args], {
+  return spawn(process.execPath, [...nodeOptions, commandPath(file), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, SCALER_LIFELINE: 'stdin' },
   })

@@ -19,7 +19,7 @@ import { recovery } from './recovery.js'
 import { responsiveness } from './responsiveness.js'
 import { longMap, sharedObject } from './shared-object.js'
 import { slices } from './slices.js'
-import { startUp } from './start-up.js'
+import { memory, startUp } from './start-up.js'
 import { busyTasks, clearing, runKinds, secondClient } from './runs.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
 import { watched } from './watched.js'
@@ -39,6 +39,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   functions,
   slices,
   startUp,
+  memory,
   queuedTasks,
   recovery,
   responsiveness,

@@ -24,6 +24,22 @@ export function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1_024
 }
 
+/** The same with a share of what processes have in common, such as the code of Node. */
+export function proportionalBytes(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1_024
+}
+
+/** The process that started this one; undefined if it has exited. */
+export function parentOf(pid: number): number | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return Number(/^PPid:\s+(\d+)/m.exec(text)?.[1])
+  } catch {
+    return undefined
+  }
+}
+
 /** Since Node 23.9. */
 interface ThreadClock {
   threadCpuUsage?(): { readonly user: number; readonly system: number }

@@ -12,7 +12,7 @@ test('the benchmark of every part runs and gives a figure', async (t) => {
   const { results } = JSON.parse(stdout) as {
     readonly results: readonly { readonly name: string; readonly median: number | null }[]
   }
-  assert.equal(results.length, 9 + 6, 'figures and ratios')
+  assert.equal(results.length, 15 + 6, 'figures and ratios')
   for (const { name, median } of results) {
     const isOptional = name.startsWith('scheduler ') && process.platform !== 'linux'
     assert.ok(isOptional || (median !== null && median >= 0), name)

@@ -295,6 +295,8 @@ export interface ObjectEntry {
   counts: FunctionCounts | undefined
   /** For functions: moving average of task durations in seconds, once a task has finished. */
   averageSeconds: number | undefined
+  /** The number of tasks in it, up to some. */
+  measuredTasks: number
   readonly users: Set<ObjectUser>
   /** Workers to notify when it is deleted. */
   readonly holders: Set<WorkerEntry>

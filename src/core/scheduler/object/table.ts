@@ -262,6 +262,7 @@ export class ObjectTable {
         chunks: [],
         counts: undefined,
         averageSeconds: undefined,
+        measuredTasks: 0,
       } as const
       entry = { id, ...nothing, users: new Set(), holders: new Set(), retained: undefined }
       this.#objects.set(id, entry)

@@ -5,7 +5,7 @@
 import { assert } from '../../../base/assert.js'
 import { FEATURE_WAITING, hasFeature } from '../../../base/features.js'
 import { MAX_RUN_TASKS } from '../../../wire/run.js'
-import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
+import type { ClientEntry, ObjectEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { leastRoom } from '../monitor/waiting.js'
 import type { SchedulerState } from '../state.js'
 
@@ -179,13 +179,29 @@ const MAX_TASK_SECONDS = 1e6
 
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
+/** The same for a shorter one among the first, for which processes have yet to compile code. */
+const FIRST_WEIGHT = 0.5
+const FIRST_TASKS = 32
+/** A longer one counts as this many times the average at most: its process may have had to wait. */
+const MOST_TIMES = 4
 
-/** The moving average of durations after `count` more tasks; `seconds`: their own average. */
-export function newAverage(before: number | undefined, seconds: number, count: number): number {
-  const newest = Math.min(seconds, MAX_TASK_SECONDS)
-  const average = before ?? newest
-  const weight = count === 1 ? NEWEST_WEIGHT : 1 - (1 - NEWEST_WEIGHT) ** count
-  return average + weight * (newest - average)
+/** Adds to the average of a function the duration of `count` more tasks: `seconds` for each. */
+export function addDuration(
+  fn: Pick<ObjectEntry, 'averageSeconds' | 'measuredTasks'>,
+  seconds: number,
+  count: number,
+): void {
+  const { averageSeconds: average, measuredTasks } = fn
+  fn.measuredTasks = Math.min(FIRST_TASKS, measuredTasks + count)
+  if (average === undefined) {
+    fn.averageSeconds = Math.min(seconds, MAX_TASK_SECONDS)
+    return
+  }
+  const newest = Math.min(seconds, MOST_TIMES * Math.max(average, MIN_TASK_SECONDS))
+  const isWarmingUp = measuredTasks < FIRST_TASKS && newest < average
+  const each = isWarmingUp ? FIRST_WEIGHT : NEWEST_WEIGHT
+  const weight = count === 1 ? each : 1 - (1 - each) ** count
+  fn.averageSeconds = Math.min(average + weight * (newest - average), MAX_TASK_SECONDS)
 }
 
 /**

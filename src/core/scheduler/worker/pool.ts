@@ -24,7 +24,7 @@ import {
   forgetStay,
   heldCount,
   leave,
-  newAverage,
+  addDuration,
   ranksBefore,
   sliceSize,
 } from './load.js'
@@ -270,7 +270,7 @@ export class WorkerPool {
     const entry = task.function
     if (entry === undefined || task.extra?.hasWaited === true) return
     if (entry.averageSeconds === undefined) this.queue.onMeasured()
-    entry.averageSeconds = newAverage(entry.averageSeconds, seconds, task.count)
+    addDuration(entry, seconds, task.count)
   }
 
   /** Throws if the pool is inconsistent. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { result, task, type TestScheduler, withPeers, workerHeartbeat } from '../scheduler.kit.js'
-import { windowSeconds } from './load.js'
+import { addDuration, windowSeconds } from './load.js'
 
 const TASK_SECONDS = 0.005
 
@@ -72,4 +72,23 @@ test('near and distant workers fill their windows', () => {
 test('idle workers come first, however near', () => {
   const scheduler = submit(withLatencies({ V: 0, W: 20_000, X: 0 }), 3)
   assert.deepEqual([...receivers(scheduler)].sort(), ['V', 'W', 'X'])
+})
+
+test('the average soon forgets how long the first tasks took, and one that had to wait', () => {
+  const fn: Parameters<typeof addDuration>[0] = { averageSeconds: undefined, measuredTasks: 0 }
+  addDuration(fn, 0.004, 1)
+  for (let count = 0; count < 10; count += 1) addDuration(fn, 0.000_1, 1)
+  assert.ok((fn.averageSeconds ?? NaN) < 0.000_12, `${fn.averageSeconds}`)
+  addDuration(fn, 0.000_001, 500)
+  addDuration(fn, 0.000_2, 50)
+  assert.ok((fn.averageSeconds ?? NaN) < 0.000_005, `${fn.averageSeconds}`)
+})
+
+test('the average of tasks that differ is between them, and follows tasks that take longer', () => {
+  const fn: Parameters<typeof addDuration>[0] = { averageSeconds: undefined, measuredTasks: 0 }
+  for (let count = 0; count < 100; count += 1) addDuration(fn, count % 2 === 0 ? 0.001 : 0.009, 1)
+  const average = fn.averageSeconds ?? NaN
+  assert.ok(average > 0.003 && average < 0.007, `${average}`)
+  for (let count = 0; count < 20; count += 1) addDuration(fn, 1, 1)
+  assert.ok((fn.averageSeconds ?? NaN) > 0.9, `${fn.averageSeconds}`)
 })
