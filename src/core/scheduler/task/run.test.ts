@@ -53,25 +53,37 @@ test('a function that was never measured gets one task of a run, then as many as
   scheduler.receive('W', results(FIRST, 1))
   const lines = scheduler.lines()
   assert.equal(lines[0], `C <- result ${FIRST} success`)
-  assert.equal(lines[1], `W <- task ${id(1)}*100`)
-  assert.equal(lines.length, 8, 'the result, and slices of a millisecond')
+  assert.equal(lines[1], `W <- task ${id(1)}*400`, 'while it is new, slices of four milliseconds')
+  assert.equal(lines.length, 3)
+})
+
+test('slices of a function that has run some thousand times take a millisecond', () => {
+  const scheduler = measured(['W'])
+  const first = (): string | undefined => {
+    return scheduler.receive('C', run(FIRST, 'C', 700)).lines()[0]
+  }
+  for (let count = 0; count < 6; count += 1) {
+    assert.equal(first(), `W <- task ${FIRST}*400`)
+    scheduler.receive('W', results(FIRST, 700)).actions()
+  }
+  assert.equal(first(), `W <- task ${FIRST}*100`)
 })
 
 test('results are forwarded as they came, whatever slices they belong to', () => {
   const scheduler = measured(['W'])
-  scheduler.receive('C', run(FIRST, 'C', 250))
+  scheduler.receive('C', run(FIRST, 'C', 700))
   const slices = scheduler.actions()
   assert.deepEqual(
     slices.map((action) => scheduler.describe(action)),
-    [`W <- task ${FIRST}*100`, `W <- task ${id(100)}*100`, `W <- task ${id(200)}*50`],
+    [`W <- task ${FIRST}*400`, `W <- task ${id(400)}*300`],
   )
-  assert.deepEqual(entriesIn(slices[2]).slice(0, 2), ['200', '201'])
-  scheduler.receive('W', results(id(50), 100))
+  assert.deepEqual(entriesIn(slices[1]).slice(0, 2), ['400', '401'])
+  scheduler.receive('W', results(id(350), 100))
   const [first, second, ...others] = scheduler.actions()
   assert.deepEqual(entriesIn(first).at(-1), 'r49')
   assert.deepEqual(entriesIn(second)[0], 'r50')
   assert.deepEqual(others, [])
-  scheduler.receive('W', results(FIRST, 50)).receive('W', results(id(150), 100))
+  scheduler.receive('W', results(FIRST, 350)).receive('W', results(id(450), 250))
   assert.equal(scheduler.machine.counts.tasks, 0)
 })
 

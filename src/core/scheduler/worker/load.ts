@@ -152,6 +152,22 @@ export function expectedSeconds(task: TaskEntry, worker: WorkerEntry): number {
 
 /** The measured work of one part of a run that a worker gets at a time, in seconds. */
 const SLICE_SECONDS = 0.001
+/**
+ * The same of a new function: its measured tasks ran before their code was compiled, and so does
+ * what handles each part.
+ */
+const NEW_SLICE_SECONDS = 0.004
+/** A function of which so many tasks were measured is no longer new. */
+const NEW_TASKS = 4_096
+
+/**
+ * The work for which a worker must have room to get some of an entry: one task, or of shorter ones
+ * as many as fill a slice, so that a full window does not get them one by one.
+ */
+export function leastSeconds(task: TaskEntry, worker: WorkerEntry): number {
+  const each = expectedSeconds(task, worker)
+  return Math.max(each, Math.min(each * task.count, SLICE_SECONDS))
+}
 
 /** The least work that is worth a message of its own, in seconds. */
 const MIN_SLICE_SECONDS = 0.000_25
@@ -169,7 +185,9 @@ export function sliceSize(task: TaskEntry, worker: WorkerEntry, limits: SliceLim
   const { share, maxTasks } = limits
   const each = expectedSeconds(task, worker)
   const room = maxTasks < LARGE_LIMIT ? maxTasks - activeCount(worker) : MAX_RUN_TASKS
-  const most = Math.min(worker.windowSeconds - worker.load, SLICE_SECONDS) / each
+  const isNew = task.function === undefined || task.function.measuredTasks < NEW_TASKS
+  const seconds = isNew ? NEW_SLICE_SECONDS : SLICE_SECONDS
+  const most = Math.min(worker.windowSeconds - worker.load, seconds) / each
   const least = Math.max(Math.ceil(share), Math.floor(MIN_SLICE_SECONDS / each))
   return Math.max(1, Math.min(task.count, Math.floor(most), least, room))
 }
@@ -192,7 +210,7 @@ export function addDuration(
   count: number,
 ): void {
   const { averageSeconds: average, measuredTasks } = fn
-  fn.measuredTasks = Math.min(FIRST_TASKS, measuredTasks + count)
+  fn.measuredTasks = Math.min(NEW_TASKS, measuredTasks + count)
   if (average === undefined) {
     fn.averageSeconds = Math.min(seconds, MAX_TASK_SECONDS)
     return

@@ -21,6 +21,7 @@ import {
   activeCount,
   avoidedBy,
   expectedSeconds,
+  leastSeconds,
   forgetStay,
   heldCount,
   leave,
@@ -433,6 +434,6 @@ export class WorkerPool {
     if (count === 0) return true
     if (count >= this.#maxTasks) return false
     if (this.#nestedPass && task.priority > 0) return true
-    return worker.load + expectedSeconds(task, worker) <= worker.windowSeconds
+    return worker.load + leastSeconds(task, worker) <= worker.windowSeconds
   }
 }
