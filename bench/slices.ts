@@ -128,6 +128,7 @@ function taskOf(fn: StoredObject): RunnableTask {
     fn,
     inputs: [],
     shared: undefined,
+    after: undefined,
     refusal: undefined,
     packed: undefined,
   }

@@ -34,6 +34,9 @@ export const FEATURE_OPERATORS = 256
 /** Bit 9: runs: Tasks, TaskResults and TaskCancels with a count. */
 export const FEATURE_RUNS = 512
 
+/** Bit 10: a Task with the result of the Task before it as an argument. */
+export const FEATURE_LINKS = 1024
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -45,7 +48,8 @@ export const OUR_FEATURES: number =
   FEATURE_PEERS |
   FEATURE_MONITORS |
   FEATURE_OPERATORS |
-  FEATURE_RUNS
+  FEATURE_RUNS |
+  FEATURE_LINKS
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

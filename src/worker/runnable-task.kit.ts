@@ -34,6 +34,7 @@ export function runnableTask(
     serializer: { codec: () => codec, clientSerializer: () => codec },
     fn: new StoredObject([Buffer.from(fn)]),
     inputs: [],
+    after: undefined,
     refusal: undefined,
     packed: undefined,
     ...facts,

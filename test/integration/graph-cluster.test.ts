@@ -141,6 +141,20 @@ describe('get', () => {
     for (let i = 1; i <= 3_000; i += 1) chain[`n${i}`] = [inc, `n${i - 1}`]
     assert.deepEqual(await client.get(chain, ['n3000']), { n3000: 3_000 })
 
+    // Links whose results are promises, large, classes, or errors.
+    const kinds = [
+      (list: readonly number[]): number[] => [...list, list.length],
+      async (list: readonly number[]): Promise<number[]> => Promise.resolve([...list, list.length]),
+      (list: readonly number[]): number[] => [...list, ...Array<number>(3_000).fill(0)],
+      (list: readonly number[]): number[] => list.filter((n) => n !== 0),
+    ]
+    const mixed: Record<string, unknown> = { m0: [() => [9]] }
+    for (let i = 1; i <= 400; i += 1) mixed[`m${i}`] = [kinds[i % 4], `m${i - 1}`]
+    const { m400 } = (await client.get(mixed, ['m400'])) as { m400: number[] }
+    assert.deepEqual(m400.slice(0, 3), [9, 1, 2])
+    for (let i = 201; i < 400; i += 1) mixed[`m${i}`] = [i === 300 ? fail : inc, `m${i - 1}`]
+    await assert.rejects(client.get(mixed, ['m399']), /failed at/)
+
     let seed = 7
     const random = (below: number): number => {
       seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0

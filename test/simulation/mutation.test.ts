@@ -22,6 +22,7 @@ const EXPECTED: Readonly<Record<Exclude<MutationName, 'none'>, readonly Violatio
   schedulerMissesDisconnects: ['liveness', 'outcome'],
   workerRepeatsResults: ['wire'],
   workerConfusesResults: ['outcome'],
+  processorsConfuseLinks: ['outcome'],
   workerMissesCancels: ['late', 'idle', 'liveness'],
   clientsLeaveWithoutWord: ['table'],
 }

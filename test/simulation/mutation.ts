@@ -22,6 +22,8 @@ export type MutationName =
   | 'workerMissesCancels'
   /** The scheduler's shell sends every tenth task to a worker twice. */
   | 'schedulerRepeatsTasks'
+  /** Processors give every fifth link another input than the result of the task before it. */
+  | 'processorsConfuseLinks'
 
 /** All of them. */
 export const MUTATIONS: readonly MutationName[] = [
@@ -34,6 +36,7 @@ export const MUTATIONS: readonly MutationName[] = [
   'clientsLeaveWithoutWord',
   'workerMissesCancels',
   'schedulerRepeatsTasks',
+  'processorsConfuseLinks',
 ]
 
 /** One bug, and the number of occasions for it. */

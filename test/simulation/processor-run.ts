@@ -47,6 +47,22 @@ export function anyValue(bytes: Uint8Array): Uint8Array {
 /** Bytes, or undefined: the object is not there. */
 export type RunInput = Uint8Array | undefined
 
+/** Where a task puts a small result for the task that arrives right behind it. */
+export interface ResultPlace {
+  readonly id: string
+  bytes: Uint8Array | undefined
+}
+
+/** The task whose result is an argument of a Task; undefined: there is none. */
+export function linkIdOf({ functionArgs }: Task): string | undefined {
+  const argument = functionArgs.find(({ type }) => type === 'task')
+  return argument && textOf(argument.data)
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1')
+}
+
 /** One run. */
 export class ProcessorRun {
   readonly task: Task
@@ -55,9 +71,14 @@ export class ProcessorRun {
   readonly priority: number
   readonly program: Program
   /** The values of its inputs. */
-  readonly inputTexts: readonly string[]
+  inputTexts: readonly string[] = []
   /** Why it cannot run. */
-  readonly trouble: string | undefined
+  trouble: string | undefined
+  /** Where its result is put for the task behind it. */
+  readonly place: ResultPlace
+  /** That of the task whose result it needs. */
+  #before: ResultPlace | undefined
+  readonly #inputs: RunInput[]
   readonly childValues: Map<string, string> = new Map()
   record: RunRecord | undefined
   startedAt: InstantMs = 0
@@ -74,15 +95,37 @@ export class ProcessorRun {
     this.task = task
     this.number = number
     this.priority = priority
-    const texts = inputs.map((input) => input && Buffer.from(input).toString('latin1'))
-    const [, fn, first, ...rest] = texts
-    this.program = JSON.parse(first ?? NO_PROGRAM) as Program
+    this.place = { id: task.taskId, bytes: undefined }
+    this.#inputs = [...inputs]
+    const [, , first] = inputs
+    this.program = JSON.parse(first === undefined ? NO_PROGRAM : textOf(first)) as Program
+    this.#read()
+  }
+
+  /** `before`: that of the task that arrived just before. */
+  follow(before: ResultPlace | undefined): void {
+    if (before !== undefined && before.id === linkIdOf(this.task)) this.#before = before
+  }
+
+  /** Takes the result that it needs, if any. False: it is not here. */
+  takeInput(change: (bytes: Uint8Array) => Uint8Array): boolean {
+    const index = this.task.functionArgs.findIndex(({ type }) => type === 'task')
+    if (index < 0) return true
+    const bytes = this.#before?.bytes
+    if (bytes === undefined) return false
+    this.#inputs[index + 2] = change(bytes)
+    this.#read()
+    return true
+  }
+
+  /** Reads its inputs. */
+  #read(): void {
+    const texts = this.#inputs.map((input) => input && textOf(input))
+    const [, fn, , ...rest] = texts
     const missing = texts.indexOf(undefined)
-    if (missing >= 0) this.trouble = `!MissingObject:input ${missing}`
-    else if (task.functionArgs.some(({ type }) => type === 'task')) this.trouble = '!TaskArgument'
     const { inputTexts, trouble } = checkFunction(this.program.fn, fn ?? '', rest as string[])
     this.inputTexts = inputTexts
-    this.trouble ??= trouble
+    this.trouble = missing >= 0 ? `!MissingObject:input ${missing}` : trouble
   }
 
   /** The children to be submitted now. */

@@ -15,7 +15,7 @@ import { NestedClient } from './nested-client.js'
 import { childErrorOf, errorOf, valueOf, type Program } from './program.js'
 import { ProcessorQueue } from './processor-queue.js'
 import { ProcessorReports } from './processor-reports.js'
-import { ProcessorRun, type RunInput, tasksOf } from './processor-run.js'
+import { ProcessorRun, type ResultPlace, type RunInput, tasksOf } from './processor-run.js'
 import { ProcessorVoice } from './processor-voice.js'
 import type { ClientSettings } from './client-host.js'
 import type { PipeSettings } from './virtual-pipe.js'
@@ -64,6 +64,7 @@ export class VirtualProcessor {
   readonly #zombies = new Set<ProcessorRun>()
   #current: ProcessorRun | undefined
   #arrivals = 0
+  #last: ResultPlace | undefined
   #burstEnd: InstantMs = 0
   readonly #durations = new Map<string, number>()
   #client: NestedClient | undefined
@@ -217,6 +218,8 @@ export class VirtualProcessor {
       task.metadata.byteLength === 5 ? decodeTaskFlags(task.metadata) : DEFAULT_TASK_FLAGS
     const run = new ProcessorRun(task, this.#arrivals, priority, [serializer, fn, ...inputs])
     this.#arrivals += 1
+    run.follow(this.#last)
+    this.#last = run.place
     return run
   }
 
@@ -244,9 +247,19 @@ export class VirtualProcessor {
       this.#flush()
       return
     }
+    if (!run.takeInput((bytes) => this.#linkInput(bytes))) {
+      this.#reports.canceled(run)
+      this.#startNext()
+      return
+    }
     const known = this.#durations.get(run.program.fn)
     if (!(known !== undefined && known < MAX_HOLD_MS)) this.#flush()
     this.#start(run)
+  }
+
+  #linkInput(bytes: Uint8Array): Uint8Array {
+    const isWrong = this.#world.mutation.isDue('processorsConfuseLinks', 5)
+    return isWrong ? Buffer.from('confused') : bytes
   }
 
   #start(run: ProcessorRun): void {
@@ -399,6 +412,9 @@ export class VirtualProcessor {
     const durationMs = this.#world.clock.now - run.startedAt
     this.#durations.set(program.fn, durationMs)
     this.#world.story.tell(this.name, () => `ends ${program.name} ${status}`)
+    const bytes = Buffer.from(text, 'latin1')
+    const isSmall = bytes.byteLength <= this.#setup.inlineLimitBytes
+    if (status === 'success' && isSmall) run.place.bytes = bytes
     this.#reports.result(run, status, text, durationMs)
     if (this.#current === undefined) this.main.after(0, () => this.#flush())
   }

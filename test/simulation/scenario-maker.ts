@@ -225,16 +225,20 @@ function pickNeeds(random: Random, { names, pins }: Made): string[] {
 }
 
 function makeGraph(random: Random, { atMs, name, taste, made }: StepFacts): Step {
-  const count = random.whole(1, 6)
+  const chain = random.fork('chain')
+  const isChain = chain.chance(0.3)
+  const count = isChain ? chain.whole(3, 12) : random.whole(1, 6)
   const options = makeProgram(random, taste, name, 0)
   const { retries, failsFirst, timeoutMs, deathLimit, priority } = options
   const nodes: NodePlan[] = []
   for (let index = 0; index < count; index += 1) {
     const nodeName = `${name}n${index}`
     const before = nodes.map(({ program }) => program.name)
-    const inner = before.filter(() => random.chance(0.4))
-    const outer = random.chance(0.2) ? pickNeeds(random, made) : []
-    const made1 = makeProgram(random, taste, nodeName, 0)
+    const inner = isChain ? before.slice(-1) : before.filter(() => random.chance(0.4))
+    const outer = random.chance(isChain ? 0.05 : 0.2) ? pickNeeds(random, made) : []
+    const any = makeProgram(random, taste, nodeName, 0)
+    // Short ones of one function, which are sent together.
+    const made1 = isChain ? { ...any, fn: 'link', ms: chain.spread(0.01, 2) } : any
     const isFirst = index === 0
     const program = {
       ...made1,

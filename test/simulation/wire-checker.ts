@@ -2,11 +2,12 @@
 // task is sent to a worker that has it, none is answered more often than it was sent.
 
 import type { Identity, SchedulerId, TaskId } from '#src/base/ids.js'
-import type { Message } from '#src/wire/message.js'
+import type { Message, Task } from '#src/wire/message.js'
 import { countOf, nthTaskId } from '#src/wire/run.js'
 import { describeMessage, showId } from './describe.js'
 import type { GivenTask } from './calm.js'
 import type { Journal } from './journal.js'
+import { linkIdOf } from './processor-run.js'
 import type { SchedulerWatcher } from './scheduler-host.js'
 import { Violation } from './violation.js'
 
@@ -16,6 +17,8 @@ interface Count {
   answered: number
   cancelled: number
   notFound: number
+  /** Links that the worker has dropped with the task before them; their answers follow. */
+  dropped: number
 }
 
 type Counts = Map<TaskId, Count>
@@ -33,6 +36,9 @@ export class WireChecker implements SchedulerWatcher {
   readonly #now: () => number
   /** The tasks that workers have and have not answered. */
   readonly #given = new Map<string, Given>()
+
+  /** By peer and task: the task that was given behind it. */
+  readonly #links = new Map<string, TaskId>()
 
   constructor(journal: Journal, now: () => number) {
     this.#journal = journal
@@ -80,6 +86,7 @@ export class WireChecker implements SchedulerWatcher {
     const peer = `${scheduler} ${to}`
     if (message.kind === 'task') {
       const at = this.#now()
+      this.#checkLink(peer, message)
       for (const id of idsOf(message)) {
         this.#onTaskGiven(peer, id)
         this.#given.set(`${peer} ${id}`, { peer, worker: to, taskId: id, at })
@@ -103,12 +110,33 @@ export class WireChecker implements SchedulerWatcher {
     }
   }
 
+  /** A task that needs the result of another one follows it to its worker. */
+  #checkLink(peer: string, message: Task): void {
+    const before = linkIdOf(message)
+    if (before === undefined) return
+    if (!this.#given.has(`${peer} ${before}`)) {
+      throw new Violation('wire', `${peer} is given a link behind a task that it does not have`)
+    }
+    this.#links.set(`${peer} ${before}`, message.taskId)
+  }
+
+  /** A task of a worker has no value for those behind it. */
+  #dropLinks(peer: string, before: TaskId): void {
+    const key = `${peer} ${before}`
+    const id = this.#links.get(key)
+    this.#links.delete(key)
+    if (id === undefined || !this.#given.delete(`${peer} ${id}`)) return
+    this.#countOf(peer, id).dropped += 1
+    this.#dropLinks(peer, id)
+  }
+
   #onTaskGiven(peer: string, id: TaskId): void {
     const count = this.#countOf(peer, id)
     if (!this.#workers.has(peer)) {
       throw new Violation('wire', `${peer} is given ${showId(id)}, and is no worker`)
     }
-    if (count.asked > count.answered + count.notFound + count.cancelled) {
+    const { asked, answered, notFound, cancelled, dropped } = count
+    if (asked > answered + notFound + cancelled + dropped) {
       throw new Violation('wire', `${peer} is given ${showId(id)} while it has it`)
     }
     count.asked += 1
@@ -118,7 +146,11 @@ export class WireChecker implements SchedulerWatcher {
     const count = this.#countOf(peer, id)
     if (message.status === 'notFound') count.notFound += 1
     else count.answered += 1
-    if (message.status !== 'notFound') this.#given.delete(`${peer} ${id}`)
+    const isLate = message.status === 'canceled' && count.dropped > 0
+    if (isLate) count.dropped -= 1
+    else if (message.status !== 'notFound') this.#given.delete(`${peer} ${id}`)
+    const hasValue = message.status === 'success' && message.inlineResults.length > 0
+    if (!isLate && !hasValue) this.#dropLinks(peer, id)
     const isTooMuch = count.answered + count.notFound > count.asked + count.cancelled
     if (!isTooMuch) return
     throw new Violation('wire', `${peer} answers too often: ${describeMessage(message)}`)
@@ -139,7 +171,7 @@ export class WireChecker implements SchedulerWatcher {
     }
     let count = counts.get(id)
     if (count === undefined) {
-      count = { asked: 0, answered: 0, cancelled: 0, notFound: 0 }
+      count = { asked: 0, answered: 0, cancelled: 0, notFound: 0, dropped: 0 }
       counts.set(id, count)
     }
     return count

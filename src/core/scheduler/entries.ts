@@ -17,6 +17,7 @@ import type { FunctionTally } from '../function-tally.js'
 import type { Graph } from './graph/graph.js'
 import type { Requirement } from './worker/placement.js'
 import type { Silence } from './worker/peer.js'
+import type { Links } from './task/links.js'
 import type { TaskState } from './task/state.js'
 
 /** The language of a peer's functions. A task needs a worker of its client's runtime. */
@@ -94,6 +95,8 @@ export interface WorkerEntry extends HeapItem {
   owed: Map<TaskId, number> | undefined
   /** The same for earlier attempts of tasks: these answers can only be `notFound`. */
   late: Map<TaskId, number> | undefined
+  /** Links that it has dropped with the task before them: it has yet to return them. */
+  lostLinks: Set<TaskId> | undefined
   /** The capabilities that it offers; undefined: none. */
   readonly offer: Offer | undefined
   /** Clients created inside its tasks. Invariant: each has this worker as its host. */
@@ -235,6 +238,8 @@ export interface GraphNode {
   readonly index: number
   /** The largest object that it needs, if any: it preferably runs where that is cached. */
   readonly input: ObjectEntry | undefined
+  /** What its worker got behind it. Meaningful only while it has that worker. */
+  links: Links | undefined
 }
 
 /**

@@ -72,10 +72,19 @@ export interface RunnableTask extends TimeLimit {
   readonly inputs: readonly (StoredObject | Uint8Array)[]
   /** Which of the inputs are values of references or results of tasks; undefined = none. */
   readonly shared: ReadonlySet<number> | undefined
+  /** The task whose result is one of its inputs; undefined = none. */
+  readonly after: MissingInput | undefined
   /** Why it cannot be run. */
   readonly refusal: Refusal | undefined
   /** Its arguments, if they are packed; then `inputs` are only the attachments of the function. */
   readonly packed: PackedEntry | undefined
+}
+
+/** An input that is the result of another task, which has arrived just before. */
+export interface MissingInput {
+  readonly id: TaskId
+  /** Sets the input. */
+  readonly fill: (value: Uint8Array) => void
 }
 
 /** The arguments of one task of a run. */

@@ -1,8 +1,9 @@
 // Handles the frames of the agent: stores objects, queues tasks with their inputs, stops tasks.
 
 import { unreachable } from '../../base/assert.js'
+import { bytesToLatin1 } from '../../base/bytes.js'
 import { DeserializeError, MissingObjectError, ProtocolError } from '../../base/errors.js'
-import { idToHex, type ObjectId, objectIdOf } from '../../base/ids.js'
+import { idToHex, type ObjectId, objectIdOf, taskId } from '../../base/ids.js'
 import { errorTextOf } from '../../base/text.js'
 import { SerializerIds } from '../../core/worker/objects.js'
 import { NO_UNITS, type Units } from '../../core/worker/queue/units.js'
@@ -14,7 +15,13 @@ import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../wire/metadata.js'
 import { type AgentFrame, decodeAgentFrame, type HostFacts } from '../link/frames.js'
 import type { FrameReceiver } from '../link/pipe.js'
 import { serializerIdOf } from '../object-ids.js'
-import { PackedArguments, type Refusal, type RunnableTask, serializeFailure } from './call.js'
+import {
+  type MissingInput,
+  PackedArguments,
+  type Refusal,
+  type RunnableTask,
+  serializeFailure,
+} from './call.js'
 import { type ObjectStore, StoredObject } from './objects.js'
 import type { TaskRunner } from './runner.js'
 
@@ -127,7 +134,7 @@ export class Processor implements FrameReceiver {
     let shared: Set<number> | undefined
     for (const { type, data: bytes } of task.functionArgs) {
       const isObject = type === 'objectID' || type === 'sharedObjectID'
-      if (type === 'sharedObjectID' || type === 'sharedInline') {
+      if (type === 'sharedObjectID' || type === 'sharedInline' || type === 'task') {
         ;(shared ??= new Set()).add(inputs.length)
       }
       inputs.push(isObject ? find(objectIdOf(bytes)) : bytes)
@@ -153,9 +160,27 @@ export class Processor implements FrameReceiver {
       fn,
       inputs,
       shared,
+      after: missingInputOf(task, inputs),
       refusal,
       packed: undefined,
     }
+  }
+}
+
+/** The input that is the result of another task; undefined: there is none. */
+function missingInputOf(
+  { functionArgs }: Task,
+  inputs: (StoredObject | Uint8Array)[],
+): MissingInput | undefined {
+  const index = functionArgs.findIndex(({ type }) => type === 'task')
+  const argument = functionArgs[index]
+  if (argument === undefined) return undefined
+  const id = taskId(bytesToLatin1(argument.data))
+  return {
+    id,
+    fill: (value) => {
+      inputs[index] = value
+    },
   }
 }
 
@@ -173,8 +198,8 @@ function refusalOf(
     const text = `the task needs missing objects: ${missing.map(idToHex).join(', ')}`
     return refusalFor(new MissingObjectError(text))
   }
-  if (task.functionArgs.some(({ type }) => type === 'task')) {
-    return refusalFor(new DeserializeError('an argument of the task is another task'))
+  if (task.functionArgs.filter(({ type }) => type === 'task').length > 1) {
+    return refusalFor(new DeserializeError('several arguments of the task are other tasks'))
   }
   return undefined
 }

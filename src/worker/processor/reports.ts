@@ -3,7 +3,7 @@
 
 import type { AsyncResource } from 'node:async_hooks'
 import { endianness } from 'node:os'
-import { NO_BYTES } from '../../base/bytes.js'
+import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import { identity, type Identity, type ObjectId, taskId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
 import { encodeFrame, PLAIN_RESULT, type TaskError, type TaskResult } from '../../wire/message.js'
@@ -258,6 +258,8 @@ export class RunReports {
     this.#hold(now)
     const chunks = payload.byteLength === 0 ? [payload] : splitChunks(payload)
     const isKept = run.task.keepsResult && status === 'success'
+    const isSmall = payload.byteLength <= this.#inlineLimitBytes
+    if (isKept && isSmall && run.kept !== undefined) run.kept.bytes = copyOf(payload)
     const results = isKept ? this.#keep(run.task, payload.byteLength, chunks) : NO_RESULTS
     const content = { results, inlineResults: chunks, error }
     this.#answer(run.task, { status, metadata: profile, ...content })

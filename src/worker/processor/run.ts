@@ -98,6 +98,15 @@ export class RunQueue<T extends QueuedRun> {
   }
 }
 
+// The small result of a task, for the task that was sent behind it (core/worker/task/links.ts).
+
+/** Where a run puts its result. */
+export interface ResultPlace {
+  readonly id: TaskId
+  /** Undefined: it has no result, or a large one. */
+  bytes: Uint8Array | undefined
+}
+
 // What `currentTask()` returns to user code: the part of a run that it may see and control.
 
 /** The progress that a task reports, in a unit of its own; a total of 0 = unknown. */
@@ -188,7 +197,10 @@ export class TaskRun implements TaskScope, Measured, QueuedRun {
   readonly isProfiled: boolean
   /** Its position among all tasks that this processor received. */
   readonly dispatchNumber: number
+  /** Undefined: no task needs its result here. */
+  readonly kept: ResultPlace | undefined
   readonly #handler: RunHandler
+  #before: ResultPlace | undefined
   #call: TaskCall | undefined
   #context: OwnContext | undefined
   #identities: TaskIdentities | undefined
@@ -226,7 +238,27 @@ export class TaskRun implements TaskScope, Measured, QueuedRun {
     this.priority = task.priority
     this.isProfiled = task.isProfiled
     this.dispatchNumber = dispatchNumber
+    this.kept = task.keepsResult ? { id: task.id, bytes: undefined } : undefined
     this.#handler = handler
+  }
+
+  /**
+   * `before`: that of the task that arrived just before, whose result may be an input. Returns its
+   * own.
+   */
+  follow(before: ResultPlace | undefined): ResultPlace | undefined {
+    if (before !== undefined && before.id === this.task.after?.id) this.#before = before
+    return this.kept
+  }
+
+  /** Takes the result of another task that is one of its inputs. False: it is not here. */
+  takeInput(): boolean {
+    const { after } = this.task
+    if (after === undefined) return true
+    const value = this.#before?.bytes
+    this.#before = undefined
+    if (value !== undefined) after.fill(value)
+    return value !== undefined
   }
 
   get taskId(): TaskId {

@@ -21,7 +21,7 @@ import { type ExitNote, exitNoteOf, type HostFacts, type LogWords } from '../lin
 import type { Outbox } from '../link/outbox.js'
 import { OutputPlaces, type Speaker, type Stage } from './output-tap.js'
 import type { PackedArguments, RunnableTask } from './call.js'
-import { readMsOf, NotedRuns, RunQueue, TaskRun } from './run.js'
+import { readMsOf, NotedRuns, type ResultPlace, RunQueue, TaskRun } from './run.js'
 import { isThenable, skipIn, Slice, type SliceHandler, SliceRunner, SliceTask } from './slice.js'
 import { RunReports } from './reports.js'
 import { HeldTask, isPlainPromise, RunEnds } from './run-ends.js'
@@ -69,6 +69,7 @@ export class TaskRunner implements SliceHandler, Stage {
   #givenUpCount = 0
   readonly #noted = new NotedRuns(this.#outside, (runs) => this.#lookAt(runs))
   #arrivals = 0
+  #last: ResultPlace | undefined
   readonly #places = new OutputPlaces()
   #isYielding = false
   #isRetired = false
@@ -130,12 +131,15 @@ export class TaskRunner implements SliceHandler, Stage {
 
   /** Adds a task after all others of its priority. No task starts before `run` is called. */
   add(task: RunnableTask): void {
-    this.#queue.push(new TaskRun(task, this.#arrivals, this))
+    const run = new TaskRun(task, this.#arrivals, this)
+    this.#last = run.follow(this.#last)
+    this.#queue.push(run)
     this.#arrivals += 1
   }
 
   /** The same for consecutive tasks; `task` is what they have in common. */
   addSlice(task: RunnableTask, values: PackedArguments): void {
+    this.#last = undefined
     this.#queue.push(new Slice(task, values, this.#arrivals))
     this.#arrivals += values.count
   }
@@ -231,7 +235,10 @@ export class TaskRunner implements SliceHandler, Stage {
   #runOne(run: TaskRun): boolean {
     this.#queue.drop(run)
     // Otherwise the agent has taken it back.
-    return !this.#claims.claim(run.dispatchNumber) || this.#start(run)
+    if (!this.#claims.claim(run.dispatchNumber)) return true
+    if (run.takeInput()) return this.#start(run)
+    this.#reports.canceled(run.task)
+    return true
   }
 
   /** Runs tasks of a slice. Returns false if one of them has not finished. */

@@ -20,6 +20,7 @@ import { adopt, leaveParent } from '../task/family.js'
 import { sendStatus, statusResult } from '../task/task.js'
 import { holdsBack, roomFor, spendRoom } from '../worker/load.js'
 import { NONE } from './index.js'
+import { followLinks, sendLinks, stopLinks } from './links.js'
 import {
   DROPPED,
   IS_LOOSE,
@@ -180,6 +181,7 @@ export class Graph implements Worklist {
     const tables = this.#tables
     leaveQueue(tables, task)
     if (this.#abortStatus !== undefined) return
+    sendLinks(tables, task)
     fillQueue(tables, this)
     if (tables.ended !== NONE) this.#work()
   }
@@ -190,11 +192,14 @@ export class Graph implements Worklist {
     const node = task.node?.index ?? NONE
     leaveQueue(tables, task)
     if (this.#isOver || this.#abortStatus !== undefined || tables.nodes.hasEnded(node)) {
+      stopLinks(tables, task, result)
       this.#state.objects.delete(this.#client, result.results)
       return
     }
-    if (result.status === 'success') succeedNode(tables, node, result)
-    else failNode(tables, node, result)
+    if (result.status === 'success') {
+      succeedNode(tables, node, result)
+      followLinks(tables, this, task, result)
+    } else failNode(tables, node, result)
     this.#work()
   }
 

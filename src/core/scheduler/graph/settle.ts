@@ -23,13 +23,16 @@ import {
   IS_TARGET,
   IS_UNWANTED,
   KEEPS_RESULT,
+  type NodeTable,
   READY,
   STARTED,
   SUCCEEDED,
+  WAITING,
 } from './nodes.js'
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST, STEP_COST } from './work.js'
-import { cancelTask, count, statusResult } from '../task/task.js'
+import { MAX_LINKS } from '../task/links.js'
+import { cancelTask, count, statusResult, stopAt } from '../task/task.js'
 
 /** A node has succeeded. */
 export function succeedNode(graph: GraphTables, node: number, result: TaskResult): void {
@@ -94,11 +97,37 @@ export function cancelNode(
   const before = nodes.stateOf(node)
   const task = before === STARTED ? state.tasks.get(nodes.idOf(node)) : undefined
   if (before === READY) graph.ready.remove(node)
+  if (before === WAITING) stopLink(graph, node)
   if (before !== STARTED) endUnstarted(graph, node, 'canceled')
   nodes.raise(node, IS_UNWANTED)
   failNode(graph, node, result)
   nodes.lower(node, IS_TARGET)
   if (task !== undefined) stopTask(graph, task)
+}
+
+/**
+ * Stops a waiting node if a worker has it behind the task before it: otherwise it might run there
+ * even before the scheduler learns that it can.
+ */
+function stopLink({ nodes, state }: GraphTables, node: number): void {
+  for (let at = node, steps = 0; at !== NONE && steps < MAX_LINKS; steps += 1) {
+    if (nodes.pendingOf(at) !== 1) return
+    at = pendingInput(nodes, at)
+    const task = at === NONE || nodes.stateOf(at) !== STARTED ? undefined : nodes.idOf(at)
+    if (task === undefined) continue
+    const links = state.tasks.get(task)?.node?.links
+    const id = nodes.idOf(node)
+    if (links?.cut(id) !== undefined) stopAt(state, links.worker, id)
+    return
+  }
+}
+
+function pendingInput(nodes: NodeTable, node: number): number {
+  for (let index = 0; index < nodes.inputCount(node); index += 1) {
+    const input = nodes.input(node, index)
+    if (!nodes.hasEnded(input)) return input
+  }
+  return NONE
 }
 
 /** Cancels the task of a node that has ended, by force if the worker is one of ours. */

@@ -2,7 +2,7 @@
 // numbers, so that a node that becomes ready late still runs first if it arrived early.
 
 import { assert } from '../../../base/assert.js'
-import { bytesToLatin1, totalBytes, NO_BYTES } from '../../../base/bytes.js'
+import { bytesToLatin1, latin1ToBytes, totalBytes, NO_BYTES } from '../../../base/bytes.js'
 import { objectId } from '../../../base/ids.js'
 import { encode, type Task, type TaskArgument } from '../../../wire/message.js'
 import type { ObjectEntry, TaskEntry } from '../entries.js'
@@ -40,20 +40,52 @@ function startNode(graph: GraphTables, owner: Graph, node: number): void {
     failNode(graph, node, statusResult(id, 'notFound'))
     return
   }
-  const message = taskOf(graph, node)
-  const task = newTask(state, client, message)
-  assert(task !== undefined, 'a node was not validated on arrival')
-  task.bytes = encode(message)
-  task.node = { graph: owner, index: node, input: largestObject(graph, message.functionArgs) }
-  nodes.setState(node, STARTED)
-  nodes.releaseArguments(node)
-  // Values are part of the task; objects must stay until it has ended.
-  if (task.node.input === undefined) leaveInputs(graph, node)
-  state.tasks.add(task)
-  client.taskCount += 1
+  const task = addTask(graph, owner, node)
   enqueue(graph, task, node)
   publishTask(state, task, 'inactive')
   if (state.leases.size > 0) redeemLease(state, task)
+}
+
+/** Adds the task of a node, which is not queued. */
+function addTask(graph: GraphTables, owner: Graph, node: number): TaskEntry {
+  const { state, client, nodes } = graph
+  const message = taskOf(graph, node)
+  const task = newTask(state, client, message)
+  assert(task !== undefined, 'a node was not validated on arrival')
+  const input = largestObject(graph, message.functionArgs)
+  task.bytes = encode(message)
+  task.node = { graph: owner, index: node, input, links: undefined }
+  nodes.setState(node, STARTED)
+  nodes.releaseArguments(node)
+  // Values are part of the task; objects must stay until it has ended.
+  if (input === undefined) leaveInputs(graph, node)
+  state.tasks.add(task)
+  client.taskCount += 1
+  return task
+}
+
+/** A link becomes a task, because the only node that it waits for has succeeded. */
+export function startLink(
+  graph: GraphTables,
+  owner: Graph,
+  { node, before }: { readonly node: number; readonly before: number },
+): TaskEntry {
+  const { nodes } = graph
+  const dependent = nodes.takeDependent(before)
+  const pending = nodes.decreasePending(node)
+  assert(dependent === node && pending === 0, 'a link needs more than the node before it')
+  const task = addTask(graph, owner, node)
+  publishTask(graph.state, task, 'inactive')
+  return task
+}
+
+/** The Task of a node that needs the result of `before`; undefined if it also needs an object. */
+export function linkMessageOf(graph: GraphTables, node: number, before: number): Task | undefined {
+  const message = taskOf(graph, node, before)
+  const needsObject = message.functionArgs.some(({ type }) => {
+    return type === 'objectID' || type === 'sharedObjectID'
+  })
+  return needsObject ? undefined : message
 }
 
 /** Queues a node. A graph that has begun precedes tasks that its client has sent since. */
@@ -71,15 +103,17 @@ function enqueue(graph: GraphTables, task: TaskEntry, node: number): void {
   queued.splice(before + 1, 0, task)
 }
 
-/** The Task of a node whose inputs have all succeeded. */
-function taskOf(graph: GraphTables, node: number): Task {
+/** The Task of a node whose inputs have all succeeded, except perhaps `before`. */
+function taskOf(graph: GraphTables, node: number, before: number = NONE): Task {
   const { nodes, client } = graph
   // A later part of an open graph may need any node.
   const keepsResult = client.runtime === 'javascript' && (graph.isOpen || nodes.neededBy(node) > 0)
   if (keepsResult) nodes.raise(node, KEEPS_RESULT)
-  const { name, functionArgs } = nodes.readArguments(node, (index) =>
-    argumentOf(graph, nodes.input(node, index)),
-  )
+  const { name, functionArgs } = nodes.readArguments(node, (index) => {
+    const input = nodes.input(node, index)
+    if (input !== before) return argumentOf(graph, input)
+    return { type: 'task', data: latin1ToBytes(nodes.idOf(input)) }
+  })
   const { functionId, options } = nodes.kindOf(node)
   return {
     kind: 'task',

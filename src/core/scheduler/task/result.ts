@@ -14,6 +14,7 @@ import { publishTask } from '../publication.js'
 import { isValidResult, resultPart } from './run.js'
 import { attemptOf, countAttempt, extraOf, taskFields } from './extra.js'
 import type { SchedulerState } from '../state.js'
+import { cutLink, loseLinks } from './links.js'
 import { cancelChildren, endTask, statusResult, waitInFront } from './task.js'
 import type { TaskCause } from './state.js'
 import { tellQueued } from './update.js'
@@ -58,11 +59,13 @@ function onResultOf(
   task: TaskEntry | undefined,
 ): void {
   const worker = task?.worker
+  if (message.status === 'canceled' && takesLinkBack(state, from, message, task)) return
   if (task === undefined || worker === undefined || worker.identity !== from) {
     const text = 'ignored the result of a task that this worker does not have'
+    const sender = state.workers.get(from)
     ignore(state, from, message, text)
-    takeOwed(state.workers.get(from), message)
-    takeLate(state.workers.get(from), message)
+    takeOwed(sender, message)
+    takeLate(sender, message)
     return
   }
   if (takeOwed(worker, message)) {
@@ -85,9 +88,24 @@ function onResultOf(
   if (cause === 'retried') expectLate(worker, task)
   // A task that is given back is not a sign of progress.
   pool.release(task, next === 'inactive' && cause === 'gaveUp' ? worker.movedAt : undefined)
+  if (message.status !== 'success' || message.inlineResults.length !== 1) loseLinks(task, worker)
   if (cause === 'retried') retry(state, task, worker, message)
   else if (next === 'inactive') waitInFront(state, task)
   else endTask(state, task, readableResult(state, task, message), worker)
+}
+
+/** Whether a worker returns a task that it got as a link, and not as the task that it is now. */
+function takesLinkBack(
+  state: SchedulerState,
+  from: Identity,
+  { taskId }: TaskResult,
+  task: TaskEntry | undefined,
+): boolean {
+  const sender = state.workers.get(from)
+  if (sender === undefined) return false
+  return (
+    sender.lostLinks?.delete(taskId) === true || (task === undefined && cutLink(sender, taskId))
+  )
 }
 
 /** Whether a worker answers that it drops a task, does not have it, or has begun it. */

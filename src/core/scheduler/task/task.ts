@@ -179,16 +179,21 @@ function assignLeased(state: SchedulerState): boolean {
 }
 
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
+  takeOver(state, task, worker)
+  if (task.node !== undefined) {
+    state.graphFacts.push({ type: 'taskAssigned', graph: task.node.graph, task })
+  }
+  state.output.forward(worker.identity, 'task', taskBytes(task))
+}
+
+/** Records that a task is assigned to a worker, which it was sent to. */
+export function takeOver(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
   state.queueTimes.add(state.turn.now - task.changedAt, task.count)
   task.state = 'running'
   task.changedAt = state.turn.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
   state.pools[task.runtime].assign(task, worker)
-  if (task.node !== undefined) {
-    state.graphFacts.push({ type: 'taskAssigned', graph: task.node.graph, task })
-  }
-  state.output.forward(worker.identity, 'task', taskBytes(task))
   publishTask(state, task, 'running')
 }
 

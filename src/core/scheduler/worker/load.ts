@@ -145,9 +145,14 @@ export function avoidedBy({ extra, node }: TaskEntry): WorkerEntry | undefined {
   return parent?.extra?.isFragile === true ? parent.worker : undefined
 }
 
-/** Of one task on a worker. A function that was never measured is assumed to fill its window. */
+/** Of one task on a worker. */
 export function expectedSeconds(task: TaskEntry, worker: WorkerEntry): number {
-  return Math.max(task.function?.averageSeconds ?? worker.windowSeconds, MIN_TASK_SECONDS)
+  return callSeconds(task.function, worker)
+}
+
+/** Of one call on a worker. A function that was never measured is assumed to fill its window. */
+export function callSeconds(fn: ObjectEntry | undefined, worker: WorkerEntry): number {
+  return Math.max(fn?.averageSeconds ?? worker.windowSeconds, MIN_TASK_SECONDS)
 }
 
 /** The measured work of one part of a run that a worker gets at a time, in seconds. */

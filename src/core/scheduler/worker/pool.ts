@@ -209,6 +209,13 @@ export class WorkerPool {
     this.#load(worker, task)
   }
 
+  /** A task takes its worker this much longer, for example because others will follow it there. */
+  extend(task: TaskEntry, worker: WorkerEntry, seconds: number): void {
+    task.expectedSeconds += seconds
+    worker.load += seconds
+    if (!worker.isLeaving) this.#update(worker)
+  }
+
   /** An entry of a worker was cut: the worker may be full now. */
   onCut(worker: WorkerEntry): void {
     const isFull = heldCount(worker, this.#maxTasks) >= this.#maxTasks
@@ -257,11 +264,7 @@ export class WorkerPool {
     const { worker, function: entry, extra } = task
     if (worker === undefined || extra?.isWaiting === true) return
     const more = Math.max(seconds, worker.windowSeconds) - task.expectedSeconds
-    if (more > 0) {
-      task.expectedSeconds += more
-      worker.load += more
-      if (!worker.isLeaving) this.#update(worker)
-    }
+    if (more > 0) this.extend(task, worker, more)
     if (entry?.averageSeconds === undefined || extra?.hasWaited === true) return
     entry.averageSeconds = Math.max(entry.averageSeconds, seconds)
   }

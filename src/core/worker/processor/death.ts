@@ -2,7 +2,7 @@
 // again.
 
 import { type ProcessorDeath, ProcessorDiedError } from '../../../base/errors.js'
-import type { LastRun } from '../events.js'
+import type { LastRun, StopReason } from '../events.js'
 import type { Answers } from '../task/ends.js'
 import type { WorkerTaskTable } from '../task/table.js'
 import { describeTask, type WorkerTask } from '../task/task.js'
@@ -27,6 +27,13 @@ const MAX_DEATHS_BY_CHILDREN = 3
  * the processor: without a limit, the task would be retried forever.
  */
 const MAX_LOSSES = 6
+
+/** Why a worker killed its processor, for logs. */
+export const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
+  cancelled: 'cancel',
+  givenUp: 'cancel',
+  timedOut: 'time limit',
+}
 
 /** The longest part of a line of stderr that is reported, in characters. */
 const MAX_LINE_LENGTH = 400
@@ -189,6 +196,17 @@ interface Aftermath extends Attribution {
   readonly death: ProcessorDeath
   /** This package stopped it, so it does not count against any task. */
   readonly isOnPurpose: boolean
+}
+
+/** Makes tasks that are looked at one by one entries of their own. */
+export function separateCauses(
+  tasks: WorkerTaskTable,
+  unanswered: readonly WorkerTask[],
+  lastRun: LastRun,
+): void {
+  const noted = typeof lastRun === 'object' ? lastRun.taskIds : []
+  for (const id of noted) tasks.getOut(id)
+  for (const { parentId } of unanswered.slice()) tasks.get(parentId)
 }
 
 /** Requeues or fails the tasks of processors that have ended. */

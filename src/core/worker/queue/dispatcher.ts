@@ -248,6 +248,11 @@ export class Dispatcher {
     return this.#unanswered.has(task)
   }
 
+  /** Whether no task was dispatched after this one. */
+  isLast({ dispatchNumber, count }: WorkerTask): boolean {
+    return dispatchNumber + count === this.#dispatchCount
+  }
+
   /** An entry was cut; `rest` has the tasks after it. */
   onCut(task: WorkerTask, rest: WorkerTask): void {
     if (task.state === 'queued') this.#heapOf(rest).add(rest)

@@ -245,6 +245,7 @@ export class GiveBack {
 
   /** A task has left the processor and is `fetching`. True: it is returned to the scheduler. */
   onTakenBack(task: WorkerTask): boolean {
+    this.#retractions.onAnswered(task)
     const isRecalled = this.#recalls.has(task)
     if (!isRecalled && !this.#isLeaving) return false
     this.#tasks.change(task, 'cancelled')

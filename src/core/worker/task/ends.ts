@@ -419,7 +419,8 @@ function durationsIn(result: TaskResult): Durations | undefined {
 
 /**
  * A result consists of the chunks of one value, so at least one, or of one packed value for each
- * task. Only a stopped task may be skipped. `tasks`: the entries that it is about.
+ * task. Only a task that was stopped, or lacks a result, may be skipped. `tasks`: the entries that
+ * it is about.
  */
 export function isAnswerTo(tasks: readonly WorkerTask[], result: TaskResult): boolean {
   const { metadata, status, inlineResults, results, packed } = result
@@ -427,7 +428,7 @@ export function isAnswerTo(tasks: readonly WorkerTask[], result: TaskResult): bo
   const { byteLength } = metadata
   const isProfile = byteLength === PROFILE_BYTES * count || byteLength === DURATION_BYTES * count
   if (byteLength !== 0 && !isProfile) return false
-  if (status === 'canceled') return tasks.every(({ state }) => state === 'canceling')
+  if (status === 'canceled') return tasks.every((one) => one.wasTied || one.state === 'canceling')
   if (packed.byteLength > 0) {
     const isPlain = inlineResults.length === 0 && results.length === 0
     const arePacked = tasks.every(({ isPacked }) => isPacked)

@@ -3,7 +3,7 @@
 // their processor ends.
 
 import { assert } from '../../../base/assert.js'
-import type { Alarm, InstantMs } from '../../../base/machine.js'
+import type { Alarm } from '../../../base/machine.js'
 import type { ProcessorDeath } from '../../../base/errors.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
 import type { LogFields } from '../../../base/logger.js'
@@ -15,32 +15,28 @@ import type {
   TaskUpdate,
 } from '../../../wire/message.js'
 import { countOf } from '../../../wire/run.js'
+import { Abandonment } from './abandoned.js'
 import { type Answers, Beginnings, isAnswerTo, WorkerTaskEnds } from './ends.js'
 import { Dispatcher } from '../queue/dispatcher.js'
 import type { LastRun, RunStatus, StopReason, WorkerCoreOptions, WorkerTurn } from '../events.js'
 import { Fetcher } from '../objects.js'
 import { runsOf } from '../operators.js'
 import { GiveBack } from '../queue/give-back.js'
-import { attributeDeath, kindOf, NO_CAUSE, RequeuedTasks } from '../processor/death.js'
+import {
+  attributeDeath,
+  KILL_CAUSES,
+  kindOf,
+  NO_CAUSE,
+  RequeuedTasks,
+  separateCauses,
+} from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
-import { bytesOf, fieldsOf, idsOf, isOut, taskCountOf, type WorkerTask } from './task.js'
+import { bytesOf, fieldsOf, idsOf, isOut, isTied, taskCountOf, type WorkerTask } from './task.js'
+import { TaskLinks } from './links.js'
 import { TaskOrders } from './orders.js'
 import { partOfResult } from './result.js'
 import { WorkerTaskTable } from './table.js'
 import { TaskWatch } from './watch.js'
-
-/**
- * How long a scheduler that has received the list of abandoned tasks has to cancel unneeded ones;
- * afterwards they may be ended here, in milliseconds.
- */
-const ABANDONED_MS = 10_000
-
-/** Why this worker killed its processor, for logs. */
-const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
-  cancelled: 'cancel',
-  givenUp: 'cancel',
-  timedOut: 'time limit',
-}
 
 /** The parts of the worker that tasks need. */
 export interface TaskFlowParts {
@@ -65,26 +61,26 @@ export class WorkerTaskFlow {
   readonly #requeued: RequeuedTasks
   readonly #giveBack: GiveBack
   readonly #beginnings: Beginnings
+  readonly #links: TaskLinks
   /** When a task that may have ended a processor gets its turn. */
   readonly #turnAlarm: Alarm
   /** Tasks are not dispatched while results cannot be sent. */
   #isCongested = false
   /** Why this worker killed its processor. */
   #killed: { readonly task: WorkerTask; readonly reason: StopReason } | undefined
-  /** Whether the processor may have tasks that no scheduler is waiting for. */
-  #mayHaveAbandoned = false
-  /** Until when such tasks may be recovered. Undefined: they cannot be. */
-  #recoverableUntil: InstantMs | undefined
+  readonly #abandonment = new Abandonment()
 
   constructor({ options, turn, answers, slot }: TaskFlowParts) {
     this.#turn = turn
     this.#answers = answers
     this.#slot = slot
-    this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true, (task, rest) => {
+    const onCut = (task: WorkerTask, rest: WorkerTask): void => {
       for (const part of [this.#dispatcher, this.#fetcher, this.#watch, this.#giveBack]) {
         part.onCut(task, rest)
       }
-    })
+    }
+    const onLeft = (task: WorkerTask): void => this.#links.onLeft(task)
+    this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true, onCut, onLeft)
     this.#dispatcher = new Dispatcher(options.units)
     answers.outputs.listenTo(this.#tasks, this.#dispatcher)
     this.#watch = new TaskWatch(turn, options.cancelGraceMs, {
@@ -107,12 +103,15 @@ export class WorkerTaskFlow {
     this.#ends = new WorkerTaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
+    const { inlineLimitBytes } = options
+    const drop = (task: WorkerTask): void => this.#drop(task)
+    this.#links = new TaskLinks({ tasks, dispatcher, answers, inlineLimitBytes, drop })
     this.orders = new TaskOrders(
-      { options, tasks, answers, giveBack: this.#giveBack },
+      { options, tasks, answers, giveBack: this.#giveBack, links: this.#links },
       {
         onAdded: (task) => this.#fetch(task),
         onSentAgain: (task) => this.#takeUpAgain(task),
-        drop: (task) => this.#drop(task),
+        drop,
       },
     )
     this.#beginnings = new Beginnings({ turn, slot, answers, tasks, dispatcher })
@@ -176,7 +175,7 @@ export class WorkerTaskFlow {
    * each.
    */
   onRecoverableReported(canRecover: boolean): void {
-    this.#recoverableUntil = canRecover ? this.#turn.now + ABANDONED_MS : undefined
+    this.#abandonment.onReported(canRecover, this.#turn.now)
   }
 
   /** Objects have arrived, or do not exist. */
@@ -200,8 +199,7 @@ export class WorkerTaskFlow {
    */
   onDisconnected(): void {
     this.#isCongested = false
-    this.#mayHaveAbandoned = true
-    this.#recoverableUntil = Infinity
+    this.#abandonment.onDisconnected()
     this.#giveBack.onDisconnected()
     for (const task of this.#tasks.values()) {
       if (task.state === 'queued') this.#dispatcher.remove(task)
@@ -238,6 +236,11 @@ export class WorkerTaskFlow {
       done += task.count
       this.#dispatcher.take(task)
       this.#watch.onAnswered(task)
+      if (status === 'canceled' && task.state !== 'canceling') {
+        this.#takeBack(task)
+        continue
+      }
+      this.#links.onAnswered(task, part)
       this.#ends.onAnswered(task, part)
       this.#giveBack.onSettled(task)
     }
@@ -269,11 +272,16 @@ export class WorkerTaskFlow {
     for (const task of this.#giveBack.onRetracted(retracted)) {
       this.#dispatcher.take(task)
       this.#watch.onAnswered(task)
-      if (this.#tasks.change(task, 'requeued') === 'ended') continue
-      // An abandoned task that was sent again: it waits from the start.
-      const isHere = !this.#giveBack.onTakenBack(task)
-      if (isHere) this.#fetch(task)
+      this.#takeBack(task)
     }
+  }
+
+  /** The processor will not run a task, which has left it. */
+  #takeBack(task: WorkerTask): void {
+    if (this.#tasks.change(task, 'requeued') === 'ended') return
+    // An abandoned task that was sent again: it waits from the start.
+    const isHere = !this.#giveBack.onTakenBack(task)
+    if (isHere) this.#fetch(task)
   }
 
   /** The processor is gone, and its objects. Returns fields for the log: which task, what cause. */
@@ -282,7 +290,7 @@ export class WorkerTaskFlow {
     this.#beginnings.onProcessorExited()
     this.#giveBack.onProcessorExited()
     this.#fetcher.onProcessorExited()
-    this.#separateCauses(lastRun)
+    separateCauses(this.#tasks, this.#dispatcher.unanswered(), lastRun)
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
     const killed = this.#killed
@@ -317,10 +325,8 @@ export class WorkerTaskFlow {
     const all = [...this.#tasks.values()]
     const countIn = (state: WorkerTask['state']): number =>
       taskCountOf(all.filter((task) => task.state === state))
-    assert(
-      countIn('queued') === this.#dispatcher.queuedCount,
-      'the queue does not contain the queued tasks',
-    )
+    const { queuedCount } = this.#dispatcher
+    assert(countIn('queued') === queuedCount, 'the queue does not contain the queued tasks')
     const unanswered = this.#dispatcher.unanswered()
     const outCount = countIn('dispatched') + countIn('abandoned') + this.#tasks.cancelingCount
     assert(outCount === taskCountOf(unanswered), 'the tasks in the processor have other states')
@@ -328,6 +334,7 @@ export class WorkerTaskFlow {
     this.#watch.checkInvariants(out, this.#slot.isListening)
     this.#giveBack.checkInvariants(out)
     this.#answers.checkInvariants()
+    this.#links.checkInvariants()
     const fetching = new Set(all.filter((task) => task.state === 'fetching'))
     if (this.#slot.isListening) this.#fetcher.checkInvariants(fetching)
   }
@@ -341,9 +348,10 @@ export class WorkerTaskFlow {
         this.#sendBack(task)
         continue
       }
+      if (this.#links.returnLate(task)) continue
       const room = this.#roomFor(task)
       if (room === 0) {
-        if (this.#mayHaveAbandoned) this.#cancelAbandoned()
+        if (this.#abandonment.isOver(now)) this.#cancelAbandoned()
         return
       }
       this.#tasks.cut(task, room)
@@ -380,17 +388,11 @@ export class WorkerTaskFlow {
   #handOver(task: WorkerTask): void {
     this.#tasks.change(task, 'handedOver')
     this.#dispatcher.handOver(task, this.#turn.now)
+    task.wasTied = isTied(task)
     this.#slot.onUsed()
     this.#turn.act({ type: 'dispatch', bytes: bytesOf(task), units: task.grant?.units })
     this.#watch.onHandedOver(task)
     this.#beginnings.onHandedOver()
-  }
-
-  /** Tasks that are looked at one by one when their processor has exited become entries. */
-  #separateCauses(lastRun: LastRun): void {
-    const noted = typeof lastRun === 'object' ? lastRun.taskIds : []
-    for (const id of noted) this.#tasks.getOut(id)
-    for (const { parentId } of this.#dispatcher.unanswered().slice()) this.#tasks.get(parentId)
   }
 
   /** A task that continued while the connection was lost is awaited again. */
@@ -417,8 +419,6 @@ export class WorkerTaskFlow {
 
   /** Ends abandoned tasks when they block awaited ones. */
   #cancelAbandoned(): void {
-    if (this.#recoverableUntil !== undefined && this.#turn.now < this.#recoverableUntil) return
-    this.#mayHaveAbandoned = false
     for (const task of this.#dispatcher.unanswered()) {
       if (task.state !== 'abandoned') continue
       this.#tasks.change(task, 'cancelled')

@@ -8,6 +8,7 @@ import type { WorkerCoreOptions } from '../events.js'
 import { SerializerIds } from '../objects.js'
 import type { GiveBack } from '../queue/give-back.js'
 import type { Answers } from './ends.js'
+import type { TaskLinks } from './links.js'
 import type { WorkerTaskTable } from './table.js'
 import { partOf, renew, type WorkerTask, workerTaskOf } from './task.js'
 
@@ -17,6 +18,7 @@ interface OrderParts {
   readonly tasks: WorkerTaskTable
   readonly answers: Answers
   readonly giveBack: GiveBack
+  readonly links: TaskLinks
 }
 
 /** What happens to tasks. */
@@ -34,16 +36,18 @@ export class TaskOrders {
   readonly #tasks: WorkerTaskTable
   readonly #answers: Answers
   readonly #giveBack: GiveBack
+  readonly #links: TaskLinks
   readonly #handler: OrderHandler
   readonly #serializerIds: SerializerIds
   readonly #workersTimeoutMs: number
   /** The number of tasks that have arrived. */
   #arrivals = 0
 
-  constructor({ options, tasks, answers, giveBack }: OrderParts, handler: OrderHandler) {
+  constructor({ options, tasks, answers, giveBack, links }: OrderParts, handler: OrderHandler) {
     this.#tasks = tasks
     this.#answers = answers
     this.#giveBack = giveBack
+    this.#links = links
     this.#handler = handler
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
     this.#workersTimeoutMs = options.taskTimeoutMs ?? 0
@@ -86,7 +90,7 @@ export class TaskOrders {
     })
     this.#arrivals += task.count
     if (this.#answers.answerKept(task)) return
-    if (this.#giveBack.isLeaving) {
+    if (this.#giveBack.isLeaving || !this.#links.join(task)) {
       this.#answers.cancel(task.id, 'canceled', task.count)
       return
     }
@@ -102,6 +106,7 @@ export class TaskOrders {
       return
     }
     renew(known, message)
+    this.#links.join(known)
     if (known.state === 'abandoned') this.#handler.onSentAgain(known)
   }
 

@@ -41,17 +41,23 @@ export class WorkerTaskTable {
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
   readonly #turn: WorkerTurn
   readonly #logsTasks: boolean
+  readonly #onLeft: (task: WorkerTask) => void
   /** How many tasks are candidates. */
   #candidateCount = 0
 
-  /** `onCut`: an entry was shortened, and `rest` has the tasks after it. */
+  /**
+   * `onCut`: an entry was shortened, and `rest` has the tasks after it. `onLeft`: a task with a
+   * follower has ended or was cancelled.
+   */
   constructor(
     turn: WorkerTurn,
     logsTasks: boolean,
     onCut: (task: WorkerTask, rest: WorkerTask) => void = () => {},
+    onLeft: (task: WorkerTask) => void = () => {},
   ) {
     this.#turn = turn
     this.#logsTasks = logsTasks
+    this.#onLeft = onLeft
     const cut = (task: WorkerTask, count: number): WorkerTask => {
       const rest = cutTask(task, count)
       onCut(task, rest)
@@ -79,6 +85,11 @@ export class WorkerTaskTable {
   /** The task with this id, unless it is unknown or was cancelled. */
   get(id: TaskId): WorkerTask | undefined {
     return this.#tasks.get(id)
+  }
+
+  /** The entry that includes this task, unless that is unknown or was cancelled. */
+  peek(id: TaskId): WorkerTask | undefined {
+    return this.#tasks.peek(id)
   }
 
   /** The entries of consecutive tasks, without unknown and cancelled ones. */
@@ -165,6 +176,8 @@ export class WorkerTaskTable {
       this.#canceling.add(task)
     }
     task.state = next
+    const hasLeft = next === 'ended' || next === 'canceling'
+    if (hasLeft && task.follower !== undefined && cause !== 'disconnected') this.#onLeft(task)
     return next
   }
 

@@ -3,12 +3,13 @@
 // (core/task-table.ts).
 
 import { assert } from '../../../base/assert.js'
-import { copyOf } from '../../../base/bytes.js'
+import { bytesToLatin1, copyOf } from '../../../base/bytes.js'
 import { TaskTimeoutError } from '../../../base/errors.js'
 import {
   type Identity,
   type ObjectId,
   objectIdOf,
+  taskId,
   type TaskId,
   taskLogFields,
   taskPhrase,
@@ -54,6 +55,7 @@ export function timeoutErrorOf(id: TaskId, name: string, limit: TimeLimit): Task
 }
 
 const NO_IDS: readonly ObjectId[] = []
+const NO_TASK = taskId('')
 
 /** An object that the processor has, or that was requested for it. */
 export interface ObjectEntry {
@@ -156,6 +158,14 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   lossCount: number
   /** It may have ended a processor: no other task runs next to it. */
   isCandidate: boolean
+  /** The task whose result is one of its arguments; empty: there is none (links.ts). */
+  after: TaskId
+  /** That result, once it is known. */
+  value: Uint8Array | undefined
+  /** It was dispatched without that result. */
+  wasTied: boolean
+  /** The task that needs its result, if one was sent behind it; it may have ended. */
+  follower: WorkerTask | undefined
 }
 
 /** Facts about a task that are not in its message. */
@@ -210,25 +220,57 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
     deaths: 0,
     lossCount: 0,
     isCandidate: false,
+    after: afterOf(task),
+    value: undefined,
+    wasTied: false,
+    follower: undefined,
     heapIndex: -1,
   }
 }
 
 /** The scheduler has sent a task again that is still here: stores the new version. */
 export function renew(task: WorkerTask, message: Task): void {
-  if (message.attempt === task.attempt) return
+  const after = afterOf(message)
+  const isUntied = isTied(task) && after === ''
+  if (message.attempt === task.attempt && !isUntied) return
   task.bytes = copyOf(encode(message))
+  if (after !== task.after) task.value = undefined
+  task.after = after
   task.place = 0
   task.messageCount = countOf(message)
   task.attempt = message.attempt
 }
 
-/** The encoded Task of exactly these tasks. */
-export function bytesOf({ bytes, place, count, messageCount }: WorkerTask): Uint8Array {
-  if (count === messageCount) return bytes
+/** The encoded Task of exactly these tasks, with the result that it needs if that is known. */
+export function bytesOf(task: WorkerTask): Uint8Array {
+  const { bytes, place, count, messageCount, value } = task
+  if (count === messageCount && value === undefined) return bytes
   const message = decode(bytes)
   assert(message.kind === 'task', 'the bytes of a task are another message')
-  return encode(partOf(message, place, place + count))
+  return encode(
+    value === undefined ? partOf(message, place, place + count) : withValue(message, value),
+  )
+}
+
+/** Whether it needs the result of another task that is not known yet. */
+export function isTied({ after, value }: WorkerTask): boolean {
+  return after !== '' && value === undefined
+}
+
+/** The task whose result is an argument of a Task; empty: there is none. */
+function afterOf({ functionArgs }: Task): TaskId {
+  for (const { type, data } of functionArgs) {
+    if (type === 'task') return taskId(bytesToLatin1(data))
+  }
+  return NO_TASK
+}
+
+/** The same Task with the result in place of the task that has it. */
+function withValue(message: Task, value: Uint8Array): Task {
+  const functionArgs = message.functionArgs.map((argument) =>
+    argument.type === 'task' ? ({ type: 'sharedInline', data: value } as const) : argument,
+  )
+  return { ...message, functionArgs, bytes: undefined }
 }
 
 /** The tasks `from` up to, not including, `to` of the Task of a run. */

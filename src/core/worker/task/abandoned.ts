@@ -1,0 +1,36 @@
+// Tasks that continue in the processor after the connection to the scheduler was lost: when they
+// may be ended here because nobody has asked for them again. docs/protocol.md#return
+
+import type { InstantMs } from '../../../base/machine.js'
+
+/**
+ * How long a scheduler that has received the list of abandoned tasks has to cancel unneeded ones;
+ * afterwards they may be ended here, in milliseconds.
+ */
+const ABANDONED_MS = 10_000
+
+/** Whether a worker may have abandoned tasks, and until when they may be recovered. */
+export class Abandonment {
+  #mayHaveTasks = false
+  /** Undefined: they cannot be recovered. */
+  #recoverableUntil: InstantMs | undefined
+
+  /** The tasks in the processor are not awaited any more. */
+  onDisconnected(): void {
+    this.#mayHaveTasks = true
+    this.#recoverableUntil = Infinity
+  }
+
+  /** The scheduler has received the list of them. If it `canRecover`, it decides about each. */
+  onReported(canRecover: boolean, now: InstantMs): void {
+    this.#recoverableUntil = canRecover ? now + ABANDONED_MS : undefined
+  }
+
+  /** Whether they are to be ended. True only once after each loss of the connection. */
+  isOver(now: InstantMs): boolean {
+    if (!this.#mayHaveTasks) return false
+    if (this.#recoverableUntil !== undefined && now < this.#recoverableUntil) return false
+    this.#mayHaveTasks = false
+    return true
+  }
+}
