@@ -6,6 +6,8 @@ import { latin1ToBytes } from '../../base/bytes.js'
 import { decode, encode, type Task } from '../../wire/message.js'
 import type { WorkerAction } from './events.js'
 import {
+  echoOf,
+  missingOf,
   objectsOf,
   resultOf,
   ScriptedWorker,
@@ -159,4 +161,42 @@ test('a link that is sent again as an ordinary task becomes one', () => {
   worker.receive(objectsOf(SERIALIZER, 'fn'))
   const actions = worker.handle({ type: 'taskAnswered', processor: 1, result: resultOf('a') })
   assert.deepEqual(dispatched(actions), ['b(inline value)'])
+})
+
+test('a link whose objects are missing as well is returned before its task fails', () => {
+  const worker = ScriptedWorker.ready()
+  worker.receive(taskOf('a'))
+  worker.receive(linkOf('b', 'a'))
+  const lines = worker.receive(missingOf('fn'))
+  assert.deepEqual(lines, ['send b canceled', 'send a failed'])
+})
+
+test('a link that is taken back with its task is not asked for again', () => {
+  const worker = warm()
+  for (const id of 'xya') worker.receive(taskOf(id))
+  worker.receive(linkOf('b', 'a'))
+  const flags = { force: false, retrieveTaskObject: false }
+  const recall = (id: string): readonly string[] =>
+    worker.receive({ kind: 'taskCancel', taskId: taskOf(id).taskId, count: 0, flags })
+  const [x, y, a, b] = [10, 11, 12, 13] as const
+  assert.deepEqual([...recall('x'), ...recall('a'), ...recall('b')], [`retract ${x}`])
+  assert.deepEqual(worker.retracted([x], []), [`retract ${a},${b}`, 'send x notFound'])
+  recall('y')
+  const lines = worker.retracted([a, b], [a, b])
+  assert.equal(lines[0], `retract ${y}`)
+  assert.ok(lines.includes('send a canceled') && lines.includes('send b canceled'))
+  assert.deepEqual(worker.retracted([y], []), ['send y notFound'])
+})
+
+test('a link whose result is kept is returned: its task is answered when it is sent again', () => {
+  const worker = ScriptedWorker.ready()
+  worker.run('b')
+  worker.show({ type: 'disconnected', reason: 'gone' })
+  worker.now += 100
+  worker.answer(resultOf('b'))
+  worker.show({ type: 'connected' })
+  worker.receive(echoOf())
+  worker.receive(taskOf('a'))
+  assert.deepEqual(worker.receive(linkOf('b', 'a')), ['send b canceled'])
+  assert.deepEqual(worker.receive(taskOf('b')), ['send b success'])
 })

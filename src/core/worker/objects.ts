@@ -362,7 +362,10 @@ export class Fetcher {
         else known.push(id)
       }
     }
-    for (const [task, taskIds] of missing) this.#handler.onMissing(task, taskIds)
+    for (const [task, taskIds] of missing) {
+      // A link ends with the task before it.
+      if (task.state === 'fetching') this.#handler.onMissing(task, taskIds)
+    }
   }
 }
 

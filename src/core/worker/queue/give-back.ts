@@ -243,9 +243,10 @@ export class GiveBack {
     return entries
   }
 
-  /** A task has left the processor and is `fetching`. True: it is returned to the scheduler. */
+  /** A task has left the processor. False: it stays here, and is `fetching`. */
   onTakenBack(task: WorkerTask): boolean {
     this.#retractions.onAnswered(task)
+    if (task.state === 'ended') return true
     const isRecalled = this.#recalls.has(task)
     if (!isRecalled && !this.#isLeaving) return false
     this.#tasks.change(task, 'cancelled')

@@ -22,7 +22,7 @@ import {
   type TaskUpdate,
 } from '../../../wire/message.js'
 import { resultName } from '../../../wire/object-content.js'
-import { countOf, layoutOf } from '../../../wire/run.js'
+import { countOf } from '../../../wire/run.js'
 import { type RunStatus, send, type WorkerCoreOptions, type WorkerTurn } from '../events.js'
 import type { Fetcher } from '../objects.js'
 import type { ProcessorSlot } from '../processor/slot.js'
@@ -123,6 +123,11 @@ export class Answers {
     if (kept === undefined || isPacked !== task.isPacked) return false
     this.end(kept.result, task, { isAwaited: true, durationMs: Infinity })
     return true
+  }
+
+  /** Whether the result of a task is kept from before this connection. */
+  keeps(id: TaskId): boolean {
+    return this.#kept.has(id)
   }
 
   /** The result of a task will not be requested. False if it was not kept. */
@@ -330,10 +335,6 @@ function isUnreported({ isReported, state }: WorkerTask): boolean {
 // How tasks end: the processor has answered, their time limit has passed, or an object is missing.
 // (Tasks that end with their processor are handled in core/worker/processor/death.ts.)
 
-/** Length of a profile result, with and without anything but the duration. */
-const PROFILE_BYTES = 16
-const DURATION_BYTES = 4
-
 /** The parts of the worker that are needed here. */
 interface TaskEndsParts {
   readonly tasks: WorkerTaskTable
@@ -415,34 +416,4 @@ function durationsIn(result: TaskResult): Durations | undefined {
     if (seconds > longest) longest = seconds
   }
   return { count, meanMs: (sum / count) * 1000, longestMs: longest * 1000 }
-}
-
-/**
- * A result consists of the chunks of one value, so at least one, or of one packed value for each
- * task. Only a task that was stopped, or lacks a result, may be skipped. `tasks`: the entries that
- * it is about.
- */
-export function isAnswerTo(tasks: readonly WorkerTask[], result: TaskResult): boolean {
-  const { metadata, status, inlineResults, results, packed } = result
-  const count = countOf(result)
-  const { byteLength } = metadata
-  const isProfile = byteLength === PROFILE_BYTES * count || byteLength === DURATION_BYTES * count
-  if (byteLength !== 0 && !isProfile) return false
-  if (status === 'canceled') return tasks.every((one) => one.wasTied || one.state === 'canceling')
-  if (packed.byteLength > 0) {
-    const isPlain = inlineResults.length === 0 && results.length === 0
-    const arePacked = tasks.every(({ isPacked }) => isPacked)
-    return status === 'success' && isPlain && arePacked && arePackedValues(packed, count)
-  }
-  const isRun = status === 'success' || status === 'failed'
-  return isRun && count === 1 && inlineResults.length > 0 && results.length <= 1
-}
-
-function arePackedValues(packed: Uint8Array, count: number): boolean {
-  try {
-    layoutOf(packed, count)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -16,7 +16,7 @@ import type {
 } from '../../../wire/message.js'
 import { countOf } from '../../../wire/run.js'
 import { Abandonment } from './abandoned.js'
-import { type Answers, Beginnings, isAnswerTo, WorkerTaskEnds } from './ends.js'
+import { type Answers, Beginnings, WorkerTaskEnds } from './ends.js'
 import { Dispatcher } from '../queue/dispatcher.js'
 import type { LastRun, RunStatus, StopReason, WorkerCoreOptions, WorkerTurn } from '../events.js'
 import { Fetcher } from '../objects.js'
@@ -34,7 +34,7 @@ import type { ProcessorSlot } from '../processor/slot.js'
 import { bytesOf, fieldsOf, idsOf, isOut, isTied, taskCountOf, type WorkerTask } from './task.js'
 import { TaskLinks } from './links.js'
 import { TaskOrders } from './orders.js'
-import { partOfResult } from './result.js'
+import { isAnswerTo, partOfResult } from './result.js'
 import { WorkerTaskTable } from './table.js'
 import { TaskWatch } from './watch.js'
 
@@ -278,10 +278,9 @@ export class WorkerTaskFlow {
 
   /** The processor will not run a task, which has left it. */
   #takeBack(task: WorkerTask): void {
-    if (this.#tasks.change(task, 'requeued') === 'ended') return
+    this.#tasks.change(task, 'requeued')
     // An abandoned task that was sent again: it waits from the start.
-    const isHere = !this.#giveBack.onTakenBack(task)
-    if (isHere) this.#fetch(task)
+    if (!this.#giveBack.onTakenBack(task)) this.#fetch(task)
   }
 
   /** The processor is gone, and its objects. Returns fields for the log: which task, what cause. */

@@ -107,6 +107,11 @@ export class KeptResults {
     return kept
   }
 
+  /** Whether the result is from before this connection. */
+  has(id: TaskId): boolean {
+    return this.#kept.has(id)
+  }
+
   /** The result will not be requested. False: it was not kept, or was sent on this connection. */
   drop(id: TaskId): boolean {
     if (!this.#kept.has(id)) return false

@@ -10,7 +10,7 @@ import type { GiveBack } from '../queue/give-back.js'
 import type { Answers } from './ends.js'
 import type { TaskLinks } from './links.js'
 import type { WorkerTaskTable } from './table.js'
-import { partOf, renew, type WorkerTask, workerTaskOf } from './task.js'
+import { isTied, partOf, renew, type WorkerTask, workerTaskOf } from './task.js'
 
 /** The parts of the worker that are needed here. */
 interface OrderParts {
@@ -89,8 +89,10 @@ export class TaskOrders {
       workersTimeoutMs: this.#workersTimeoutMs,
     })
     this.#arrivals += task.count
-    if (this.#answers.answerKept(task)) return
-    if (this.#giveBack.isLeaving || !this.#links.join(task)) {
+    // The scheduler does not wait for the result of a link: it sends the task again.
+    if (!isTied(task) && this.#answers.answerKept(task)) return
+    const isKept = isTied(task) && this.#answers.keeps(task.id)
+    if (isKept || this.#giveBack.isLeaving || !this.#links.join(task)) {
       this.#answers.cancel(task.id, 'canceled', task.count)
       return
     }
@@ -106,8 +108,8 @@ export class TaskOrders {
       return
     }
     renew(known, message)
-    this.#links.join(known)
-    if (known.state === 'abandoned') this.#handler.onSentAgain(known)
+    if (!this.#links.join(known)) this.#cancel(known)
+    else if (known.state === 'abandoned') this.#handler.onSentAgain(known)
   }
 
   #cancel(task: WorkerTask): void {

@@ -4,7 +4,7 @@ import { NO_BYTES } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
 import { PLAIN_RESULT, type TaskError, type TaskResult } from '../../../wire/message.js'
 import { encodeProfileResult } from '../../../wire/metadata.js'
-import { countOf, nthTaskId, sliceProfiles, slicePacked } from '../../../wire/run.js'
+import { countOf, layoutOf, nthTaskId, sliceProfiles, slicePacked } from '../../../wire/run.js'
 import type { WorkerTask } from './task.js'
 
 /** The same result, to be encoded again, with inline content and this part of its error. */
@@ -77,5 +77,39 @@ export function statusOnly(
     results: [],
     ...PLAIN_RESULT,
     count: count === 1 ? PLAIN_RESULT.count : count,
+  }
+}
+
+/** Length of a profile result, with and without anything but the duration. */
+const PROFILE_BYTES = 16
+const DURATION_BYTES = 4
+
+/**
+ * A result consists of the chunks of one value, so at least one, or of one packed value for each
+ * task. Only a task that was stopped, or lacks a result, may be skipped. `tasks`: the entries that
+ * it is about.
+ */
+export function isAnswerTo(tasks: readonly WorkerTask[], result: TaskResult): boolean {
+  const { metadata, status, inlineResults, results, packed } = result
+  const count = countOf(result)
+  const { byteLength } = metadata
+  const isProfile = byteLength === PROFILE_BYTES * count || byteLength === DURATION_BYTES * count
+  if (byteLength !== 0 && !isProfile) return false
+  if (status === 'canceled') return tasks.every((one) => one.wasTied || one.state === 'canceling')
+  if (packed.byteLength > 0) {
+    const isPlain = inlineResults.length === 0 && results.length === 0
+    const arePacked = tasks.every(({ isPacked }) => isPacked)
+    return status === 'success' && isPlain && arePacked && arePackedValues(packed, count)
+  }
+  const isRun = status === 'success' || status === 'failed'
+  return isRun && count === 1 && inlineResults.length > 0 && results.length <= 1
+}
+
+function arePackedValues(packed: Uint8Array, count: number): boolean {
+  try {
+    layoutOf(packed, count)
+    return true
+  } catch {
+    return false
   }
 }
