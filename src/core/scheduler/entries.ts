@@ -95,6 +95,8 @@ export interface WorkerEntry extends HeapItem {
   owed: Map<TaskId, number> | undefined
   /** The same for earlier attempts of tasks: these answers can only be `notFound`. */
   late: Map<TaskId, number> | undefined
+  /** The links that it has, which are no tasks here: each is behind one of its tasks. */
+  links: Map<TaskId, Links> | undefined
   /** Links that it has dropped with the task before them: it has yet to return them. */
   lostLinks: Set<TaskId> | undefined
   /** The capabilities that it offers; undefined: none. */

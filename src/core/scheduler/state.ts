@@ -15,6 +15,7 @@ import { Monitors } from './monitor/monitors.js'
 import { Losses } from './monitor/losses.js'
 import { Operators } from './monitor/operators.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
+import { checkLinks } from './task/links.js'
 import { taskDurations } from '../function-tally.js'
 import { TaskTable } from '../task-table.js'
 import { FunctionTable, TaskRates } from './monitor/report.js'
@@ -166,6 +167,7 @@ export class SchedulerState {
     for (const worker of workers) {
       for (const task of worker.assigned) assert(task.worker === worker, 'a task of two workers')
       checkLoad(worker)
+      checkLinks(worker)
       for (const client of worker.nestedClients) {
         assert(client.host === worker, 'a nested client of two hosts')
         assert(this.clients.get(client.identity) === client, 'a nested client that has left')

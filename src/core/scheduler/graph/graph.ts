@@ -6,7 +6,7 @@
 
 import { unreachable } from '../../../base/assert.js'
 import { FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
-import { type Identity, idToHex, type TaskId } from '../../../base/ids.js'
+import { type Identity, idToHex, taskId, type TaskId } from '../../../base/ids.js'
 import type {
   GraphReport,
   GraphTask,
@@ -17,10 +17,11 @@ import type {
 import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { adopt, leaveParent } from '../task/family.js'
-import { sendStatus, statusResult } from '../task/task.js'
+import { addChild, parentLink } from '../task/links.js'
+import { sendStatus, statusResult, stopLinks } from '../task/task.js'
 import { holdsBack, roomFor, spendRoom } from '../worker/load.js'
 import { NONE } from './index.js'
-import { followLinks, sendLinks, stopLinks } from './links.js'
+import { followLinks, sendLinks } from './links.js'
 import {
   DROPPED,
   IS_LOOSE,
@@ -47,6 +48,8 @@ import { graphReport, type ReportRoom } from './shape.js'
 import { checkGraph, GraphTables } from './tables.js'
 import { fillQueue } from './task.js'
 import { MESSAGE_COST, STEP_COST, type Worklist } from './work.js'
+
+const NO_TASK = taskId('')
 
 /** Maximum number of nodes listed in `needsOf`. */
 const MAX_NEEDS = 20
@@ -192,14 +195,17 @@ export class Graph implements Worklist {
     const node = task.node?.index ?? NONE
     leaveQueue(tables, task)
     if (this.#isOver || this.#abortStatus !== undefined || tables.nodes.hasEnded(node)) {
-      stopLinks(tables, task, result)
+      stopLinks(this.#state, task)
       this.#state.objects.delete(this.#client, result.results)
       return
     }
     if (result.status === 'success') {
       succeedNode(tables, node, result)
-      followLinks(tables, this, task, result)
-    } else failNode(tables, node, result)
+      followLinks(tables, this, task)
+    } else {
+      failNode(tables, node, result)
+      stopLinks(this.#state, task)
+    }
     this.#work()
   }
 
@@ -229,6 +235,11 @@ export class Graph implements Worklist {
     const hasFailed = tables.failures.some(({ result }) => result.status !== 'canceled')
     this.#finish(hasFailed ? 'failed' : 'success')
     return true
+  }
+
+  /** Whether its client received its result, or has left. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   /** The runtime of its client. */
@@ -395,11 +406,14 @@ export function onGraphTaskCancel(
   else graph.cancelByClient()
 }
 
+/** `message`: the first part. All its nodes name the task that submitted it, if any. */
 function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTask): void {
   const graph = new Graph(state, client, message.taskId)
-  const parent = parentOf(state, message)
+  const parentId = message.graph[0]?.parentTaskId ?? NO_TASK
+  const parent = parentId === '' ? undefined : state.tasks.get(parentId)
+  const link = parent === undefined ? parentLink(client, parentId) : undefined
   spendRoom(state, client)
-  if (parent === undefined && roomFor(state, client) < 1) {
+  if (parent === undefined && link === undefined && roomFor(state, client) < 1) {
     if (!holdsBack(client)) return graph.refuse(message, 'noWorker')
     // This one is accepted: its parts may be in transit. Its nodes are queued two at a time.
     state.output.send(client.identity, { kind: 'taskRoom', tasks: 0 })
@@ -410,11 +424,6 @@ function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTa
     return
   }
   if (parent !== undefined) adopt(parent, graph)
+  if (link !== undefined) addChild(link, graph)
   graph.add(message)
-}
-
-/** The task that submitted a graph: all its nodes name the same one. */
-function parentOf(state: SchedulerState, message: GraphTask): TaskEntry | undefined {
-  const id = message.graph[0]?.parentTaskId ?? ''
-  return id === '' ? undefined : state.tasks.get(id)
 }

@@ -5,9 +5,11 @@ import { test } from 'node:test'
 import { FEATURE_LINKS } from '../../../base/features.js'
 import { identity, objectId, taskId } from '../../../base/ids.js'
 import type { Task, TaskResult } from '../../../wire/message.js'
+import type { SchedulerCoreOptions } from '../events.js'
 import { calls, graph, large, messageOf, node, resultsTo, small } from './graph.kit.js'
 import {
   cancel,
+  child,
   clientHeartbeat,
   instruction,
   OURS,
@@ -26,8 +28,12 @@ function chain(ids: string, change: Partial<Task> = {}): Task[] {
 }
 
 /** A client, and workers that have run the function before, which takes so long. */
-function measured(seconds: number = TINY, workers: readonly string[] = ['W']): TestScheduler {
-  const scheduler = new TestScheduler()
+function measured(
+  seconds: number = TINY,
+  workers: readonly string[] = ['W'],
+  options: Partial<SchedulerCoreOptions> = {},
+): TestScheduler {
+  const scheduler = new TestScheduler(options)
   scheduler.receive('C', clientHeartbeat()).receive('C', instruction('create', 'C', ['f']))
   scheduler.receive('W', workerHeartbeat())
   scheduler.receive('C', graph('before', ['z'], [node('z')])).receive('W', quick('z', '0', seconds))
@@ -200,7 +206,7 @@ test('a link that is cancelled is stopped at once, with those behind it', () => 
   const scheduler = measured()
   scheduler.receive('C', graph('g', ['b', 'c', 'd'], chain('abcd'))).actions()
   scheduler.receive('C', cancel('c'))
-  assert.deepEqual(stops(scheduler), ['c'])
+  assert.deepEqual(stops(scheduler), ['c', 'd'])
   scheduler.receive('W', result('c', 'canceled')).receive('W', result('d', 'canceled'))
   scheduler.receive('W', quick('a', '1')).receive('W', quick('b', '2'))
   const told = [...resultsTo('C', scheduler.actions())].map(([id, { status }]) => `${id} ${status}`)
@@ -231,4 +237,129 @@ test('a chain whose worker is lost continues on another one', () => {
   assert.deepEqual(calls(scheduler.actions()), ['V b(=1)', 'V c(b)'])
   for (const id of 'bc') scheduler.receive('V', quick(id, id))
   assert.equal(resultsTo('C', scheduler.actions()).get('c')?.status, 'success')
+})
+
+test('each link behind a cancelled one is stopped: the worker may be further than is known', () => {
+  const node1 = measured()
+  node1.receive('C', graph('g', ['a', 'd'], chain('abcd'))).receive('C', cancel('d'))
+  assert.deepEqual(stops(node1), ['d'])
+  const whole = measured()
+  whole.receive('C', graph('g', ['d'], chain('abcd')))
+  whole.receive('C', { kind: 'graphTaskCancel', taskId: taskId('g') }).receive('W', quick('a', '1'))
+  assert.deepEqual(stops(whole), ['a', 'b', 'c', 'd'])
+  const left = measured()
+  left.receive('C', graph('g', ['d'], chain('abcd')))
+  left.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  left.receive('W', quick('a', '1'))
+  assert.deepEqual(stops(left), ['a', 'b', 'c', 'd'])
+})
+
+test('a client that returns before its task has ended: the links behind that are stopped', () => {
+  const scheduler = measured()
+  scheduler.receive('C', graph('g', ['b'], chain('ab')))
+  scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  scheduler.receive('C', clientHeartbeat()).receive('C', instruction('create', 'C', ['f']))
+  assert.deepEqual(stops(scheduler), ['a'])
+  scheduler.receive('C', graph('g', ['b'], chain('ab')))
+  assert.deepEqual(stops(scheduler), ['b'])
+})
+
+test('a dropped node that a worker has as a link is stopped with those behind it', () => {
+  const scheduler = measured()
+  scheduler.receive('C', graph('g', ['a', 'd'], chain('abcd'))).receive('C', cancel('d'))
+  scheduler.receive('W', quick('a', '1'))
+  assert.deepEqual(stops(scheduler), ['d', 'b', 'c'])
+  assert.equal(scheduler.machine.counts.graphs, 0)
+})
+
+test('a malformed answer has no value for the links, which are stopped', () => {
+  const scheduler = measured()
+  scheduler.receive('C', graph('g', ['b'], chain('ab')))
+  const both = { ...quick('a', '1'), count: 0, packed: Buffer.from('x') }
+  scheduler.receive('W', both)
+  assert.deepEqual(stops(scheduler), ['b'])
+  assert.equal(scheduler.machine.counts.graphs, 0)
+})
+
+test('a link may fail before its task, whose result was lost: the failure is kept until then', () => {
+  const scheduler = measured()
+  scheduler.receive('C', graph('g', ['c'], chain('abc'))).actions()
+  // Its processor has died with both: the task runs again there.
+  scheduler.receive('W', result('c', 'canceled'))
+  scheduler.receive('W', small('b', 'E', { status: 'failed' }))
+  assert.equal(resultsTo('C', scheduler.actions()).size, 0)
+  scheduler.receive('W', quick('a', '1'))
+  const actions = scheduler.actions()
+  assert.deepEqual(calls(actions), [])
+  assert.equal(resultsTo('C', actions).get('c')?.failedTaskId, 'b')
+  assert.deepEqual(scheduler.machine.counts, { clients: 1, tasks: 0, graphs: 0, objects: 1 })
+})
+
+test('a link that has failed before its task is retried once that has succeeded', () => {
+  const scheduler = measured()
+  scheduler.receive('C', graph('g', ['b'], chain('ab', { retries: 1 }))).actions()
+  scheduler.receive('W', small('b', 'E', { status: 'failed' })).receive('W', quick('a', '1'))
+  assert.deepEqual(calls(scheduler.actions()), ['W b(=1)'])
+  scheduler.receive('W', quick('b', '2'))
+  assert.equal(resultsTo('C', scheduler.actions()).get('b')?.status, 'success')
+})
+
+test('the failure of a link is dropped with its object if its task does not succeed', () => {
+  for (const isLost of [false, true]) {
+    const scheduler = measured()
+    scheduler.receive('C', graph('g', ['b'], chain('ab')))
+    scheduler.receive('W', instruction('create', 'C', ['error']))
+    scheduler.receive('W', large('b', 'error', { status: 'failed' }))
+    if (isLost) scheduler.handle({ type: 'peerDisconnected', peer: identity('W') })
+    else scheduler.receive('W', small('a', 'E', { status: 'failed' }))
+    assert.equal(scheduler.machine.counts.objects, 1)
+  }
+})
+
+test('what a link submits before it is a task is cancelled with it, and needs no room', () => {
+  const full = { maxNumberOfTasksWaiting: 0 }
+  for (const end of ['failed', 'success', 'canceled'] as const) {
+    const scheduler = measured(TINY, ['W'], full)
+    scheduler.receive('C', graph('g', ['b'], chain('ab')))
+    scheduler
+      .receive('N', clientHeartbeat(OURS, 'W'))
+      .receive('N', instruction('create', 'N', ['h']))
+    const facts = { funcObjectId: objectId('h') }
+    scheduler.receive('N', { ...child('k', 'N', 'b'), ...facts })
+    scheduler.receive('N', { ...child('l', 'N', 'b'), ...facts })
+    scheduler.receive(
+      'N',
+      graph('i', ['n'], [node('n', [], { ...child('n', 'N', 'b'), ...facts })]),
+    )
+    assert.equal(resultsTo('N', scheduler.actions()).size, 0)
+    if (end !== 'canceled') scheduler.receive('W', quick('a', '1'))
+    const values = { failed: small('b', 'E', { status: 'failed' }), success: quick('b', '2') }
+    scheduler.receive('W', end === 'canceled' ? result('b', end) : values[end])
+    const told = [...resultsTo('N', scheduler.actions())].map(
+      ([id, { status }]) => `${id} ${status}`,
+    )
+    const all = ['i canceled', 'k canceled', 'l canceled', 'n canceled']
+    assert.deepEqual(told.sort(), end === 'success' ? [] : all, end)
+  }
+})
+
+test('a worker that never returns lost links soon gets no more', () => {
+  const scheduler = measured()
+  let links = 0
+  for (let n = 0; n < 40; n += 1) {
+    const ids = Array.from({ length: 257 }, (_, at) => `${n}.${at}`)
+    const nodes = ids.map((id, at) => node(id, ids.slice(Math.max(0, at - 1), at)))
+    scheduler.receive('C', graph(`g${n}`, [], nodes))
+    links += calls(scheduler.actions()).length - 1
+    scheduler.receive('W', { ...quick(`${n}.0`, 'E'), status: 'failed' }).actions()
+  }
+  assert.ok(links > 900 && links < 1_100, `${links} links`)
+})
+
+test('a link that another worker has returned with runs where it became a task', () => {
+  const scheduler = measured(TINY, ['W'])
+  scheduler.receive('C', graph('g', ['b'], chain('ab')))
+  scheduler.receive('V', { ...workerHeartbeat(), tasks: [taskId('b')] }).actions()
+  scheduler.receive('W', quick('a', '1'))
+  assert.deepEqual(stops(scheduler), ['b'])
 })

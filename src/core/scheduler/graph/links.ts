@@ -5,10 +5,12 @@
 // dropped them. docs/protocol.md#links
 
 import { FEATURE_LINKS, hasFeature } from '../../../base/features.js'
-import type { TaskResult } from '../../../wire/message.js'
 import type { TaskEntry, WorkerEntry } from '../entries.js'
-import { type Link, Links, linksOf, MAX_LINKS } from '../task/links.js'
-import { stopAt, takeOver } from '../task/task.js'
+import type { SchedulerState } from '../state.js'
+import { adopt, isGraph } from '../task/family.js'
+import { type Link, Links, linksOf, MAX_LINKS, mayGetLink, release } from '../task/links.js'
+import { onTaskResult } from '../task/result.js'
+import { stopAll, stopAt, takeOver } from '../task/task.js'
 import { callSeconds } from '../worker/load.js'
 import type { Graph } from './graph.js'
 import { NONE } from './index.js'
@@ -44,38 +46,39 @@ export function sendLinks(graph: GraphTables, task: TaskEntry): void {
 }
 
 /** The task of a node has succeeded: the first link behind it is a task now. */
-export function followLinks(
-  graph: GraphTables,
-  owner: Graph,
-  task: TaskEntry,
-  { inlineResults }: TaskResult,
-): void {
+export function followLinks(graph: GraphTables, owner: Graph, task: TaskEntry): void {
   const { state, nodes } = graph
   const links = linksOf(task)
-  // Of a result that is an object, the worker could not make an argument: it has returned them.
-  if (links === undefined || inlineResults.length !== 1) return
+  const link = links?.take()
+  if (links === undefined || link === undefined) return
   const { worker } = links
-  const link = links.take()
-  if (link === undefined || state.workers.get(worker.identity) !== worker) return
   if (nodes.stateOf(link.node) !== WAITING) {
-    // It was cancelled.
-    stopAt(state, worker, link.id)
+    // It was dropped, and so were those behind it.
+    stopAll(state, worker, [link, ...links.clear()])
     return
   }
-  if (state.tasks.peek(link.id) !== undefined) return
+  if (state.tasks.peek(link.id) !== undefined) {
+    // Another task has its id, so that the node will be refused.
+    for (const one of [link, ...links.clear()]) release(state, one)
+    return
+  }
   const started = startLink(graph, owner, { node: link.node, before: task.node?.index ?? NONE })
-  if (started.node !== undefined) started.node.links = links
   takeOver(state, started, worker)
+  if (started.node !== undefined) started.node.links = links
   state.pools[started.runtime].extend(started, worker, links.expectedSeconds)
+  takeUp(state, started, worker, link)
 }
 
-/** The result of a task is not needed any more: if it has succeeded, the first link runs. */
-export function stopLinks(graph: GraphTables, task: TaskEntry, { status }: TaskResult): void {
-  const links = linksOf(task)
-  const link = links?.take()
-  if (status === 'success' && links !== undefined && link !== undefined) {
-    stopAt(graph.state, links.worker, link.id)
+/** Takes up what has happened to a link before it was a task. */
+function takeUp(state: SchedulerState, task: TaskEntry, worker: WorkerEntry, link: Link): void {
+  const { id, failure, children } = link
+  const holder = state.leases.take(id)
+  if (holder !== undefined && holder !== worker) stopAt(state, holder, id)
+  for (const child of children ?? []) {
+    const isThere = isGraph(child) ? !child.isOver : state.tasks.has(child)
+    if (isThere) adopt(task, child)
   }
+  if (failure !== undefined) onTaskResult(state, worker.identity, failure)
 }
 
 function takesLinks({ client }: GraphTables, { heartbeat, isLeaving }: WorkerEntry): boolean {
@@ -97,6 +100,8 @@ function linkBehind(
   const { options, functionId } = nodes.kindOf(node)
   const isAlike = options === nodes.kindOf(before).options && options.capabilities.length === 0
   const id = nodes.idOf(node)
-  if (!isAlike || state.tasks.peek(id) !== undefined || state.leases.has(id)) return undefined
-  return { node, id, expectedSeconds: callSeconds(state.objects.get(functionId), worker) }
+  if (!isAlike || !mayGetLink(worker, id)) return undefined
+  if (state.tasks.peek(id) !== undefined || state.leases.has(id)) return undefined
+  const expectedSeconds = callSeconds(state.objects.get(functionId), worker)
+  return { node, id, expectedSeconds, failure: undefined, children: undefined }
 }

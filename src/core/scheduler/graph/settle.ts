@@ -32,7 +32,7 @@ import {
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST, STEP_COST } from './work.js'
 import { MAX_LINKS } from '../task/links.js'
-import { cancelTask, count, statusResult, stopAt } from '../task/task.js'
+import { cancelTask, count, statusResult, stopAll } from '../task/task.js'
 
 /** A node has succeeded. */
 export function succeedNode(graph: GraphTables, node: number, result: TaskResult): void {
@@ -106,8 +106,8 @@ export function cancelNode(
 }
 
 /**
- * Stops a waiting node if a worker has it behind the task before it: otherwise it might run there
- * even before the scheduler learns that it can.
+ * Stops a waiting node if a worker has it behind the task before it, with those behind it, which
+ * end the same way: they might run there even before the scheduler learns that they can.
  */
 function stopLink({ nodes, state }: GraphTables, node: number): void {
   for (let at = node, steps = 0; at !== NONE && steps < MAX_LINKS; steps += 1) {
@@ -116,8 +116,7 @@ function stopLink({ nodes, state }: GraphTables, node: number): void {
     const task = at === NONE || nodes.stateOf(at) !== STARTED ? undefined : nodes.idOf(at)
     if (task === undefined) continue
     const links = state.tasks.get(task)?.node?.links
-    const id = nodes.idOf(node)
-    if (links?.cut(id) !== undefined) stopAt(state, links.worker, id)
+    if (links !== undefined) stopAll(state, links.worker, links.cut(nodes.idOf(node)))
     return
   }
 }

@@ -13,6 +13,7 @@ import type { SchedulerState } from '../state.js'
 import { roomFor, spendRoom } from '../worker/load.js'
 import { readExtra } from './extra.js'
 import { adopt } from './family.js'
+import { addChild, parentLink } from './links.js'
 import { isValidRun, runPartOf } from './run.js'
 import { cancelTask, forget, redeemLease, sendStatus, statusResult } from './task.js'
 import { tellAgain } from './update.js'
@@ -47,9 +48,10 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
 function addTasks(state: SchedulerState, client: ClientEntry, message: Task): void {
   const count = countOf(message)
   const parent = message.parentTaskId === '' ? undefined : state.tasks.get(message.parentTaskId)
+  const link = parent === undefined ? parentLink(client, message.parentTaskId) : undefined
   const leased = leasedAmong(state, message)
   // Neither a task that a worker already has nor one that a parent waits for adds to the load.
-  const isNew = parent === undefined && leased.length === 0
+  const isNew = parent === undefined && link === undefined && leased.length === 0
   const room = isNew ? roomFor(state, client, count) : count
   if (room < count) {
     sendStatus(
@@ -74,6 +76,7 @@ function addTasks(state: SchedulerState, client: ClientEntry, message: Task): vo
   else pool.queue.push(task)
   publishTask(state, task, 'inactive')
   if (parent !== undefined) adopt(parent, task)
+  if (link !== undefined) addChild(link, task)
   for (const id of leased) {
     const one = state.tasks.get(id)
     if (one !== undefined) redeemLease(state, one)

@@ -77,6 +77,11 @@ export class OwnerlessTasks {
     const children = parent.extra?.children
     if (children === undefined) return
     releaseChildren(parent)
+    this.add(children)
+  }
+
+  /** Adds tasks and graphs that have no parent. */
+  add(children: Iterable<Child>): void {
     for (const child of children) this.#waiting.push(child)
   }
 

@@ -14,7 +14,7 @@ import { publishTask } from '../publication.js'
 import { isValidResult, resultPart } from './run.js'
 import { attemptOf, countAttempt, extraOf, taskFields } from './extra.js'
 import type { SchedulerState } from '../state.js'
-import { cutLink, loseLinks } from './links.js'
+import { answerLink, loseLinks } from './links.js'
 import { cancelChildren, endTask, statusResult, waitInFront } from './task.js'
 import type { TaskCause } from './state.js'
 import { tellQueued } from './update.js'
@@ -59,10 +59,10 @@ function onResultOf(
   task: TaskEntry | undefined,
 ): void {
   const worker = task?.worker
-  if (message.status === 'canceled' && takesLinkBack(state, from, message, task)) return
-  if (task === undefined || worker === undefined || worker.identity !== from) {
+  const sender = worker?.identity === from ? worker : state.workers.get(from)
+  if (sender !== undefined && isAboutLink(state, sender, message, task)) return
+  if (task === undefined || worker === undefined || worker !== sender) {
     const text = 'ignored the result of a task that this worker does not have'
-    const sender = state.workers.get(from)
     ignore(state, from, message, text)
     takeOwed(sender, message)
     takeLate(sender, message)
@@ -88,24 +88,23 @@ function onResultOf(
   if (cause === 'retried') expectLate(worker, task)
   // A task that is given back is not a sign of progress.
   pool.release(task, next === 'inactive' && cause === 'gaveUp' ? worker.movedAt : undefined)
-  if (message.status !== 'success' || message.inlineResults.length !== 1) loseLinks(task, worker)
+  const hasValue = message.status === 'success' && message.inlineResults.length === 1
+  if (!hasValue) loseLinks(state, task, worker)
   if (cause === 'retried') retry(state, task, worker, message)
   else if (next === 'inactive') waitInFront(state, task)
   else endTask(state, task, readableResult(state, task, message), worker)
 }
 
-/** Whether a worker returns a task that it got as a link, and not as the task that it is now. */
-function takesLinkBack(
+/** Whether a worker answers a task that it got as a link, and not the task that it is now. */
+function isAboutLink(
   state: SchedulerState,
-  from: Identity,
-  { taskId }: TaskResult,
+  sender: WorkerEntry,
+  message: TaskResult,
   task: TaskEntry | undefined,
 ): boolean {
-  const sender = state.workers.get(from)
-  if (sender === undefined) return false
-  return (
-    sender.lostLinks?.delete(taskId) === true || (task === undefined && cutLink(sender, taskId))
-  )
+  if (message.status === 'canceled' && sender.lostLinks?.delete(message.taskId) === true)
+    return true
+  return task?.worker !== sender && answerLink(state, sender, message)
 }
 
 /** Whether a worker answers that it drops a task, does not have it, or has begun it. */

@@ -25,6 +25,7 @@ import { isGraph, leaveParent, releaseChildren } from './family.js'
 import { publishTask } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { countAttempt, extraOf } from './extra.js'
+import { forgetLinks, type Link, linksOf, release } from './links.js'
 import { idsOf, taskBytes } from './run.js'
 import { tellQueued } from './update.js'
 import type { WorkerPool } from '../worker/pool.js'
@@ -104,6 +105,7 @@ export function takeTasksBack(
 ): void {
   // In reverse, because each goes to the front: this restores the order of assignment.
   for (const task of tasks.toReversed()) {
+    forgetLinks(state, task)
     // A client nested in the worker has left with it.
     if (task.client?.hasLeft === true) cancelTask(state, task, true)
     const isWornOut = isLost && task.state === 'running' && hasWornOut(task, worker)
@@ -178,6 +180,21 @@ function assignLeased(state: SchedulerState): boolean {
   return true
 }
 
+/** The links behind a task are not needed: stops them, as their worker may have begun them. */
+export function stopLinks(state: SchedulerState, task: TaskEntry): void {
+  const links = linksOf(task)
+  if (links !== undefined) stopAll(state, links.worker, links.clear())
+}
+
+/** The same for links that were removed from their list. */
+export function stopAll(state: SchedulerState, worker: WorkerEntry, links: readonly Link[]): void {
+  for (const link of links) {
+    // Each, because the worker may be further than is known here.
+    if (link.failure === undefined) stopAt(state, worker, link.id)
+    release(state, link)
+  }
+}
+
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   takeOver(state, task, worker)
   if (task.node !== undefined) {
@@ -188,6 +205,7 @@ function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): vo
 
 /** Records that a task is assigned to a worker, which it was sent to. */
 export function takeOver(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
+  if (task.node !== undefined) task.node.links = undefined
   if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
   state.queueTimes.add(state.turn.now - task.changedAt, task.count)
   task.state = 'running'
@@ -309,6 +327,7 @@ function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): voi
 /** Removes a task from the tables without notifying its client. */
 export function forget(state: SchedulerState, task: TaskEntry): void {
   const { worker, extra } = task
+  stopLinks(state, task)
   if (worker !== undefined && extra !== undefined && extra.unanswered > 0) {
     worker.owed ??= new Map()
     for (const id of idsOf(task)) {

@@ -186,6 +186,7 @@ function addWorker(
     held: new Set(),
     owed: undefined,
     late: undefined,
+    links: undefined,
     lostLinks: undefined,
     offer: state.supplies.offerOf(agentOf(identity, message), message.capabilities),
     nestedClients: new Set(),
