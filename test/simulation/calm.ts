@@ -18,6 +18,7 @@ const CANCEL_MS = 8_000
 export interface GivenTask {
   readonly worker: Identity
   readonly taskId: TaskId
+  /** When it was sent, or got the result that it needs; Infinity: it waits for that. */
   readonly at: number
 }
 

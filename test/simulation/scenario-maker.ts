@@ -228,6 +228,9 @@ function makeGraph(random: Random, { atMs, name, taste, made }: StepFacts): Step
   const chain = random.fork('chain')
   const isChain = chain.chance(0.3)
   const count = isChain ? chain.whole(3, 12) : random.whole(1, 6)
+  // The node that may fail at first, or exceed the time limit.
+  const oddIndex = isChain && chain.chance(0.5) ? chain.int(count) : 0
+  const depth = isChain && chain.chance(0.3) ? 1 : 0
   const options = makeProgram(random, taste, name, 0)
   const { retries, failsFirst, timeoutMs, deathLimit, priority } = options
   const nodes: NodePlan[] = []
@@ -236,15 +239,15 @@ function makeGraph(random: Random, { atMs, name, taste, made }: StepFacts): Step
     const before = nodes.map(({ program }) => program.name)
     const inner = isChain ? before.slice(-1) : before.filter(() => random.chance(0.4))
     const outer = random.chance(isChain ? 0.05 : 0.2) ? pickNeeds(random, made) : []
-    const any = makeProgram(random, taste, nodeName, 0)
+    const any = makeProgram(random, taste, nodeName, depth)
     // Short ones of one function, which are sent together.
     const made1 = isChain ? { ...any, fn: 'link', ms: chain.spread(0.01, 2) } : any
-    const isFirst = index === 0
+    const isOdd = index === oddIndex
     const program = {
       ...made1,
-      ms: timeoutMs === 0 ? made1.ms : isFirst ? options.ms : Math.min(made1.ms, timeoutMs / 4),
+      ms: timeoutMs === 0 ? made1.ms : isOdd ? options.ms : Math.min(made1.ms, timeoutMs / 4),
       retries,
-      failsFirst: isFirst ? failsFirst : 0,
+      failsFirst: isOdd ? failsFirst : 0,
       timeoutMs,
       deathLimit,
       priority,

@@ -85,8 +85,7 @@ export class WireChecker implements SchedulerWatcher {
   onSent(scheduler: SchedulerId, to: Identity, message: Message): void {
     const peer = `${scheduler} ${to}`
     if (message.kind === 'task') {
-      const at = this.#now()
-      this.#checkLink(peer, message)
+      const at = this.#checkLink(peer, message) ? Infinity : this.#now()
       for (const id of idsOf(message)) {
         this.#onTaskGiven(peer, id)
         this.#given.set(`${peer} ${id}`, { peer, worker: to, taskId: id, at })
@@ -110,14 +109,22 @@ export class WireChecker implements SchedulerWatcher {
     }
   }
 
-  /** A task that needs the result of another one follows it to its worker. */
-  #checkLink(peer: string, message: Task): void {
+  /** A task that needs the result of another one follows it to its worker. False: it needs none. */
+  #checkLink(peer: string, message: Task): boolean {
     const before = linkIdOf(message)
-    if (before === undefined) return
+    if (before === undefined) return false
     if (!this.#given.has(`${peer} ${before}`)) {
       throw new Violation('wire', `${peer} is given a link behind a task that it does not have`)
     }
     this.#links.set(`${peer} ${before}`, message.taskId)
+    return true
+  }
+
+  /** A task of a worker has a value for the one behind it, which may start. */
+  #freeLink(peer: string, before: TaskId): void {
+    const key = `${peer} ${this.#links.get(`${peer} ${before}`) ?? ''}`
+    const link = this.#given.get(key)
+    if (link !== undefined) this.#given.set(key, { ...link, at: this.#now() })
   }
 
   /** A task of a worker has no value for those behind it. */
@@ -150,7 +157,8 @@ export class WireChecker implements SchedulerWatcher {
     if (isLate) count.dropped -= 1
     else if (message.status !== 'notFound') this.#given.delete(`${peer} ${id}`)
     const hasValue = message.status === 'success' && message.inlineResults.length > 0
-    if (!isLate && !hasValue) this.#dropLinks(peer, id)
+    if (hasValue) this.#freeLink(peer, id)
+    else if (!isLate) this.#dropLinks(peer, id)
     const isTooMuch = count.answered + count.notFound > count.asked + count.cancelled
     if (!isTooMuch) return
     throw new Violation('wire', `${peer} answers too often: ${describeMessage(message)}`)

@@ -25,7 +25,6 @@ const MAX_LINK_SECONDS = 0.005
 export function sendLinks(graph: GraphTables, task: TaskEntry): void {
   const { node, worker } = task
   if (node === undefined || worker === undefined) return
-  node.links = undefined
   // While a graph is open, further nodes may need the result.
   if (graph.isOpen || !takesLinks(graph, worker)) return
   const links = new Links(worker)
