@@ -80,7 +80,7 @@ test('a large result is not passed on', async () => {
 
 test('a link waits for a task that is not finished', async () => {
   const setup = newSetup()
-  let finish: (value: string) => void = assert.fail
+  let finish: (value: string) => void = () => assert.fail('not started')
   setup.define('later', () => new Promise((resolve) => (finish = resolve)))
   setup.add('a', 'later', { keepsResult: true })
   setup.add('b', 'next', behind('a'))
