@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { latin1ToBytes } from '../../base/bytes.js'
+import { identity } from '../../base/ids.js'
 import { decode, encode, type Task } from '../../wire/message.js'
 import type { WorkerAction } from './events.js'
 import {
@@ -91,7 +92,7 @@ test('a link that the processor refuses before the task has ended is returned', 
   assert.deepEqual(worker.answer(resultOf('a')), ['send a success'])
 })
 
-test('a link behind a task that is unknown, has ended, or has another one is returned', () => {
+test('a link behind a task that is unknown, ended, foreign, or has another one is returned', () => {
   const worker = warm()
   assert.deepEqual(worker.receive(linkOf('b', 'a')), ['send b canceled'])
   worker.receive(taskOf('a'))
@@ -100,6 +101,9 @@ test('a link behind a task that is unknown, has ended, or has another one is ret
   worker.answer(resultOf('a'))
   assert.deepEqual(worker.receive(linkOf('d', 'a')), ['send d canceled'])
   assert.deepEqual(worker.receive(linkOf('e', 'e')), ['send e canceled'])
+  worker.receive(taskOf('f'))
+  const foreign = linkOf('g', 'f', { source: identity('3|Client|00') })
+  assert.deepEqual(worker.receive(foreign), ['send g canceled'])
 })
 
 test('links are returned before the task that fails, and stopped in the processor', () => {

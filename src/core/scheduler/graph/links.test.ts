@@ -234,7 +234,7 @@ test('a chain whose worker is lost continues on another one', () => {
     .receive('W', quick('a', '1'))
     .actions()
   scheduler.handle({ type: 'peerDisconnected', peer: identity('W') })
-  assert.deepEqual(calls(scheduler.actions()), ['V b(=1)', 'V c(b)'])
+  assert.deepEqual(calls(scheduler.actions()), ['V b(=1)'])
   for (const id of 'bc') scheduler.receive('V', quick(id, id))
   assert.equal(resultsTo('C', scheduler.actions()).get('c')?.status, 'success')
 })
@@ -362,4 +362,23 @@ test('a link that another worker has returned with runs where it became a task',
   scheduler.receive('V', { ...workerHeartbeat(), tasks: [taskId('b')] }).actions()
   scheduler.receive('W', quick('a', '1'))
   assert.deepEqual(stops(scheduler), ['b'])
+})
+
+test('behind a task that was lost with a worker there are no links: one may have ended it', () => {
+  const scheduler = measured(TINY, ['W', 'V'])
+  scheduler.receive('C', graph('g', ['b'], chain('ab')))
+  assert.deepEqual(calls(scheduler.actions()), ['W a()', 'W b(a)'])
+  scheduler.handle({ type: 'peerDisconnected', peer: identity('W') })
+  assert.deepEqual(calls(scheduler.actions()), ['V a()'])
+  scheduler.receive('V', quick('a', '1'))
+  assert.deepEqual(calls(scheduler.actions()), ['V b(=1)'])
+})
+
+test('a task that is not a node cannot need the result of another one: it is refused', () => {
+  const scheduler = measured()
+  scheduler.receive('C', node('a')).actions()
+  scheduler.receive('C', node('b', ['a']))
+  const actions = scheduler.actions()
+  assert.deepEqual(calls(actions), [])
+  assert.equal(resultsTo('C', actions).get('b')?.status, 'canceled')
 })

@@ -27,6 +27,8 @@ export function sendLinks(graph: GraphTables, task: TaskEntry): void {
   if (node === undefined || worker === undefined) return
   // While a graph is open, further nodes may need the result.
   if (graph.isOpen || !takesLinks(graph, worker)) return
+  // Perhaps it was a link that ended the worker, before the result of this task arrived here.
+  if (task.extra !== undefined && task.extra.deaths > 0) return
   const links = new Links(worker)
   const most = Math.min(MAX_LINKS, graph.state.options.perWorkerQueueSize - worker.taskCount)
   const room = Math.min(MAX_LINK_SECONDS, worker.windowSeconds - worker.load)

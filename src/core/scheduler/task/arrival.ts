@@ -64,7 +64,7 @@ function addTasks(state: SchedulerState, client: ClientEntry, message: Task): vo
   const task = newTask(state, client, partOf(message, 0, room))
   if (task === undefined) {
     const fields = refusedFields(state, client, message)
-    state.turn.log('warn', 'refused a task with malformed flags', fields)
+    state.turn.log('warn', 'refused a task with malformed flags or arguments', fields)
     sendStatus(state, client, statusResult(message.taskId, 'canceled', room))
     return
   }
@@ -128,7 +128,10 @@ export function vacates(state: SchedulerState, task: TaskEntry): boolean {
   return true
 }
 
-/** Undefined for invalid tasks, such as malformed flags, which would crash a 1.9.9 worker. */
+/**
+ * Undefined for invalid tasks, such as malformed flags, which would crash a 1.9.9 worker. Only a
+ * node can need the result of another task.
+ */
 export function newTask(
   state: SchedulerState,
   client: ClientEntry,
@@ -138,6 +141,7 @@ export function newTask(
   if (priority === undefined || (client.runtime === 'python' && priority < 0)) return undefined
   const requirement = state.requirements.of(message.capabilities)
   if (requirement === 'refused') return undefined
+  if (message.functionArgs.some(({ type }) => type === 'task')) return undefined
   const fn = state.objects.get(message.funcObjectId)
   if (fn !== undefined) state.functions.of(fn)
   const part = runPartOf(message)

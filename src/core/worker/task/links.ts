@@ -40,12 +40,13 @@ export class TaskLinks {
 
   /**
    * Ties a task that has arrived to the one whose result it needs, if any. False: that one is not
-   * here, or another task needs its result.
+   * here, is of another client, or another task needs its result.
    */
   join(task: WorkerTask): boolean {
     if (!isTied(task)) return true
     const before = this.#parts.tasks.peek(task.after)
     if (before === undefined || before === task || before.count > 1) return false
+    if (before.source !== task.source) return false
     const { follower } = before
     if (follower !== undefined && follower !== task && isWaiting(follower)) return false
     before.follower = task
