@@ -49,6 +49,8 @@ export class VirtualPipe {
   readonly #onWritten: (hasWaited: boolean) => void
   readonly #waiting: PipeFrame[] = []
   #flying: PipeFrame[] = []
+  /** Those that have not arrived, in the order in which they were sent. */
+  readonly #coming: { readonly frame: PipeFrame; readonly size: number }[] = []
   #waitingBytes = 0
   /** In transit, or unread. */
   #wireBytes = 0
@@ -143,8 +145,9 @@ export class VirtualPipe {
     const arrival = Math.max(this.#lineFreeAt + delayMs, this.#lastArrival)
     this.#lastArrival = arrival
     this.#flying.push(frame)
+    this.#coming.push({ frame, size })
     this.#planProgress(frame, begin + delayMs)
-    this.#clock.at(arrival, () => this.#arrive(frame, size))
+    this.#clock.at(arrival, () => this.#arrive())
   }
 
   #planProgress(frame: PipeFrame, begin: InstantMs): void {
@@ -161,14 +164,17 @@ export class VirtualPipe {
     this.#clock.at(at, tell)
   }
 
-  #arrive(frame: PipeFrame, size: number): void {
+  /** The next frame arrives: called once for each, and after a stall perhaps not in order. */
+  #arrive(): void {
     const { now } = this.#clock
-    if (frame.isLost || this.#isVoid) return
     if (now < this.#stalledUntil) {
       this.#lastArrival = Math.max(this.#lastArrival, this.#stalledUntil)
-      this.#clock.at(this.#stalledUntil, () => this.#arrive(frame, size))
+      this.#clock.at(this.#stalledUntil, () => this.#arrive())
       return
     }
+    const next = this.#coming.shift()
+    if (next === undefined || next.frame.isLost || this.#isVoid) return
+    const { frame, size } = next
     const { readGapMs } = this.#settings
     if (readGapMs === 0) {
       this.#read(frame, size)
