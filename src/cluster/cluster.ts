@@ -1,6 +1,6 @@
 // The workers of one machine: an agent in this process and one processor process per worker.
 
-import { asCalled, captureSite } from '../runtime/call-site.js'
+import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
 import { checkOptions, optionsIn } from '../base/option.js'
 import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import type { Agent, AgentEnd } from '../worker/agent/agent.js'
@@ -18,7 +18,7 @@ export class Cluster implements AsyncDisposable {
   private constructor(agent: Agent, log: CodeLog | undefined) {
     // The compiler refuses `new`; JavaScript does not.
     if (log === undefined) {
-      throw new TypeError('new Cluster() starts nothing; use await Cluster.start(options)')
+      throw argumentError('new Cluster() starts nothing; use await Cluster.start(options)')
     }
     this.#agent = agent
     this.ended = agent.ended.then(async (end) => {

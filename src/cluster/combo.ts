@@ -1,7 +1,7 @@
 // Scheduler and workers on this machine, started from code: one process for the scheduler, one for
 // the agent, one processor per worker. None of them outlives this process.
 
-import { asCalled, captureSite } from '../runtime/call-site.js'
+import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
 import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import { serveLocally } from '../runtime/peer-info.js'
 import { localAddress } from '../transport/address.js'
@@ -42,7 +42,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   ) {
     // The compiler refuses `new`; JavaScript does not.
     if (!Array.isArray(processes)) {
-      throw new TypeError(
+      throw argumentError(
         'new SchedulerClusterCombo() starts nothing; ' +
           'use await SchedulerClusterCombo.start(options)',
       )

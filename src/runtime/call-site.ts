@@ -1,7 +1,7 @@
 // Where the user's program called this library, for the stack of the error that it gets: the frames
 // of the library and of a worker do not lead back to the program.
 
-import { dropFrames } from '../base/error-stack.js'
+import { dropFrames, withoutFrames } from '../base/error-stack.js'
 import { ScalerError } from '../base/errors.js'
 
 /** A stack, formatted only when it is read, and the name of the task. */
@@ -53,6 +53,26 @@ export async function asCalled<R>(site: CallSite, run: () => R | PromiseLike<R>)
   } catch (error) {
     throw blameCaller(error, site)
   }
+}
+
+/** A frame of a stack: the folder of its file. */
+const FRAME_FOLDER = /(?:\(|at )((?:file:\/\/)?[^()]*[\\/])[^\\/()]+:\d+:\d+\)?$/
+
+/**
+ * An error about what the user's program has passed to this library. Its stack begins where the
+ * program made the call, as far as the files of the two are in different folders.
+ */
+export function argumentError(message: string): TypeError {
+  const error = withoutFrames(() => new TypeError(message))
+  const site: { readonly stack?: unknown } = {}
+  Error.captureStackTrace(site, argumentError)
+  const { stack } = site
+  if (typeof stack !== 'string') return error
+  const frames = stack.split('\n').slice(1)
+  const folder = FRAME_FOLDER.exec(frames[0] ?? '')?.[1] ?? ''
+  const ownFrames = frames.findIndex((frame) => !frame.includes(folder))
+  if (ownFrames > 0) moveToSite(error, { stack, ownFrames, taskName: '' })
+  return error
 }
 
 /** Adds to an error's stack where the task was submitted; `isLocal`: it was created here. */

@@ -8,7 +8,7 @@ import { type Identity, schedulerId } from '../base/ids.js'
 import { type LogFields, type Logger, type LogLevel, logsTasks } from '../base/logger.js'
 import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import type { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
-import { asCalled, captureSite } from '../runtime/call-site.js'
+import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
 import { Driver } from '../runtime/driver.js'
 import { type CodeLog, openCodeLog } from '../runtime/log/log.js'
 import { OutputGate } from '../runtime/log/output-gate.js'
@@ -162,7 +162,7 @@ export class Scheduler implements AsyncDisposable {
   private constructor(machine: SchedulerMachine, log: CodeLog | undefined) {
     // The compiler refuses `new`; JavaScript does not.
     if (log === undefined) {
-      throw new TypeError('new Scheduler() starts nothing; use await Scheduler.start(options)')
+      throw argumentError('new Scheduler() starts nothing; use await Scheduler.start(options)')
     }
     this.#machine = machine
     this.#log = log

@@ -79,10 +79,17 @@ test('refusals by this library begin with the line of the program that made the 
     () => client.sendObject(refused),
     () => client.get({ a: [(x: unknown) => x, refused] }, ['a']),
     () => client.submit(() => new Promise(() => {})).result({ timeoutMs: 1 }),
+    // JavaScript programs may pass anything.
+    () => client.submit(5 as never),
+    () => client.map((x: unknown) => x, 5 as never),
+    () => client.starmap((x: unknown) => x, [5] as never),
+    () => client.get({ a: 1 }, 'a' as never),
+    () => client.get(5 as never, ['a']),
+    () => client.submit(() => 1).onProgress(5 as never),
   ]
   for (const [index, fail] of failures.entries()) {
     const error: unknown = await (async () => fail())().catch((reason: unknown) => reason)
-    assert.ok(error instanceof ScalerError, String(error))
+    assert.ok(error instanceof ScalerError || error instanceof TypeError, String(error))
     const [, frame = ''] = (error.stack ?? '').split(/\n {4}at /)
     const [, at = ''] = /error-frames\.test\.js:(\d+)/.exec(frame) ?? []
     assert.notEqual(at, '', `${index}: ${error.stack}`)
@@ -104,6 +111,8 @@ const UNCAUGHT: Readonly<Record<string, string>> = {
   'an option of a combo is wrong': `await SchedulerClusterCombo.start({ wrokers: 1 })`,
   'an option of a cluster is wrong': `await Cluster.start({ address: 'tcp://127.0.0.1:1', wrokers: 1 })`,
   'an option of a scheduler is wrong': `await Scheduler.start({ address: 'tcp:/x' })`,
+  'no function is given': `client.submit(5)`,
+  'keys are a text': `await client.get({ a: 1 }, 'a')`,
   'an input of a map is refused': `await client.map((x) => x, [new WeakMap()])`,
 }
 

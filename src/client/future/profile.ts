@@ -1,5 +1,6 @@
 // The cost of running a task, as users see it.
 
+import { argumentError } from '../../runtime/call-site.js'
 import { copyOf } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
 import type { Identity } from '../../base/ids.js'
@@ -89,7 +90,7 @@ export class ProgressReport {
 
   /** Calls `listener`, a function, for each report until the returned function is called. */
   listen(listener: ProgressListener): () => void {
-    if (typeof listener !== 'function') throw new TypeError('expected a function')
+    if (typeof listener !== 'function') throw argumentError('expected a function')
     const entry = { listener }
     this.#listeners.add(entry)
     return () => {

@@ -1,5 +1,6 @@
 // Waiting for some of many futures.
 
+import { argumentError } from '../../runtime/call-site.js'
 import { ConfigError } from '../../base/errors.js'
 import { Fifo } from '../../base/fifo.js'
 import { checkNames } from '../../base/option.js'
@@ -65,7 +66,7 @@ export function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): r
 }
 
 function notFutures(): TypeError {
-  return new TypeError('expected futures, got something else')
+  return argumentError('expected futures, got something else')
 }
 
 function conditionOf(

@@ -1,6 +1,7 @@
 // The part of a graph that some keys need: each node once, numbered in the order in which it was
 // found. Nodes that are not found are never read, so that culling needs no further work.
 
+import { argumentError } from '../../runtime/call-site.js'
 import { GraphKeyError } from '../../base/errors.js'
 import { IntList } from '../../base/int-list.js'
 import type { Future } from '../future/future.js'
@@ -39,7 +40,7 @@ export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<str
 }
 
 function wrong(expected: string, given: unknown): TypeError {
-  return new TypeError(`get: expected ${expected}, got ${titleOf(given)}`)
+  return argumentError(`get: expected ${expected}, got ${titleOf(given)}`)
 }
 
 function titleOf(value: unknown): string {

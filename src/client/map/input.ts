@@ -1,5 +1,6 @@
 // The input of a map, synchronous or asynchronous.
 
+import { argumentError } from '../../runtime/call-site.js'
 import { WorkerCount } from './worker-count.js'
 
 // Maps that would submit more if there were room, and those to notify when their client is closed.
@@ -115,7 +116,7 @@ export function openInput(inputs: unknown): MapInput {
   if (typeof source?.[Symbol.iterator] === 'function') {
     return new SyncInput((source as Iterable<unknown>)[Symbol.iterator]())
   }
-  throw new TypeError(`map: expected an iterable of inputs, got ${typeof inputs}`)
+  throw argumentError(`map: expected an iterable of inputs, got ${typeof inputs}`)
 }
 
 class SyncInput implements MapInput {
@@ -186,5 +187,5 @@ class AsyncInput implements MapInput {
 
 function checkStep(step: IteratorResult<unknown>): IteratorResult<unknown> {
   if (typeof step === 'object' && step !== null) return step
-  throw new TypeError(`map: the iterator of the inputs returned ${String(step)}, not an object`)
+  throw argumentError(`map: the iterator of the inputs returned ${String(step)}, not an object`)
 }

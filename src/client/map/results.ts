@@ -1,6 +1,7 @@
 // The results of a map until now, and their consumers. Results are either gathered (for `await` and
 // `allSettled`) or yielded one by one and not kept (for `for await`): the first use decides.
 
+import { argumentError } from '../../runtime/call-site.js'
 import { assert } from '../../base/assert.js'
 import { withoutFrames } from '../../base/error-stack.js'
 import { TaskCancelledError } from '../../base/errors.js'
@@ -191,7 +192,7 @@ export class MapResults {
 
   /** All results in input order. The caller handles the rejection. */
   get promise(): Promise<unknown[]> {
-    if (this.isIterated) return Promise.reject(new TypeError(USED_TWICE))
+    if (this.isIterated) return Promise.reject(argumentError(USED_TWICE))
     this.#claim('gather')
     this.#gathered ??= new Promise((resolve, reject) => {
       this.#gatherers = { resolve, reject }
@@ -204,7 +205,7 @@ export class MapResults {
 
   /** All outcomes in input order; from now on a failure does not cancel the rest. */
   allSettled(): Promise<PromiseSettledResult<unknown>[]> {
-    if (this.isIterated) return Promise.reject(new TypeError(USED_TWICE))
+    if (this.isIterated) return Promise.reject(argumentError(USED_TWICE))
     this.#claim('gather')
     this.#isTolerant = true
     this.#settled ??= new Promise((resolve, reject) => {
@@ -216,7 +217,7 @@ export class MapResults {
 
   /** Results as they arrive. Throws `TypeError` if they are already taken in another way. */
   iterate(): AsyncIterator<unknown> {
-    if (this.#use !== 'none') throw new TypeError(USED_TWICE)
+    if (this.#use !== 'none') throw argumentError(USED_TWICE)
     if (!this.#isOrdered) for (const pair of this.#slots.entries()) this.#queue.push(pair)
     this.#claim('iterate')
     this.#actions.onConsumed()

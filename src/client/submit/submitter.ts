@@ -5,7 +5,14 @@ import { withoutFrames } from '../../base/error-stack.js'
 import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
 import { idToHex } from '../../base/ids.js'
 import type { ArgumentSource, TaskOptions } from '../../core/client/events.js'
-import { blameCaller, type CallSite, captureSite, OWN_FRAMES } from '../../runtime/call-site.js'
+import {
+  argumentError,
+  blameCaller,
+  type CallSite,
+  captureSite,
+  moveToSite,
+  OWN_FRAMES,
+} from '../../runtime/call-site.js'
 import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
 import { findTracing, type TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
@@ -188,7 +195,7 @@ export class Submitter {
   ): MapFuture<unknown, unknown> {
     checkFunction(fn)
     const checked = checkMapOptions(options, this.#connection.settings.maxUnfinishedTasks)
-    if (!isIterable(inputs)) throw new TypeError(`map: expected an iterable, got ${typeof inputs}`)
+    if (!isIterable(inputs)) throw argumentError(`map: expected an iterable, got ${typeof inputs}`)
     const context = this.#contexts.current
     const site = captureSite(OWN_FRAMES, this.#taskName || nameOf(fn))
     const { aborted } = context
@@ -274,7 +281,9 @@ export class Submitter {
     { isSpread, site }: { readonly isSpread: boolean; readonly site: CallSite },
   ): readonly ArgumentSource[] {
     if (isSpread && !Array.isArray(input)) {
-      throw new TypeError(`starmap: input ${index} must be an array of arguments`)
+      const error = argumentError(`starmap: input ${index} must be an array of arguments`)
+      moveToSite(error, site)
+      throw error
     }
     const { sources } = this.#parts
     try {
@@ -297,7 +306,7 @@ interface SubmitCall {
 }
 
 function checkFunction(fn: unknown): void {
-  if (typeof fn !== 'function') throw new TypeError(`expected a function to run, got ${typeof fn}`)
+  if (typeof fn !== 'function') throw argumentError(`expected a function to run, got ${typeof fn}`)
 }
 
 function isIterable(inputs: unknown): boolean {
