@@ -37,6 +37,8 @@ const PLAIN = {
 /** More often than a task is ever started. */
 const ALWAYS = 99
 
+const MAX_LONG_MS = 120_000
+
 /** Programs of one function with the same options, as a map has them. */
 export function makeRun(random: Random, taste: Taste, name: string): readonly Program[] {
   const count = random.chance(0.1) ? random.whole(10, 40) : random.whole(2, 6)
@@ -57,8 +59,13 @@ export function makeRun(random: Random, taste: Taste, name: string): readonly Pr
     const failsFirst = isOdd || index === 0 ? first.failsFirst : 0
     if (isLimited) return { ...program, failsFirst }
     const isLong = isOdd && random.chance(0.2)
-    return { ...program, failsFirst, ms: ms * (isLong ? 100 : random.between(0.5, 1.5)) }
+    return { ...program, failsFirst, ms: isLong ? longer(ms) : ms * random.between(0.5, 1.5) }
   })
+}
+
+/** A much longer one, but not by hours: heartbeats would take up all events of a run. */
+function longer(ms: number): number {
+  return Math.max(ms, Math.min(ms * 100, MAX_LONG_MS))
 }
 
 /** The usual treatment of a result. */
