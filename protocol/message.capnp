@@ -89,7 +89,7 @@ struct Task {
     # A task id, an object id or a serialized value, by `type`.
 
     enum ArgumentType {
-      task @0;                 # The id of another node of the same graph. Inside a GraphTask, or a link.
+      task @0;                 # The id of another node of the same graph. Only inside a GraphTask or a link.
       objectID @1;             # The id of an object.
       inline @2 $extension;    # The serialized value itself (docs/protocol.md#inline).
       sharedObjectID @3 $extension;  # As objectID; tasks share the value and must not change it.

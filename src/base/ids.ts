@@ -25,6 +25,9 @@ export function taskId(latin1: string): TaskId {
   return latin1 as TaskId
 }
 
+/** Instead of an id: no task. */
+export const NO_TASK: TaskId = taskId('')
+
 /** Brands a latin1 string. */
 export function objectId(latin1: string): ObjectId {
   return latin1 as ObjectId

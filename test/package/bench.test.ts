@@ -15,7 +15,9 @@ test('the benchmark of every part runs and gives a figure', async (t) => {
   assert.equal(results.length, 15 + 6, 'figures and ratios')
   for (const { name, median } of results) {
     const isOptional = name.startsWith('scheduler ') && process.platform !== 'linux'
-    assert.ok(isOptional || (median !== null && median >= 0), name)
+    // The difference of two times may be negative where other programs run.
+    const isFigure = median !== null && (median >= 0 || name.endsWith('over a bare Node'))
+    assert.ok(isOptional || isFigure, name)
   }
 })
 

@@ -127,10 +127,10 @@ async function connect(address: string, timeoutMs: number): Promise<Client> {
     return await LoadedClient.connect(address, { timeoutMs })
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error
-    const { locate } = await import('../../client/connect/locate.js')
-    const place = await locate(address, { timeoutMs, monitorAddress: undefined }).catch(() => {})
-    if (place?.address === undefined || place.address === address) throw error
-    return LoadedClient.connect(place.address, { timeoutMs })
+    const { schedulerPublishingAt } = await import('../../client/connect/locate.js')
+    const scheduler = await schedulerPublishingAt(address)
+    if (scheduler === undefined) throw error
+    return LoadedClient.connect(scheduler, { timeoutMs })
   }
 }
 

@@ -28,6 +28,15 @@ export async function schedulerBehind(
   return answer.kind === 'scheduler' ? scheduler : undefined
 }
 
+/** The address of the scheduler that publishes at this one; undefined: none does. */
+export async function schedulerPublishingAt(given: string): Promise<string | undefined> {
+  const address = parseConnectAddress(given)
+  const finding = await probeScheduler(address, { limitMs: CONFIRM_LIMIT_MS, heartbeats: 1 })
+  if (finding.kind === 'scheduler') return undefined
+  const scheduler = await schedulerBehind(finding, address)
+  return scheduler && formatAddress(scheduler)
+}
+
 /** How a cluster is found. */
 export interface LocateOptions {
   readonly timeoutMs: number

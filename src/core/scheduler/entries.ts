@@ -302,7 +302,7 @@ export interface ObjectEntry {
   counts: FunctionCounts | undefined
   /** For functions: moving average of task durations in seconds, once a task has finished. */
   averageSeconds: number | undefined
-  /** The number of tasks in it, up to some. */
+  /** How many tasks were measured for it; not counted any more once there are thousands. */
   measuredTasks: number
   readonly users: Set<ObjectUser>
   /** Workers to notify when it is deleted. */

@@ -86,7 +86,7 @@ export const OUTPUT_PLACE: readonly OutputPlace[] = ['log', 'forward', 'off']
 
 /**
  * `Task.Argument.ArgumentType` of the schema.
- * - `task`: The id of another node of the same graph. Inside a GraphTask, or a link.
+ * - `task`: The id of another node of the same graph. Only inside a GraphTask or a link.
  * - `objectID`: The id of an object.
  * - `inline`: The serialized value itself (docs/protocol.md#inline).
  * - `sharedObjectID`: As objectID; tasks share the value and must not change it.

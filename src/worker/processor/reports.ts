@@ -4,7 +4,7 @@
 import type { AsyncResource } from 'node:async_hooks'
 import { endianness } from 'node:os'
 import { copyOf, NO_BYTES } from '../../base/bytes.js'
-import { identity, type Identity, type ObjectId, taskId } from '../../base/ids.js'
+import { identity, type Identity, NO_TASK, type ObjectId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
 import { encodeFrame, PLAIN_RESULT, type TaskError, type TaskResult } from '../../wire/message.js'
 import { splitChunks } from '../../wire/object-content.js'
@@ -190,7 +190,6 @@ export const MAX_HOLD_MS = 0.2
 /** How long results of one slice wait for each other, in milliseconds. */
 const MAX_SLICE_HOLD_MS = 2
 
-const NO_TASK = taskId('')
 const NO_RESULTS: readonly ObjectId[] = []
 
 /** What reports need. */

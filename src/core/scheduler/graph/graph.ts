@@ -6,7 +6,7 @@
 
 import { unreachable } from '../../../base/assert.js'
 import { FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
-import { type Identity, idToHex, taskId, type TaskId } from '../../../base/ids.js'
+import { type Identity, idToHex, NO_TASK, type TaskId } from '../../../base/ids.js'
 import type {
   GraphReport,
   GraphTask,
@@ -48,8 +48,6 @@ import { graphReport, type ReportRoom } from './shape.js'
 import { checkGraph, GraphTables } from './tables.js'
 import { fillQueue } from './task.js'
 import { MESSAGE_COST, STEP_COST, type Worklist } from './work.js'
-
-const NO_TASK = taskId('')
 
 /** Maximum number of nodes listed in `needsOf`. */
 const MAX_NEEDS = 20

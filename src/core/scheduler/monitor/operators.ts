@@ -4,7 +4,14 @@
 // the worker. docs/protocol.md#operators
 
 import { FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
-import { identity, type Identity, idToHex, type TaskId, taskId } from '../../../base/ids.js'
+import {
+  identity,
+  type Identity,
+  idToHex,
+  NO_TASK,
+  type TaskId,
+  taskId,
+} from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { OperatorAnswer, OperatorRequest, TaskStory } from '../../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
@@ -38,7 +45,6 @@ const MOST = {
 } as const
 
 const NO_PEER: Identity = identity('')
-const NO_TASK: TaskId = taskId('')
 
 /** What is known of a request: the answer is filled in. */
 type Reply = Pick<OperatorAnswer, 'outcome'> & Partial<Omit<OperatorAnswer, 'kind' | 'number'>>

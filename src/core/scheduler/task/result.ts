@@ -102,9 +102,9 @@ function isAboutLink(
   message: TaskResult,
   task: TaskEntry | undefined,
 ): boolean {
-  if (message.status === 'canceled' && sender.lostLinks?.delete(message.taskId) === true)
-    return true
-  return task?.worker !== sender && answerLink(state, sender, message)
+  const { status, taskId } = message
+  const isReturned = status === 'canceled' && sender.lostLinks?.delete(taskId) === true
+  return isReturned || (task?.worker !== sender && answerLink(state, sender, message))
 }
 
 /** Whether a worker answers that it drops a task, does not have it, or has begun it. */

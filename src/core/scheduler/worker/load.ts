@@ -158,8 +158,8 @@ export function callSeconds(fn: ObjectEntry | undefined, worker: WorkerEntry): n
 /** The measured work of one part of a run that a worker gets at a time, in seconds. */
 const SLICE_SECONDS = 0.001
 /**
- * The same of a new function: its measured tasks ran before their code was compiled, and so does
- * what handles each part.
+ * The same for a new function. Its first tasks take longer than later ones, because their code is
+ * not compiled yet, and so does whatever handles a part: fewer and larger ones cost less.
  */
 const NEW_SLICE_SECONDS = 0.004
 /** A function of which so many tasks were measured is no longer new. */
@@ -202,7 +202,7 @@ const MAX_TASK_SECONDS = 1e6
 
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
-/** The same for a shorter one among the first, for which processes have yet to compile code. */
+/** The same for a shorter one among the first: they became faster as their code was compiled. */
 const FIRST_WEIGHT = 0.5
 const FIRST_TASKS = 32
 /** A longer one counts as this many times the average at most: its process may have had to wait. */

@@ -19,13 +19,13 @@ import { fits, giveUnitsBack, takeUnits } from './placement.js'
 import { TaskQueue } from '../task/queue.js'
 import {
   activeCount,
+  addDuration,
   avoidedBy,
   expectedSeconds,
-  leastSeconds,
   forgetStay,
   heldCount,
+  leastSeconds,
   leave,
-  addDuration,
   ranksBefore,
   sliceSize,
 } from './load.js'

@@ -26,11 +26,14 @@ export class Abandonment {
     this.#recoverableUntil = canRecover ? now + ABANDONED_MS : undefined
   }
 
-  /** Whether they are to be ended. True only once after each loss of the connection. */
+  /** Whether they may be ended here. */
   isOver(now: InstantMs): boolean {
-    if (!this.#mayHaveTasks) return false
-    if (this.#recoverableUntil !== undefined && now < this.#recoverableUntil) return false
+    const isRecoverable = this.#recoverableUntil !== undefined && now < this.#recoverableUntil
+    return this.#mayHaveTasks && !isRecoverable
+  }
+
+  /** They were ended here. */
+  onEnded(): void {
     this.#mayHaveTasks = false
-    return true
   }
 }

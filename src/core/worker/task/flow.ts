@@ -418,6 +418,7 @@ export class WorkerTaskFlow {
 
   /** Ends abandoned tasks when they block awaited ones. */
   #cancelAbandoned(): void {
+    this.#abandonment.onEnded()
     for (const task of this.#dispatcher.unanswered()) {
       if (task.state !== 'abandoned') continue
       this.#tasks.change(task, 'cancelled')

@@ -3,7 +3,7 @@
 
 import { NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_OUTPUT, hasFeature } from '../../../base/features.js'
-import { taskId, taskLogFields, type Identity, type TaskId } from '../../../base/ids.js'
+import { type Identity, NO_TASK, type TaskId, taskLogFields } from '../../../base/ids.js'
 import type { OutputPlace, OutputStream, TaskOutput } from '../../../wire/message.js'
 import type { WorkerTurn } from '../events.js'
 import { fieldsOf, titleOf, type WorkerTask } from './task.js'
@@ -141,8 +141,6 @@ export class TaskOutputs {
     this.#turn.act({ type: 'sendOutput', output, mayLeave: features !== undefined })
   }
 }
-
-const NO_TASK = taskId('')
 
 const NOTHING = {
   kind: 'taskOutput',

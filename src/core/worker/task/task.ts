@@ -7,6 +7,7 @@ import { bytesToLatin1, copyOf } from '../../../base/bytes.js'
 import { TaskTimeoutError } from '../../../base/errors.js'
 import {
   type Identity,
+  NO_TASK,
   type ObjectId,
   objectIdOf,
   taskId,
@@ -55,7 +56,6 @@ export function timeoutErrorOf(id: TaskId, name: string, limit: TimeLimit): Task
 }
 
 const NO_IDS: readonly ObjectId[] = []
-const NO_TASK = taskId('')
 
 /** An object that the processor has, or that was requested for it. */
 export interface ObjectEntry {
