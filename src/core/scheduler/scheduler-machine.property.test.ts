@@ -569,7 +569,7 @@ test('property: each task ends exactly once for its client, and nothing is left 
     'stopped',
     'with units',
   ]) {
-    assert.ok((seen.get(what) ?? 0) > 5, `${what} only ${seen.get(what) ?? 0} times`)
+    assert.ok((seen.get(what) ?? 0) > sized(5, 1), `${what} only ${seen.get(what) ?? 0} times`)
   }
 })
 
