@@ -1,20 +1,22 @@
-// Writes `dist/`: the package as few files, because the start-up time of a process depends on the
-// number and the size of its modules. Each entry point, command and process that the library
-// starts is a file; what several of them share is in a few more, so that a process has one instance
-// of everything. `dist/commonjs.cjs` is the library again, as one CommonJS file, for programs whose
-// `require` is not Node's own and cannot load ES modules, such as tests in Jest; the processes it
-// starts run the ES modules. Comments and spaces are removed; names stay, for stacks and messages.
+// Writes `dist/`: the package as few CommonJS files, because the start-up time of a process depends
+// on the number and the size of its modules. What several processes share is in files of its own,
+// so that a process has one instance of everything. Entry points, commands and processes that the
+// library starts load them through `dist/load.cjs` (src/runtime/load.ts); scripts/entries.mjs
+// writes these. Comments and spaces are removed; names stay, for stacks and messages.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { writeEntries } from './entries.mjs'
 import { ROOT, filesUnder } from './paths.mjs'
+import { toCjs } from './to-cjs.mjs'
 
 /** The compiler's output, one file per source. */
 const COMPILED = join(ROOT, 'lib')
 const DIST = join(ROOT, 'dist')
 /** Written by the compiler whenever a source has changed. */
 const BUILD_INFO = join(COMPILED, 'tsconfig.tsbuildinfo')
-const COMMONJS = 'commonjs.cjs'
+/** Written last. */
+const LAST = 'load.cjs'
 
 // Modules that only the bundles have.
 
@@ -22,17 +24,24 @@ const COMMONJS = 'commonjs.cjs'
 const OWN_EXPORTS = '\0own-exports'
 /** Contains the location of `dist`: files derive their own location from it. */
 const PLACE = '\0dist-url'
-/** The library and the protocol as one module, for CommonJS. */
-const BOTH = '\0both'
 
+/** The entry points of the library. */
 const LIBRARY = ['index', 'protocol']
 /** What is in a bundle instead of this file: the page of `scaler ui`. */
 const PAGE_FILES = 'cli/ui/page-files'
 const PAGE = join(ROOT, 'page')
-/** Processes that the library starts, with the files that name them. */
-const PROCESSES = ['worker/processor-main', 'cluster/embedded-main']
+/** The files in `dist`, and where they begin. */
+const ENTRIES = {
+  library: fileOf('index'),
+  wire: fileOf('protocol'),
+  base: fileOf('cluster/embedded-main'),
+  processor: fileOf('worker/processor-main'),
+  cli: fileOf('cli/main'),
+}
 /** A thread of a processor. It shares no instance with anything, so that it is one small file. */
 const THREAD = 'worker/guardian'
+/** What loads the others. */
+const LOADER = 'runtime/load'
 
 /** The chunks of shared code, by the files in them; the first that fits. */
 const CHUNKS = [
@@ -41,49 +50,53 @@ const CHUNKS = [
   ['config-file', /^cli\/option\/config-file$/],
   ['doctor', /^cli\/(table|top\/\w|command\/(\w+-text|cluster-columns))/],
   ['doctor', /^client\/connect\/(diagnosis|peers)$/],
-  ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
-  ['wire', /^wire\/|^runtime\/(task-scope|tracing)$|^core\/(function-tally|task-table)$/],
-  ['client', /^((core\/)?client|core\/monitor|cluster\/(?!embedded-main)|runtime\/progress)/],
+  [
+    'base',
+    /^base\/|^runtime\/real-timers$|^cluster\/embedded-(lines|main)$|^worker\/agent\/spawn$/,
+  ],
+  [
+    'wire',
+    /^(wire\/|protocol$)|^runtime\/(task-scope|tracing)$|^core\/(function-tally|task-table)$/,
+  ],
+  ['client', /^((core\/)?client|core\/monitor|cluster\/|runtime\/progress)/],
   // The shell of the scheduler is small, and its machine is loaded on demand.
   ['transport', /^(transport|runtime|scheduler)\//],
   ['scheduler', /^core\/scheduler\//],
   ['serializer', /^serializer\//],
   ['agent', /^(core\/worker|worker\/(agent|link)|worker\/object-ids)/],
   ['ui', /^cli\/ui\//],
-  ['cli', /^cli\/(?!scaler)/],
+  ['cli', /^cli\//],
 ]
+
+/** What the entry points of the library export. */
+const exported = new Map()
 
 /** Writes the bundles if they are missing or older than their sources. */
 export async function writeBundles() {
   if (isNew()) return
-  const written = new Set([
-    ...(await writeBundle(moduleEntries(), { place: MODULE_PLACE })),
-    ...(await writeBundle({ [THREAD]: fileOf(THREAD) }, { place: THREAD_PLACE, isAlone: true })),
-    // Written last: its date shows whether the bundles are up to date.
-    ...(await writeBundle(
-      { commonjs: BOTH },
-      { place: REQUIRED_PLACE, isAlone: true, hasRequire: true },
-    )),
-  ])
-  removeOthers(written)
+  const chunks = await writeBundle(ENTRIES, { place: PLACE_TEXT })
+  const alone = [
+    await writeBundle({ [THREAD]: fileOf(THREAD) }, { place: THREAD_PLACE, isAlone: true }),
+    await writeBundle({ load: fileOf(LOADER) }, { place: PLACE_TEXT, isAlone: true }),
+  ]
+  const entries = writeEntries({
+    index: { file: 'library.cjs', names: exported.get('index') },
+    protocol: { file: 'wire.cjs', names: exported.get('protocol') },
+  })
+  removeOthers(new Set([...entries, ...chunks, ...alone.flat()]))
+  // Its date shows whether the bundles are up to date.
+  writeFileSync(join(DIST, LAST), readFileSync(join(DIST, LAST)))
 }
 
 function isNew() {
-  const last = join(DIST, COMMONJS)
+  const last = join(DIST, LAST)
   if (!existsSync(last)) return false
   const { mtimeMs } = statSync(last)
   const page = filesUnder('page', () => true).map((path) => join(ROOT, path))
-  const own = [BUILD_INFO, join(ROOT, 'scripts/bundle.mjs'), join(ROOT, 'package.json')]
+  const scripts = ['bundle', 'entries', 'to-cjs'].map((name) => `scripts/${name}.mjs`)
+  const own = [BUILD_INFO, ...[...scripts, 'package.json'].map((path) => join(ROOT, path))]
   const sources = [...own, ...page]
   return sources.every((path) => statSync(path).mtimeMs <= mtimeMs)
-}
-
-/** The entry points of ES modules: names in `dist` to files. */
-function moduleEntries() {
-  const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const commands = Object.values(bin).map((path) => path.replace(/^dist\/|\.js$/g, ''))
-  const names = [...LIBRARY, ...PROCESSES, ...new Set(commands)]
-  return Object.fromEntries(names.map((name) => [name, fileOf(name)]))
 }
 
 function fileOf(name) {
@@ -97,14 +110,14 @@ function nameOf(id) {
 }
 
 /** Bundles, writes files into `dist`, and returns their names. */
-async function writeBundle(input, { place, isAlone = false, hasRequire = false }) {
+async function writeBundle(input, { place, isAlone = false }) {
   // Not at the top: `npm ci` may still have to install them.
   const [{ rollup }, { transform }] = await Promise.all([import('rollup'), import('esbuild')])
   const bundle = await rollup({
     input,
     plugins: [places(place)],
     external: (id) => !/^[./\0]/.test(id),
-    preserveEntrySignatures: 'strict',
+    preserveEntrySignatures: 'allow-extension',
     treeshake: isAlone,
     onwarn: ({ message }) => {
       // The library imports a list of its own exports.
@@ -112,26 +125,36 @@ async function writeBundle(input, { place, isAlone = false, hasRequire = false }
     },
   })
   const { output } = await bundle.generate({
-    format: hasRequire ? 'cjs' : 'es',
-    entryFileNames: hasRequire ? '[name].cjs' : '[name].js',
+    format: 'es',
+    entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
     hoistTransitiveImports: false,
     generatedCode: 'es2015',
     ...(isAlone ? { inlineDynamicImports: true } : { manualChunks: chunkOf }),
   })
   await bundle.close()
+  const written = []
   for (const { fileName, code } of output) {
-    const { code: text } = await transform(code, {
+    const { code: text } = await transform(toCjs(code, isAlone ? undefined : './load.cjs'), {
       minifySyntax: true,
       minifyWhitespace: true,
       legalComments: 'none',
       target: 'node20.19',
     })
-    const path = join(DIST, fileName)
+    const name = fileName.replace(/\.js$/, '.cjs')
+    const path = join(DIST, name)
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, text)
+    writeFileSync(path, ascii(text))
+    written.push(name)
   }
-  return output.map(({ fileName }) => fileName)
+  return written
+}
+
+/** The loader reads one character per byte; esbuild leaves others in regular expressions. */
+function ascii(text) {
+  return text.replace(/[^\0-\x7f]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }
 
 /**
@@ -142,49 +165,47 @@ function chunkOf(id, { getModuleInfo }) {
   if (id === PLACE) return 'base'
   const name = nameOf(id)
   if (name === undefined) return undefined
-  const isLoadedBy = (entries) => loadedFiles(entries, getModuleInfo).has(id)
-  if (!name.startsWith('cli/') && isLoadedBy('cli/')) return 'base'
+  const isLoadedBy = (entry) => loadedFiles(entry, getModuleInfo).has(id)
+  if (!name.startsWith('cli/') && isLoadedBy('cli')) return 'base'
   const chunk = CHUNKS.find(([, files]) => files.test(name))?.[0]
-  return chunk === 'agent' && isLoadedBy('worker/processor-main') ? 'link' : chunk
+  return chunk === 'agent' && isLoadedBy('processor') ? 'link' : chunk
 }
+
+/** In one file, all of them. */
+const COMMAND = /^cli\/(command|completion)\/[a-z]+$/
 
 const known = new Map()
 
-/** The files that entry points with a prefix import, directly or not, but not dynamically. */
-function loadedFiles(prefix, getModuleInfo) {
-  const before = known.get(prefix)
+/** The files that an entry imports, directly or not, but not dynamically, except for commands. */
+function loadedFiles(entry, getModuleInfo) {
+  const before = known.get(entry)
   if (before !== undefined) return before
   const files = new Set()
   const visit = (id) => {
     const info = getModuleInfo(id)
     if (files.has(id) || info === null) return
     files.add(id)
-    for (const next of info.importedIds) visit(next)
+    const commands = info.dynamicallyImportedIds.filter((next) => COMMAND.test(nameOf(next)))
+    for (const next of [...info.importedIds, ...commands]) visit(next)
   }
-  for (const [name, id] of Object.entries(moduleEntries())) {
-    if (name.startsWith(prefix)) visit(id)
-  }
-  known.set(prefix, files)
+  visit(ENTRIES[entry])
+  known.set(entry, files)
   return files
 }
 
 /** Removes from `dist` the code left by an earlier build. */
 function removeOthers(written) {
   for (const path of filesUnder('dist', (name) => /\.c?js$/.test(name))) {
-    const name = path.replace('dist/', '')
-    if (!written.has(name) && !WRITTEN_LATER.test(name)) rmSync(join(ROOT, path))
+    if (!written.has(path.replace('dist/', ''))) rmSync(join(ROOT, path))
   }
 }
 
-/** By scripts/require-entry.mjs. */
-const WRITTEN_LATER = /^(index|protocol)\.cjs$/
-
-// Another bundler may remove `import.meta`; it is not needed then (refuse-bundling.ts).
-const MODULE_PLACE = `import { pathToFileURL } from 'node:url'
-  export const distUrl = pathToFileURL(import.meta.dirname ?? '/').href`
-const THREAD_PLACE = `export const distUrl = new URL('..', import.meta.url).href.slice(0, -1)`
-const REQUIRED_PLACE = `import { pathToFileURL } from 'node:url'
-  export const distUrl = pathToFileURL(__dirname).href`
+// Bundles of ES modules have no `__dirname`; it is not needed then (refuse-bundling.ts).
+const PLACE_TEXT = `import { pathToFileURL } from 'node:url'
+  export const distUrl = pathToFileURL(typeof __dirname === 'string' ? __dirname : '/').href`
+const THREAD_PLACE = `import { join } from 'node:path'
+  import { pathToFileURL } from 'node:url'
+  export const distUrl = pathToFileURL(join(__dirname, '..')).href`
 
 /** The globals that test runners replace, and the file that has the originals. */
 const TIMERS =
@@ -198,13 +219,17 @@ const TIMERS_FILE = 'runtime/real-timers'
 function places(place) {
   return {
     name: 'places',
+    buildEnd() {
+      for (const name of LIBRARY) {
+        const info = this.getModuleInfo(fileOf(name))
+        if (info !== null) exported.set(name, info.exports)
+      }
+    },
     resolveId: (id) => (id.startsWith('\0') ? id : undefined),
     load(id) {
       if (id === PLACE) return place
       if (id === OWN_EXPORTS) return ownExports(this)
-      if (nameOf(id) === PAGE_FILES) return pageFiles()
-      if (id !== BOTH) return undefined
-      return LIBRARY.map((name) => `export * as ${name} from '${fileOf(name)}'`).join('\n')
+      return nameOf(id) === PAGE_FILES ? pageFiles() : undefined
     },
     transform(code, id) {
       const name = nameOf(id)

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ROOT } from './paths.mjs'
 
 const MARK = 'TEST_RUN'
 /** How long processes may take to exit after the last test. */
@@ -17,7 +18,9 @@ export function beginRun() {
   const folder = mkdtempSync(join(tmpdir(), 'sc-'))
   // Some tests run commands as an unprivileged user.
   chmodSync(folder, 0o755)
-  return { folder, env: { [MARK]: folder, TMPDIR: folder, TEMP: folder, TMP: folder } }
+  // What V8 compiles of the package is kept from run to run, but not in the user's own cache.
+  const cache = { XDG_CACHE_HOME: join(ROOT, 'node_modules/.cache') }
+  return { folder, env: { [MARK]: folder, TMPDIR: folder, TEMP: folder, TMP: folder, ...cache } }
 }
 
 /** Kills and removes what the run has left, and returns one line for each item. */

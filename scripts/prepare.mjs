@@ -48,9 +48,8 @@ async function writePackage() {
   await writeBundles()
   const { writeTypes } = await import('./bundle-types.mjs')
   await writeTypes()
-  // The entries load what is in `dist` by then.
-  const { writeRequireEntries } = await import('./require-entry.mjs')
-  writeRequireEntries()
+  const { writeRequireTypes } = await import('./require-types.mjs')
+  writeRequireTypes()
   makeCommandsExecutable()
 }
 

@@ -151,16 +151,29 @@ export class Client implements AsyncDisposable {
     const { COMBO_OPTIONS } = await import('../cluster/options.js')
     const split = splitClientOptions<ComboOptions>(options, COMBO_OPTIONS)
     const settings = checkClientOptions(split.client)
-    const starting = SchedulerClusterCombo.start(split.cluster)
-    // Starting the processes takes longer than this, so that it costs no extra time.
-    if (settings.serializer === defaultSerializer) warmUp(defaultCodec)
-    const cluster = await starting
+    let connecting: Promise<Client> | undefined
     try {
-      const client = await Client.connect(cluster.address, split.client)
-      client.#session.own(cluster)
-      return client
+      const cluster = await SchedulerClusterCombo.begin(split.cluster, {
+        // Starting the processes takes longer than this, so that it costs no extra time.
+        onSpawned() {
+          if (settings.serializer === defaultSerializer) warmUp(defaultCodec)
+        },
+        // The client connects while the workers start.
+        onListening(address) {
+          connecting = Client.connect(address, split.client)
+          connecting.catch(() => {})
+        },
+      })
+      try {
+        const client = await (connecting ?? Client.connect(cluster.address, split.client))
+        client.#session.own(cluster)
+        return client
+      } catch (error) {
+        await cluster.shutdown()
+        throw error
+      }
     } catch (error) {
-      await cluster.shutdown()
+      await connecting?.then((client) => client.disconnect()).catch(() => {})
       throw error
     }
   }

@@ -5,19 +5,23 @@ import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
 import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import { serveLocally } from '../runtime/peer-info.js'
 import { localAddress } from '../transport/address.js'
+import type { EmbeddedOrder, EmbeddedStart, SchedulerPlace } from './embedded-lines.js'
+import { EmbeddedProcess } from './embedded-process.js'
 import {
   checkComboOptions,
   type AgentOrder,
   type ComboOptions,
   type SchedulerOrder,
 } from './options.js'
-import {
-  EmbeddedProcess,
-  type EmbeddedOrder,
-  type EmbeddedStart,
-  type SchedulerPlace,
-} from './embedded-process.js'
 import { SupervisedProcess } from './supervised-process.js'
+
+/** What happens on the way to a cluster that is ready. */
+interface StartHandler {
+  /** Its processes have been started. */
+  readonly onSpawned?: () => void
+  /** Clients can connect to this address; there are no workers yet. */
+  readonly onListening?: (address: string) => void
+}
 
 /**
  * A scheduler and its workers on this machine. If one of their processes dies, it is restarted,
@@ -38,7 +42,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   private constructor(
     place: SchedulerPlace,
     processes: readonly SupervisedProcess[],
-    log: CodeLog,
+    own: { readonly log: CodeLog; readonly withdraw: () => void },
   ) {
     // The compiler refuses `new`; JavaScript does not.
     if (!Array.isArray(processes)) {
@@ -51,8 +55,8 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     this.monitorAddress = place.monitorAddress
     this.metricsAddress = place.metricsAddress
     this.#processes = processes
-    this.#log = log
-    this.#withdraw = serveLocally(this.address)
+    this.#log = own.log
+    this.#withdraw = own.withdraw
   }
 
   /**
@@ -60,25 +64,39 @@ export class SchedulerClusterCombo implements AsyncDisposable {
    * option, and with an error that says why if a part cannot start; everything is cleaned up first.
    */
   static start(options: ComboOptions = {}): Promise<SchedulerClusterCombo> {
-    return asCalled(captureSite(1), () => SchedulerClusterCombo.#start(options))
+    return asCalled(captureSite(1), () => SchedulerClusterCombo.begin(options))
   }
 
-  static async #start(options: ComboOptions): Promise<SchedulerClusterCombo> {
+  /**
+   * Like `start`, for a caller that has something to do while the processes start. @internal
+   */
+  static async begin(
+    options: ComboOptions,
+    { onSpawned, onListening }: StartHandler = {},
+  ): Promise<SchedulerClusterCombo> {
     const orders = checkComboOptions(options)
     const log = await openCodeLog(options)
     const { scheduler, agent } = newParts(log)
+    agent.prepare(orders.agent)
+    const listens = startScheduler(scheduler, orders.scheduler)
+    onSpawned?.()
+    let withdraw = (): void => {}
     try {
-      const listening = await startScheduler(scheduler, orders.scheduler)
+      const listening = await listens
       const { metricsAddress } = listening
       const place = {
         address: localAddress(listening.address),
         monitorAddress: localAddress(listening.monitorAddress),
         metricsAddress,
       }
-      await startAgent(agent, { ...orders.agent, address: place.address })
+      withdraw = serveLocally(place.address)
+      const serves = startAgent(agent, { ...orders.agent, address: place.address })
+      onListening?.(place.address)
+      await serves
       if (metricsAddress !== '') log.logger.info('serving metrics', { metricsAddress })
-      return new SchedulerClusterCombo(place, [agent, scheduler], log)
+      return new SchedulerClusterCombo(place, [agent, scheduler], { log, withdraw })
     } catch (error) {
+      withdraw()
       await Promise.all([agent.end(), scheduler.end()])
       await log.close()
       throw error

@@ -3,20 +3,23 @@
 // program that started it: immediately, unless it has received the order to shut down gracefully.
 // It reports as lines of JSON on stdout.
 
-import { createInterface } from 'node:readline'
+import { availableParallelism } from 'node:os'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import type * as schedulerModule from '../scheduler/scheduler.js'
 import type * as agentModule from '../worker/agent/agent.js'
+import type { SparePool } from '../worker/agent/spare-pool.js'
+import { spawnProcessor } from '../worker/agent/spawn.js'
 import type { AgentOrder, SchedulerOrder } from './options.js'
 import {
   DEPTH_VARIABLE,
   orderlyEndMs,
   type EmbeddedLine,
   type EmbeddedReport,
-} from './embedded-process.js'
+  type Logging,
+} from './embedded-lines.js'
 
 /** The line that starts a child. */
-type EmbeddedStart = Exclude<EmbeddedLine, { role: 'end' }>
+type EmbeddedStart = Exclude<EmbeddedLine, { role: 'end' | 'prepare' }>
 
 /** A part that runs until it is stopped. */
 interface Running {
@@ -32,7 +35,7 @@ function report(message: EmbeddedReport): void {
   process.stdout.write(`${JSON.stringify(message)}\n`)
 }
 
-function newLogger({ isLogged, isDebugLogged }: EmbeddedStart): Logger {
+function newLogger({ isLogged, isDebugLogged }: Logging): Logger {
   if (!isLogged) return silentLogger
   const log =
     (level: LogLevel) =>
@@ -62,9 +65,27 @@ async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<
   return { ended: scheduler.ended, end: () => scheduler.close() }
 }
 
-async function startAgent({ env, ...options }: AgentOrder, logger: Logger): Promise<Running> {
+/**
+ * Starts processors while the scheduler starts, for each worker, but not more than there are cores.
+ * It is the first thing that an agent does, because it takes longest. A failure is reported when
+ * the agent starts.
+ */
+async function prepareAgent(options: AgentOrder, logger: Logger): Promise<SparePool> {
+  const { workers, execArgv = [], cwd } = options
+  const env = environmentFor(options.env)
+  const count = Math.min(workers, Math.max(availableParallelism(), 2))
+  const children = Array.from({ length: count }, () => spawnProcessor({ execArgv, env, cwd }))
+  const { poolOf } = await loadAgent()
+  return poolOf({ ...options, env, logger }, children)
+}
+
+async function startAgent(
+  options: AgentOrder,
+  logger: Logger,
+  spares: SparePool | undefined,
+): Promise<Running> {
   const { Agent } = await loadAgent()
-  const agent = await Agent.start({ ...options, env: environmentFor(env), logger })
+  const agent = await Agent.start({ ...options, env: environmentFor(options.env), logger }, spares)
   agent.ready.then(() => report({ event: 'ready' }), reportFailure)
   return { ended: agent.ended, end: (isUrgent) => agent.stop({ isUrgent }) }
 }
@@ -81,19 +102,24 @@ function reportFailure(error: unknown): void {
   report({ event: 'failed', text, ...(code === undefined ? {} : { code }) })
 }
 
-async function main(): Promise<void> {
+async function serve(): Promise<void> {
   // Ctrl-C in a terminal is for the program that started this one, which then stops this process.
   process.on('SIGINT', () => {})
+  // Loaded when it is needed: this file is loaded by all processes.
+  const { createInterface } = process.getBuiltinModule('node:readline')
   const lines = createInterface({ input: process.stdin })
   let running: Running | undefined
+  let preparing: Promise<SparePool | undefined> | undefined
   let isOrderly = false
   let endMs = END_TIMEOUT_MS
   for await (const text of lines) {
     const line = JSON.parse(text) as EmbeddedLine
     if (line.role === 'end') isOrderly = true
-    else if (running === undefined) {
+    else if (line.role === 'prepare') {
+      preparing = prepareAgent(line.options, newLogger(line)).catch(() => undefined)
+    } else if (running === undefined) {
       endMs += orderlyEndMs(line)
-      running = await start(line)
+      running = await start(line, await preparing)
       void running.ended.then(({ isFailure }) => process.exit(isFailure ? 1 : 0))
     }
   }
@@ -103,22 +129,25 @@ async function main(): Promise<void> {
   process.exit(0)
 }
 
-function start(line: EmbeddedStart): Promise<Running> {
+function start(line: EmbeddedStart, spares: SparePool | undefined): Promise<Running> {
   const logger = newLogger(line)
   return line.role === 'scheduler'
     ? startScheduler(line.options, logger)
-    : startAgent(line.options, logger)
+    : startAgent(line.options, logger, spares)
 }
 
-// Reports go to a pipe whose reader may have exited: then stdin has closed as well.
-process.stdout.on('error', () => {})
-
-// Load what the role needs while waiting for the order. A failure is reported when it starts.
-const [, , role] = process.argv
-void (role === 'agent' ? loadAgent() : loadScheduler()).catch(() => undefined)
-
-main().catch((error: unknown) => {
-  reportFailure(error)
-  process.exitCode = 1
-  process.stdin.destroy()
-})
+/** Runs the part of this process until it is told to end. */
+export async function runPart(role: string): Promise<void> {
+  // Reports go to a pipe whose reader may have exited: then stdin has closed as well.
+  process.stdout.on('error', () => {})
+  // Load what the role needs while waiting for the order. A failure is reported when it starts. An
+  // agent has other things to do first.
+  if (role === 'scheduler') loadScheduler().catch(() => undefined)
+  try {
+    await serve()
+  } catch (error) {
+    reportFailure(error)
+    process.exitCode = 1
+    process.stdin.destroy()
+  }
+}

@@ -1,47 +1,21 @@
-// Starts embedded-main.js as a child process, sends it its order, and reads its reports.
+// Starts embedded-main.ts as a child process, sends it its order, and reads its reports.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
-import { logsTasks, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
-import type { AgentOrder, SchedulerOrder } from './options.js'
-
-/** The role and options of a child, sent as one line of JSON. */
-export type EmbeddedOrder =
-  | { readonly role: 'scheduler'; readonly options: SchedulerOrder }
-  | { readonly role: 'agent'; readonly options: AgentOrder }
-
-/** The lines sent to a child. If stdin closes without `end`, the child exits immediately. */
-export type EmbeddedLine =
-  | (EmbeddedOrder & {
-      /** Whether its log lines are used. */
-      readonly isLogged: boolean
-      /** Whether debug lines, which follow each task, are used too. */
-      readonly isDebugLogged: boolean
-    })
-  | { readonly role: 'end' }
-
-/** Where a scheduler listens. `metricsAddress`: `host:port`, empty if it serves no metrics. */
-export interface SchedulerPlace {
-  readonly address: string
-  readonly monitorAddress: string
-  readonly metricsAddress: string
-}
-
-/** The reports of a child, each as one line of JSON. */
-export type EmbeddedReport =
-  | ({ readonly event: 'listening' } & SchedulerPlace)
-  | { readonly event: 'ready' }
-  /** `code` is the error's code, if it has one. */
-  | { readonly event: 'failed'; readonly text: string; readonly code?: string }
-  | {
-      readonly event: 'log'
-      readonly level: LogLevel
-      readonly text: string
-      readonly fields: LogFields
-    }
+import { logsTasks, type Logger } from '../base/logger.js'
+import {
+  DEPTH_VARIABLE,
+  type EmbeddedLine,
+  type EmbeddedOrder,
+  type EmbeddedReport,
+  type EmbeddedStart,
+  type Logging,
+  orderlyEndMs,
+} from './embedded-lines.js'
+import type { AgentOrder } from './options.js'
 
 /** How a child exited. */
 export interface EmbeddedEnd {
@@ -53,9 +27,6 @@ export interface EmbeddedEnd {
   readonly text: string
 }
 
-/** The outcome of a start: the first report that is not a log line. */
-export type EmbeddedStart = Exclude<EmbeddedReport, { event: 'log' }>
-
 /** A child that does not shut down is killed after this time plus that of its order. */
 const KILL_DELAY_MS = 6000
 
@@ -64,8 +35,6 @@ const KILL_DELAY_MS = 6000
  * tasks load, would never stop doing so.
  */
 const MAX_DEPTH = 3
-/** Carries how many clusters a process is nested in. */
-export const DEPTH_VARIABLE = 'SCALER_EMBEDDED_DEPTH'
 const TOO_DEEP =
   `a cluster nested in ${MAX_DEPTH} others: does a module that tasks import start one when it is ` +
   'loaded? Start it in a function, or in another module'
@@ -77,8 +46,7 @@ export class EmbeddedProcess {
   readonly #child: ChildProcess
   /** Resolves with the first report; rejects if the process exits without one. */
   readonly #started: Promise<EmbeddedStart>
-  readonly #isLogged: boolean
-  readonly #isDebugLogged: boolean
+  readonly #logging: Logging
   #orderlyEndMs = 0
 
   /**
@@ -86,11 +54,10 @@ export class EmbeddedProcess {
    * only if `isLogged`. Throws the system's error if the start fails immediately.
    */
   constructor(role: EmbeddedOrder['role'], logger: Logger, isLogged: boolean) {
-    this.#isLogged = isLogged
-    this.#isDebugLogged = isLogged && logsTasks(logger)
+    this.#logging = { isLogged, isDebugLogged: isLogged && logsTasks(logger) }
     const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
-    const main = fileURLToPath(new URL('../../dist/cluster/embedded-main.js', import.meta.url))
+    const main = fileURLToPath(new URL('../../dist/cluster/embedded-main.cjs', import.meta.url))
     // A process group of its own: Ctrl-C is for the program, which shuts this process down.
     const child = spawn(process.execPath, [main, role], {
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -113,10 +80,15 @@ export class EmbeddedProcess {
     this.#started.catch(() => undefined)
   }
 
+  /** Has an agent start processors for its workers, before it gets its order. */
+  prepare(options: AgentOrder): void {
+    this.#tell({ role: 'prepare', options, ...this.#logging })
+  }
+
   /** Sends the order; resolves with the first report, and rejects if that is a failure. */
   async start(order: EmbeddedOrder): Promise<EmbeddedStart> {
     this.#orderlyEndMs = orderlyEndMs(order)
-    this.#tell({ ...order, isLogged: this.#isLogged, isDebugLogged: this.#isDebugLogged })
+    this.#tell({ ...order, ...this.#logging })
     // While the caller waits for the report, the process keeps the program alive.
     const start = await this.#started.finally(() => this.unref())
     if (start.event === 'failed') throw startError(start)
@@ -145,13 +117,6 @@ export class EmbeddedProcess {
   #tell(line: EmbeddedLine): void {
     this.#child.stdin?.write(`${JSON.stringify(line)}\n`)
   }
-}
-
-/** How long a graceful shutdown of this part may take by its options, in milliseconds. */
-export function orderlyEndMs(order: EmbeddedOrder): number {
-  if (order.role === 'scheduler') return 0
-  const { drainMs = 0, killDelayMs = 0 } = order.options
-  return drainMs + killDelayMs
 }
 
 /** The error for a process that could not be started; an event adds its cause shortly after. */

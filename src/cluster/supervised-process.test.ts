@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { silentLogger } from '../base/logger.js'
-import type { EmbeddedEnd, EmbeddedOrder, EmbeddedStart } from './embedded-process.js'
+import type { EmbeddedOrder, EmbeddedStart } from './embedded-lines.js'
+import type { EmbeddedEnd } from './embedded-process.js'
 import { SupervisedProcess, type PartProcess } from './supervised-process.js'
 
 const FIRST: EmbeddedOrder = { role: 'scheduler', options: { address: 'tcp://127.0.0.1:0' } }
@@ -20,6 +21,8 @@ class FakePart implements PartProcess {
       this.#end = resolve
     })
   }
+
+  prepare(): void {}
 
   start(order: EmbeddedOrder): Promise<EmbeddedStart> {
     this.orders.push(order)

@@ -3,7 +3,9 @@
 
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
-import type { EmbeddedEnd, EmbeddedOrder, EmbeddedStart } from './embedded-process.js'
+import type { EmbeddedOrder, EmbeddedStart } from './embedded-lines.js'
+import type { EmbeddedEnd } from './embedded-process.js'
+import type { AgentOrder } from './options.js'
 
 // When to restart a part that has exited unexpectedly. Separate, because it only deals with time.
 
@@ -48,6 +50,7 @@ export class RestartPolicy {
 /** One process of a part; see `EmbeddedProcess`. */
 export interface PartProcess {
   readonly ended: Promise<EmbeddedEnd>
+  prepare(options: AgentOrder): void
   start(order: EmbeddedOrder): Promise<EmbeddedStart>
   end(): Promise<void>
   unref(): void
@@ -89,6 +92,11 @@ export class SupervisedProcess {
     } catch (error) {
       this.#openError = error
     }
+  }
+
+  /** Has an agent start processors for its workers, before it gets its order. */
+  prepare(options: AgentOrder): void {
+    this.#process?.prepare(options)
   }
 
   /**

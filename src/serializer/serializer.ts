@@ -2,7 +2,6 @@
 // serializer for a function, for each argument and for each result; errors travel through
 // error-codec.ts instead.
 
-import './refuse-bundling.js'
 import { hostname } from 'node:os'
 import { ConfigError } from '../base/errors.js'
 import { type AnyClass, type ClassCodecOptions, ClassCodecs } from './class/codecs.js'

@@ -40,7 +40,7 @@ function startGuardian(
   const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
   const isRestricted = (process as { permission?: unknown }).permission !== undefined
   const workerData: GuardianInput = { cells, claimCells, originMs, isRestricted }
-  const guardian = new Worker(new URL('../../dist/worker/guardian.js', import.meta.url), {
+  const guardian = new Worker(new URL('../../dist/worker/guardian.cjs', import.meta.url), {
     workerData,
     // It inherits no settings of user code or the command line.
     execArgv: [],
@@ -90,14 +90,14 @@ function main(): void {
   })
   const cells = newBoardCells()
   const claimCells = newClaimCells()
-  let tellGuardian = (_message: GuardianMessage): void => {}
+  let tellGuardian: ((message: GuardianMessage) => void) | undefined
   const outbox = new Outbox(OUTBOX_FD, killOwnGroup)
   const objects = new ObjectStore()
   const garbage = new GarbageCollector()
   const runner = new TaskRunner({
     outbox,
     meter: new TaskMeter(),
-    board: new TaskBoard(cells, (message) => tellGuardian(message)),
+    board: new TaskBoard(cells, (message) => tellGuardian?.(message)),
     claims: new ClaimTable(claimCells),
     scopes: taskScopes,
     keep: (id, chunks) => objects.keep(id, chunks),
@@ -119,6 +119,10 @@ function main(): void {
   }
   process.on('exit', writeExitNote)
   const processor = new Processor(runner, objects, (order) => {
+    if (order.type === 'guard') {
+      tellGuardian ??= startGuardian(cells, claimCells)
+      return
+    }
     if (order.type === 'end') {
       // The pipe closes immediately after the order.
       inbox.off('error', killOwnGroup).off('end', killOwnGroup)
@@ -140,7 +144,6 @@ function main(): void {
   inbox.on('end', killOwnGroup)
   outbox.add(encode({ kind: 'processorInitialized' }))
   outbox.flush()
-  tellGuardian = startGuardian(cells, claimCells)
 }
 
 main()

@@ -59,7 +59,7 @@ export class StackLooker {
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL('./guardian.js', import.meta.url), {
+    const thread = new Worker(new URL('../../dist/worker/guardian.cjs', import.meta.url), {
       workerData: LOOK,
       execArgv: [],
       env: {},

@@ -2,7 +2,6 @@
 // property; the engine answers immediately, because all objects without other properties share a
 // hidden class. If the engine cannot be asked, the answer is unknown.
 
-import { serialize, setFlagsFromString } from 'node:v8'
 import { compileFunction } from 'node:vm'
 
 type SameShape = (some: object, other: object) => boolean
@@ -72,6 +71,8 @@ function sameShape(): SameShape {
 
 /** Undefined if the engine does not allow it. */
 function compiled(): SameShape | undefined {
+  // Loaded when it is needed: it takes a while.
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
   try {
     setFlagsFromString('--allow-natives-syntax')
     const ask = compileFunction('return %HaveSameMap(some,other)', ['some', 'other']) as SameShape
@@ -87,7 +88,8 @@ function compiled(): SameShape | undefined {
 
 function emptyOf(prototype: object): readonly object[] {
   // Some Buffers are created by JavaScript, others by native code.
-  if (prototype === Buffer.prototype) return [Buffer.alloc(0), serialize(0)]
+  if (prototype === Buffer.prototype)
+    return [Buffer.alloc(0), process.getBuiltinModule('node:v8').serialize(0)]
   if (prototype === ArrayBuffer.prototype) return [new ArrayBuffer(0)]
   if (prototype === DataView.prototype) return [new DataView(new ArrayBuffer(0))]
   const constructor = TYPED_ARRAYS.find((known) => known.prototype === prototype)

@@ -1,6 +1,7 @@
 // The agent: one process that serves any number of workers, each with an identity, a connection and
 // a processor of its own. User code never runs in it, so it cannot take the workers down.
 
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Identity, identity as identityOf } from '../../base/ids.js'
@@ -95,10 +96,9 @@ export class Agent {
   readonly #spares: SparePool
   #isStopping = false
 
-  private constructor(settings: CheckedAgentOptions) {
-    const { processor, spareProcessors: count, logger } = settings
+  private constructor(settings: CheckedAgentOptions, spares: SparePool) {
     this.#settings = settings
-    this.#spares = new SparePool({ processor, count, logger })
+    this.#spares = spares
     this.#started = this.#start(settings)
     this.ready = this.#started.then(() => this.#allReady())
     // A rejection that the caller does not await is not an unhandled one.
@@ -108,10 +108,11 @@ export class Agent {
 
   /**
    * Starts the workers; they connect in the background. Rejects with `ConfigError` for a bad
-   * option.
+   * option. `spares`: of `poolOf`, with the same options.
    */
-  static async start(options: AgentOptions): Promise<Agent> {
-    return new Agent(checkAgentOptions(options))
+  static async start(options: AgentOptions, spares?: SparePool): Promise<Agent> {
+    const settings = checkAgentOptions(options)
+    return new Agent(settings, spares ?? newPool(settings))
   }
 
   /**
@@ -183,6 +184,23 @@ export class Agent {
     const failure = ends.find((end) => end.isFailure)
     return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
   }
+}
+
+/**
+ * Takes in processors that have been started for an agent which does not know its scheduler's
+ * address yet. Throws `ConfigError` for a bad option.
+ */
+export function poolOf(
+  options: AgentOptions,
+  children: readonly (ChildProcess | Error)[],
+): SparePool {
+  const pool = newPool(checkAgentOptions(options))
+  pool.adopt(children)
+  return pool
+}
+
+function newPool({ processor, spareProcessors: count, logger }: CheckedAgentOptions): SparePool {
+  return new SparePool({ processor, count, logger })
 }
 
 /**

@@ -132,9 +132,15 @@ export interface ProcessorHost {
   end(): Promise<void>
 }
 
-/** Starts a processor. `logger` receives its output until it serves a worker. */
-export function hostProcessor(options: ProcessorOptions, logger: Logger): ProcessorHost {
-  const child = spawnProcessor(options)
+/**
+ * Starts a processor, unless it has just been started. `logger` receives its output until it serves
+ * a worker.
+ */
+export function hostProcessor(
+  options: ProcessorOptions,
+  logger: Logger,
+  child: ChildProcess | Error = spawnProcessor(options),
+): ProcessorHost {
   return child instanceof Error
     ? new UnstartedProcessor(child)
     : new RunningProcessor(child, options, logger)
@@ -197,6 +203,8 @@ class RunningProcessor implements ProcessorHost {
   readonly #logs: Readonly<Record<OutputStream, OutputLog>>
   /** Whether it has written to its standard streams. */
   #hasPrinted = false
+  /** Whether it has been told to start its guardian. */
+  #isGuarded = false
   #lastRun: LastRun = 'unknown'
   #death: ProcessorDeath | undefined
   #killTimer: NodeJS.Timeout | undefined
@@ -244,6 +252,7 @@ class RunningProcessor implements ProcessorHost {
   }
 
   send(frame: OutgoingFrame, units?: Units): void {
+    if (!this.#isGuarded) this.#guard()
     this.#link.send(frame, units)
   }
 
@@ -256,6 +265,7 @@ class RunningProcessor implements ProcessorHost {
   }
 
   askStack(): void {
+    if (!this.#isGuarded) this.#guard()
     this.#lifeline.askStack()
   }
 
@@ -283,6 +293,13 @@ class RunningProcessor implements ProcessorHost {
     clearTimeout(this.#pipeTimer)
     if (!this.#isGone) this.#killTimer ??= setTimeout(() => this.kill(), PATIENCE_MS)
     await this.exited
+  }
+
+  /** Before the first task: from then on, it is checked that the processor responds. */
+  #guard(): void {
+    this.#isGuarded = true
+    this.#link.control({ type: 'guard' })
+    if (this.#isReady) this.#lifeline.watch(this.#pulseIntervalMs)
   }
 
   #openLink(inbox: Duplex, outbox: Duplex): AgentLink {
@@ -327,7 +344,7 @@ class RunningProcessor implements ProcessorHost {
   #onReady(): void {
     this.#isReady = true
     this.#onStarted()
-    this.#lifeline.watch(this.#pulseIntervalMs)
+    if (this.#isGuarded) this.#lifeline.watch(this.#pulseIntervalMs)
     this.#handler?.onReady(this.#child.pid ?? 0)
   }
 

@@ -6,6 +6,7 @@
 // miss. It starts all processors of its agent, so that spares do not delay processors that a worker
 // waits for.
 
+import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
@@ -41,7 +42,7 @@ export interface SparePoolOptions {
   readonly count: number
   readonly logger: Logger
   /** Starts a processor; replaced in tests. */
-  readonly host?: (options: ProcessorOptions, logger: Logger) => ProcessorHost
+  readonly host?: typeof hostProcessor
 }
 
 /** Spare processors for all workers of an agent. Starts none in advance before `expectTasks`. */
@@ -49,6 +50,8 @@ export class SparePool {
   readonly #options: SparePoolOptions
   /** Oldest first. */
   readonly #spares = new Set<ProcessorHost>()
+  /** Started for workers that do not exist yet. */
+  readonly #prepared: ProcessorHost[] = []
   /** The most processors that start at the same time, except those that a worker waits for. */
   readonly #maxStarts = Math.max(availableParallelism(), 2)
   /** How many processors have been started and are not ready yet. */
@@ -66,6 +69,11 @@ export class SparePool {
 
   constructor(options: SparePoolOptions) {
     this.#options = options
+  }
+
+  /** Takes in processors that have just been started for workers. */
+  adopt(children: readonly (ChildProcess | Error)[]): void {
+    for (const child of children) this.#prepared.push(this.#start(child))
   }
 
   /** A worker has a task: it may soon need a spare. */
@@ -86,6 +94,8 @@ export class SparePool {
    */
   take(): ProcessorHost | undefined {
     if (this.#isClosed) return undefined
+    const prepared = this.#prepared.shift()
+    if (prepared !== undefined) return prepared
     const spares = [...this.#spares]
     const spare = spares.find(({ isReady }) => isReady) ?? spares.find(({ isGone }) => !isGone)
     if (spare?.isReady === true) this.#failures = 0
@@ -102,7 +112,7 @@ export class SparePool {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const timer of [this.#timer, this.#extraTimer, this.#fillTimer]) clearTimeout(timer)
-    await Promise.all([...this.#spares].map((spare) => spare.end()))
+    await Promise.all([...this.#prepared, ...this.#spares].map((spare) => spare.end()))
   }
 
   get #wanted(): number {
@@ -119,9 +129,9 @@ export class SparePool {
     return !this.#isClosed && this.#timer === undefined && this.#spares.size < this.#wanted
   }
 
-  #start(): ProcessorHost {
+  #start(child?: ChildProcess | Error): ProcessorHost {
     const { processor, logger, host = hostProcessor } = this.#options
-    const started = host(processor, logger)
+    const started = host(processor, logger, child)
     this.#startCount += 1
     void started.started.then(() => {
       this.#startCount -= 1

@@ -1,7 +1,7 @@
 // Starts the process of a processor with the pipes of link/frames.ts. A system error is returned,
 // not thrown: the worker stays up and retries.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
 import { fileURLToPath } from 'node:url'
 
@@ -90,7 +90,7 @@ export class LineSplitter {
 }
 
 const MAIN: string = fileURLToPath(
-  new URL('../../../dist/worker/processor-main.js', import.meta.url),
+  new URL('../../../dist/worker/processor-main.cjs', import.meta.url),
 )
 
 /**
@@ -100,13 +100,17 @@ const MAIN: string = fileURLToPath(
  */
 const PROCESSOR_FLAGS: readonly string[] = []
 
-/** How processors are started and stopped. */
-export interface ProcessorOptions {
+/** How processors are started. */
+export interface SpawnOptions {
   /** Command line options of Node. */
   readonly execArgv: readonly string[]
   readonly env: NodeJS.ProcessEnv
   /** Undefined: the agent's working directory. */
   readonly cwd: string | undefined
+}
+
+/** How processors are started and stopped. */
+export interface ProcessorOptions extends SpawnOptions {
   /** Time from SIGTERM to SIGKILL. */
   readonly killDelayMs: number
   /** How often to check that it responds. Undefined: a suitable default. */
@@ -114,7 +118,7 @@ export interface ProcessorOptions {
 }
 
 /** Returns the process, which may be about to fail, or why it could not be started. */
-export function spawnProcessor(options: ProcessorOptions): ChildProcess | Error {
+export function spawnProcessor(options: SpawnOptions): ChildProcess | Error {
   const child = trySpawn(options)
   if (child instanceof Error) return child
   // A failed start emits an 'error' event, which needs a listener; without pipes (no free file
@@ -128,7 +132,9 @@ export function spawnProcessor(options: ProcessorOptions): ChildProcess | Error 
   return failure
 }
 
-function trySpawn({ execArgv, env, cwd }: ProcessorOptions): ChildProcess | Error {
+function trySpawn({ execArgv, env, cwd }: SpawnOptions): ChildProcess | Error {
+  // Loaded when it is needed: this file is loaded by processes that start no others.
+  const { spawn } = process.getBuiltinModule('node:child_process')
   try {
     return spawn(process.execPath, [...PROCESSOR_FLAGS, ...execArgv, MAIN], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],

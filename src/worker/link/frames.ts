@@ -3,7 +3,7 @@
 // JSON, because there are few. How frames lie in a pipe is in pipe.ts.
 //
 //   agent ──── fd 3 ────► main thread    messages: tasks, objects, deletes
-//                                        host, units, stop, collect, end
+//                                        host, guard, units, stop, collect, end
 //   agent ◄─── fd 5 ───── main thread    messages: ProcessorInitialized, results, updates, output
 //                                        log, exitNote
 //   agent ──── fd 4 ────► guardian       askStatus, retract, pulse, askStack
@@ -11,7 +11,7 @@
 //                                        stack: some time later
 //
 // The guardian (guardian.ts) answers while user code keeps the main thread busy. Its pipe, the
-// lifeline, closes when the agent dies.
+// lifeline, closes when the agent dies. It is started with the first task: see `guard`.
 
 import { ProtocolError } from '../../base/errors.js'
 import { identity, type Identity, idToHex, taskId, type TaskId } from '../../base/ids.js'
@@ -53,6 +53,8 @@ export type ExitNote = Exclude<LastRun, 'unknown'>
 export type AgentFrame =
   /** The first frame: its worker. A processor that was started in advance waits for it. */
   | { readonly type: 'host'; readonly facts: HostFacts }
+  /** Start the guardian: tasks follow. An idle processor needs none, and saves its memory. */
+  | { readonly type: 'guard' }
   /** The units of tasks that arrive with this number; replaces earlier ones. */
   | { readonly type: 'units'; readonly number: number; readonly units: Units }
   /** Stop consecutive tasks, or skip them. */
@@ -148,6 +150,7 @@ const AGENT_FRAMES: Readers<AgentFrame> = {
     const host = { address, worker: identity(worker), inlineLimitBytes, taskTimeoutMs }
     return { type: 'host', facts: host }
   },
+  guard: () => ({ type: 'guard' }),
   units: ({ number, units: entries }) => {
     if (!isCount(number) || number >= MAX_UNIT_NUMBERS) return undefined
     if (!Array.isArray(entries) || !entries.every(isUnitsEntry)) return undefined

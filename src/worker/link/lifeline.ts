@@ -80,7 +80,7 @@ export class Lifeline {
     this.#ask({ type: 'askStack' })
   }
 
-  /** The guardian is up: checks at this interval that it responds. */
+  /** The guardian has been started: checks at this interval that it responds. */
   watch(intervalMs: number): void {
     this.#pulse ??= setInterval(() => this.#beat(intervalMs), intervalMs)
     this.#pulse.unref()

@@ -7,7 +7,6 @@
 // profile was requested. While several run concurrently, the one that started or resumed last gets
 // all of it.
 
-import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { LogFields } from '../../base/logger.js'
 import { ProcessUsage } from '../../runtime/process-usage.js'
@@ -21,6 +20,8 @@ type CollectAll = () => void
 
 /** V8's own function, exposed only to a context of ours. Undefined if not available. */
 export function findCollector(): CollectAll | undefined {
+  // Loaded when it is needed: it takes a while.
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
   try {
     setFlagsFromString('--expose-gc')
     const collect: unknown = runInNewContext('gc')

@@ -39,7 +39,7 @@ function pickledRuntimeError(): Uint8Array {
 const NO_OBJECT = new StoredObject([])
 
 /** A control frame for the process, not for its tasks. */
-export type Order = Extract<AgentFrame, { readonly type: 'collect' | 'end' }>
+export type Order = Extract<AgentFrame, { readonly type: 'guard' | 'collect' | 'end' }>
 
 /** The logic of one processor process, without its pipes. */
 export class Processor implements FrameReceiver {
@@ -73,6 +73,7 @@ export class Processor implements FrameReceiver {
         return
       case 'stop':
         return this.#runner.stop(frame.id, frame.reason, frame.count)
+      case 'guard':
       case 'collect':
       case 'end':
         return this.#perform(frame)

@@ -1,7 +1,6 @@
-// Writes the entry points of `require('scaler-ts')` beside those for `import`: `dist/*.cjs`, which
-// load the same modules, or their bundle if `require` is not Node's own, and their types. Compilers
-// refuse types declared as an ES module in a file that they treat as CommonJS; these types refer to
-// those of `*.d.ts`, so that each type exists once.
+// Writes the types of the entry points for `require`, beside those for `import`. Compilers refuse
+// types declared as an ES module in a file that they treat as CommonJS; these types refer to those
+// of `*.d.ts`, so that each type exists once.
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -9,47 +8,22 @@ import ts from 'typescript'
 import { ROOT } from './paths.mjs'
 
 /** Writes the files that are missing or older than their sources. */
-export function writeRequireEntries() {
+export function writeRequireTypes() {
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   for (const { require: target, types } of Object.values(exports)) {
     if (target === undefined) continue
     const source = join(ROOT, types)
-    const isNew = [target.types, target.default].every((path) => isNewer(join(ROOT, path), source))
-    if (isNew) continue
+    if (isNewer(join(ROOT, target.types), source)) continue
     const name = `./${basename(source, '.d.ts')}.js`
     writeFileSync(join(ROOT, target.types), typesText(source, name))
-    writeFileSync(join(ROOT, target.default), entryText(basename(source, '.d.ts')))
   }
-}
-
-/**
- * One instance for `import` and `require`: Node can require ES modules. Programs with a `require`
- * of their own, such as Jest, may not be able to, and those that convert ES modules to CommonJS on
- * the fly, such as tsx, would create a second instance of half of them: these get the bundle. The
- * first chunk, which has no side effects, shows how ES modules are loaded.
- */
-function entryText(name) {
-  return `'use strict'
-const { features, getBuiltinModule } = process
-const { isModuleNamespaceObject } = getBuiltinModule('node:util').types
-const isOfNode = module instanceof getBuiltinModule('node:module')
-function load() {
-  try {
-    if (isModuleNamespaceObject(require('./base.js'))) return require('./${name}.js')
-  } catch {
-    // Node 20 cannot require ES modules if loaders have hooks.
-  }
-}
-module.exports =
-  (isOfNode && features.require_module && load()) || require('./commonjs.cjs').${name}
-`
 }
 
 /** Whether a file is newer than its source and this script. */
 function isNewer(path, source) {
   if (!existsSync(path)) return false
   const { mtimeMs } = statSync(path)
-  const own = join(ROOT, 'scripts/require-entry.mjs')
+  const own = join(ROOT, 'scripts/require-types.mjs')
   return [source, own].every((other) => statSync(other).mtimeMs <= mtimeMs)
 }
 
@@ -73,7 +47,7 @@ export function typesText(source, name) {
     else types.push(symbol.name)
   }
   return [
-    '// Written by scripts/require-entry.mjs: the types for `require`.',
+    '// Written by scripts/require-types.mjs: the types for `require`.',
     `import type * as module from ${from}`,
     ...(types.length === 0 ? [] : [`export type { ${types.join(', ')} } from ${from}`]),
     ...lines,

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../base/errors.js'
 
-/** A file that only the folder of the compiled files has. */
-const NEIGHBOUR = 'cluster/embedded-main.js'
+/** A file that only the folder of the package's files has, or that of the compiled ones. */
+const NEIGHBOURS: readonly string[] = ['cluster/embedded-main.cjs', 'cluster/embedded-main.js']
 
 /**
  * Throws `ConfigError` unless the code at `place` is in the files of this package. `place` is the
@@ -43,9 +43,8 @@ function fail(text: string): never {
 function isOwn(place: string): boolean {
   if (/^[\w-]{2,}:/.test(place) && !place.startsWith('file:')) return false
   const path = place.startsWith('file:') ? fileURLToPath(new URL(place)) : place
-  const folder = dirname(path)
-  // The file itself, or the package's own bundle for CommonJS.
-  return [join(folder, '..'), folder].some((dist) => existsSync(join(dist, NEIGHBOUR)))
+  const folders = [dirname(path), join(dirname(path), '..')]
+  return folders.some((folder) => NEIGHBOURS.some((file) => existsSync(join(folder, file))))
 }
 
 /**

@@ -1,10 +1,10 @@
-#!/usr/bin/env node
-// The executable `scaler`: finds and runs the command that its first word names.
+// The executables: `scaler`, which finds and runs the command that its first word names, and those
+// that are one command each. scripts/bundle.mjs writes a file for each.
 
 import { ConfigError } from '../base/errors.js'
 import { nearestHint } from '../base/option.js'
 import { packageVersion } from '../runtime/process-statistics.js'
-import { ALIASES, COMMANDS, loadAllCommands } from './commands.js'
+import { ALIASES, COMMANDS, EXECUTABLES, loadAllCommands } from './commands.js'
 import { commandHelp, overviewHelp, styleOf } from './help.js'
 import { exitWith, runCommand } from './run-command.js'
 
@@ -12,6 +12,14 @@ const EXIT_USAGE = 2
 const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h'])
 /** Words that do not change a request for help. */
 const BESIDE_HELP: ReadonlySet<string> = new Set([...HELP, '--version'])
+
+/** Runs the executable of this name with the words of the command line. */
+export async function runExecutable(name: string): Promise<void> {
+  const words = process.argv.slice(2)
+  const command = EXECUTABLES.get(name)
+  if (command === undefined) await runScaler(words)
+  else await runCommand(await find(command)(), words, name)
+}
 
 /** Runs `scaler` with these words. */
 async function runScaler(words: readonly string[]): Promise<void> {
@@ -51,5 +59,3 @@ function find(name: string): NonNullable<ReturnType<(typeof COMMANDS)['get']>> {
   const what = isFlag ? 'unknown option' : 'unknown command'
   throw new ConfigError(`${what} ${JSON.stringify(name)}${nearestHint(name, names)}`)
 }
-
-await runScaler(process.argv.slice(2))

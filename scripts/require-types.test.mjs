@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { typesText } from './require-entry.mjs'
+import { typesText } from './require-types.mjs'
 
 /** The lines for an entry point that consists only of `part.d.ts`. */
 function linesFor(t, part, entry) {
