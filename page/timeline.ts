@@ -218,7 +218,7 @@ export class TimelineView implements View {
     this.#bars = barsOf(answer)
     const selected = this.#selected
     const again = this.#bars.find(({ task }) => task !== null && task === selected?.task)
-    // One that is not in this answer stays selected: its text still stands there, and Enter opens it.
+    // One that is not in this answer stays selected: its text still stands there.
     if (again !== undefined) this.#select(again)
     const last = offset + workers.length
     setText(

@@ -6,8 +6,8 @@ import { parse } from 'acorn'
 
 /**
  * Returns the text of the file, whose relative imports end in `.cjs`. `importer`: the file that
- * imports other modules for this one. Without it, the file is loaded by Node itself, or was put into
- * a bundle, where it must be able to say so: some bundles have no `require`.
+ * imports other modules for this one. Without it, the file is loaded by Node itself, or was put
+ * into a bundle, where it must be able to say so: some bundles have no `require`.
  */
 export function toCjs(code, importer) {
   const { body } = parse(code, { ecmaVersion: 'latest', sourceType: 'module' })
