@@ -93,3 +93,29 @@ test('messages about TypeScript name the lines as they were written', { skip }, 
     assert.ok(output.includes(`rows (captured at ${name}:11): CANNOT TRAVEL`), output)
   }
 })
+
+const ONE_INSTANCE = `import { createRequire } from 'node:module'
+import { Client } from 'scaler-ts'
+import { imported, required } from './helper.cjs'
+const own = createRequire(__filename)('scaler-ts').Client
+async function main() {
+  const later = (await import('scaler-ts')).Client
+  console.log([imported, required, own, later].every((each) => each === Client))
+}
+void main()
+`
+const HELPER = `import { Client } from 'scaler-ts'
+export const imported = Client
+export const required = require('scaler-ts').Client
+`
+
+test('with tsx, import and require share one instance', { skip }, async (t) => {
+  const module = ONE_INSTANCE.replace('__filename', 'import.meta.url')
+  const texts = { 'program.cts': ONE_INSTANCE, 'program.mts': module, 'helper.cts': HELPER }
+  const project = await PackedProject.make(t, { 'package.json': '{}', ...texts })
+  for (const program of ['program.cts', 'program.mts']) {
+    const args = ['--import', pathToFileURL(TSX).href, program]
+    const ended = await project.node(args, { TMPDIR: project.folder })
+    assert.deepEqual(ended, { code: 0, output: 'true\n' }, program)
+  }
+})
