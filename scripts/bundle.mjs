@@ -140,6 +140,8 @@ async function writeBundle(input, { place, isAlone = false }) {
       minifyWhitespace: true,
       legalComments: 'none',
       target: 'node20.19',
+      // Node prints the line of an uncaught error.
+      lineLimit: 500,
     })
     const name = fileName.replace(/\.js$/, '.cjs')
     const path = join(DIST, name)

@@ -58,16 +58,19 @@ function commandText(name) {
   return `#!/usr/bin/env node
 'use strict'
 const { load } = require('../load.cjs')
-void load(module, '../cli.cjs', '${name}').runExecutable('${called}')
+const { runExecutable } = load(module, '../cli.cjs', '${name}') ?? require('../cli.cjs')
+void runExecutable('${called}')
 `
 }
 
 const PROCESSOR = `'use strict'
-require('../load.cjs').load(module, '../processor.cjs', 'processor')
+const { load } = require('../load.cjs')
+void (load(module, '../processor.cjs', 'processor') ?? require('../processor.cjs'))
 `
 
 const PART = `'use strict'
 const [, , role] = process.argv
 const { load } = require('../load.cjs')
-void load(module, '../base.cjs', role).runPart(role)
+const { runPart } = load(module, '../base.cjs', role) ?? require('../base.cjs')
+void runPart(role)
 `

@@ -112,17 +112,17 @@ export class Client implements AsyncDisposable {
    * cleaned up before it rejects.
    */
   static connect(address?: string, options: ClientOptions = {}): Promise<Client> {
-    return asCalled(captureSite(1), () => Client.#connected(() => new Client(address, options)))
+    return asCalled(captureSite(1), () => Client.#answered(new Client(address, options)))
   }
 
   /** Like `connect`, for health checks: logs no line at INFO. @internal */
   static visit(address: string, options: ClientOptions): Promise<Client> {
     const setup = { address, settings: checkClientOptions(options), isVisitor: true }
-    return Client.#connected(() => new Client(newView(setup)))
+    return Client.#answered(new Client(newView(setup)))
   }
 
-  static async #connected(open: () => Client): Promise<Client> {
-    const client = open()
+  /** The client, once it has had an answer from its scheduler. */
+  static async #answered(client: Client): Promise<Client> {
     const { connection } = client.#session
     connection.retain()
     connection.request({ type: 'answerRequested' })
@@ -151,29 +151,27 @@ export class Client implements AsyncDisposable {
     const { COMBO_OPTIONS } = await import('../cluster/options.js')
     const split = splitClientOptions<ComboOptions>(options, COMBO_OPTIONS)
     const settings = checkClientOptions(split.client)
-    let connecting: Promise<Client> | undefined
+    let opened: Client | undefined
+    let answered: Promise<Client> | undefined
+    const cluster = await SchedulerClusterCombo.begin(split.cluster, {
+      // Starting the processes takes longer than this, so that it costs no extra time.
+      onSpawned: () => {
+        if (settings.serializer === defaultSerializer) warmUp(defaultCodec)
+      },
+      // Connects while the workers start.
+      onListening: (address) => {
+        opened = new Client(address, split.client)
+        answered = Client.#answered(opened)
+        answered.catch(() => {})
+      },
+      onFailed: async () => opened?.disconnect(),
+    })
     try {
-      const cluster = await SchedulerClusterCombo.begin(split.cluster, {
-        // Starting the processes takes longer than this, so that it costs no extra time.
-        onSpawned() {
-          if (settings.serializer === defaultSerializer) warmUp(defaultCodec)
-        },
-        // The client connects while the workers start.
-        onListening(address) {
-          connecting = Client.connect(address, split.client)
-          connecting.catch(() => {})
-        },
-      })
-      try {
-        const client = await (connecting ?? Client.connect(cluster.address, split.client))
-        client.#session.own(cluster)
-        return client
-      } catch (error) {
-        await cluster.shutdown()
-        throw error
-      }
+      const client = await (answered ?? Client.connect(cluster.address, split.client))
+      client.#session.own(cluster)
+      return client
     } catch (error) {
-      await connecting?.then((client) => client.disconnect()).catch(() => {})
+      await cluster.shutdown()
       throw error
     }
   }

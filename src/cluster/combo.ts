@@ -21,6 +21,8 @@ interface StartHandler {
   readonly onSpawned?: () => void
   /** Clients can connect to this address; there are no workers yet. */
   readonly onListening?: (address: string) => void
+  /** A part cannot start: the others are about to end. */
+  readonly onFailed?: () => Promise<void>
 }
 
 /**
@@ -72,16 +74,16 @@ export class SchedulerClusterCombo implements AsyncDisposable {
    */
   static async begin(
     options: ComboOptions,
-    { onSpawned, onListening }: StartHandler = {},
+    { onSpawned, onListening, onFailed }: StartHandler = {},
   ): Promise<SchedulerClusterCombo> {
     const orders = checkComboOptions(options)
     const log = await openCodeLog(options)
     const { scheduler, agent } = newParts(log)
-    agent.prepare(orders.agent)
-    const listens = startScheduler(scheduler, orders.scheduler)
-    onSpawned?.()
     let withdraw = (): void => {}
     try {
+      agent.prepare(orders.agent)
+      const listens = startScheduler(scheduler, orders.scheduler)
+      onSpawned?.()
       const listening = await listens
       const { metricsAddress } = listening
       const place = {
@@ -97,7 +99,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
       return new SchedulerClusterCombo(place, [agent, scheduler], { log, withdraw })
     } catch (error) {
       withdraw()
-      await Promise.all([agent.end(), scheduler.end()])
+      await Promise.all([onFailed?.(), agent.end(), scheduler.end()])
       await log.close()
       throw error
     }

@@ -3,10 +3,12 @@
 // program that started it: immediately, unless it has received the order to shut down gracefully.
 // It reports as lines of JSON on stdout.
 
+import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import type * as schedulerModule from '../scheduler/scheduler.js'
 import type * as agentModule from '../worker/agent/agent.js'
+import type { AgentOptions } from '../worker/agent/options.js'
 import type { SparePool } from '../worker/agent/spare-pool.js'
 import { spawnProcessor } from '../worker/agent/spawn.js'
 import type { AgentOrder, SchedulerOrder } from './options.js'
@@ -65,26 +67,55 @@ async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<
   return { ended: scheduler.ended, end: () => scheduler.close() }
 }
 
-/**
- * Starts processors while the scheduler starts, for each worker, but not more than there are cores.
- * It is the first thing that an agent does, because it takes longest. A failure is reported when
- * the agent starts.
- */
-async function prepareAgent(options: AgentOrder, logger: Logger): Promise<SparePool> {
-  const { workers, execArgv = [], cwd } = options
-  const env = environmentFor(options.env)
-  const count = Math.min(workers, Math.max(availableParallelism(), 2))
-  const children = Array.from({ length: count }, () => spawnProcessor({ execArgv, env, cwd }))
-  const { poolOf } = await loadAgent()
-  return poolOf({ ...options, env, logger }, children)
+/** Processors that run before their agent knows where its scheduler is. */
+class PreparedProcessors {
+  readonly #children: readonly (ChildProcess | Error)[]
+  readonly #pool: Promise<SparePool>
+
+  /**
+   * Starts one for each worker, but not more than there are cores. It is the first thing that an
+   * agent does, because it takes longest. A failure is reported when the agent starts.
+   */
+  constructor(options: AgentOrder, logger: Logger) {
+    const { workers, execArgv = [], cwd } = options
+    const env = environmentFor(options.env)
+    const count = Math.min(workers, Math.max(availableParallelism(), 2))
+    this.#children = Array.from({ length: count }, () => spawnProcessor({ execArgv, env, cwd }))
+    this.#pool = this.#adopt({ ...options, env, logger })
+    this.#pool.catch(() => undefined)
+  }
+
+  /** The pool of the agent that has the same options. */
+  pool(): Promise<SparePool> {
+    return this.#pool
+  }
+
+  /** There will be no agent: they may not even have begun to watch for its end. */
+  kill(): void {
+    for (const child of this.#children) if (!(child instanceof Error)) killGroup(child)
+  }
+
+  async #adopt(options: AgentOptions): Promise<SparePool> {
+    const { poolOf } = await loadAgent()
+    return poolOf(options, this.#children)
+  }
+}
+
+function killGroup(child: ChildProcess): void {
+  try {
+    process.kill(-(child.pid as number), 'SIGKILL')
+  } catch {
+    // It has exited.
+  }
 }
 
 async function startAgent(
   options: AgentOrder,
   logger: Logger,
-  spares: SparePool | undefined,
+  prepared: PreparedProcessors | undefined,
 ): Promise<Running> {
   const { Agent } = await loadAgent()
+  const spares = await prepared?.pool()
   const agent = await Agent.start({ ...options, env: environmentFor(options.env), logger }, spares)
   agent.ready.then(() => report({ event: 'ready' }), reportFailure)
   return { ended: agent.ended, end: (isUrgent) => agent.stop({ isUrgent }) }
@@ -102,38 +133,53 @@ function reportFailure(error: unknown): void {
   report({ event: 'failed', text, ...(code === undefined ? {} : { code }) })
 }
 
-async function serve(): Promise<void> {
-  // Ctrl-C in a terminal is for the program that started this one, which then stops this process.
-  process.on('SIGINT', () => {})
-  // Loaded when it is needed: this file is loaded by all processes.
-  const { createInterface } = process.getBuiltinModule('node:readline')
-  const lines = createInterface({ input: process.stdin })
-  let running: Running | undefined
-  let preparing: Promise<SparePool | undefined> | undefined
-  let isOrderly = false
-  let endMs = END_TIMEOUT_MS
-  for await (const text of lines) {
-    const line = JSON.parse(text) as EmbeddedLine
-    if (line.role === 'end') isOrderly = true
-    else if (line.role === 'prepare') {
-      preparing = prepareAgent(line.options, newLogger(line)).catch(() => undefined)
-    } else if (running === undefined) {
-      endMs += orderlyEndMs(line)
-      running = await start(line, await preparing)
-      void running.ended.then(({ isFailure }) => process.exit(isFailure ? 1 : 0))
-    }
-  }
-  setTimeout(() => process.exit(1), isOrderly ? endMs : END_TIMEOUT_MS).unref()
-  // Without the order to shut down gracefully, no program is left to wait for running tasks.
-  await running?.end(!isOrderly)
-  process.exit(0)
-}
+/** One part of an embedded cluster. */
+class Part {
+  #running: Running | undefined
+  #prepared: PreparedProcessors | undefined
+  #endMs = END_TIMEOUT_MS
 
-function start(line: EmbeddedStart, spares: SparePool | undefined): Promise<Running> {
-  const logger = newLogger(line)
-  return line.role === 'scheduler'
-    ? startScheduler(line.options, logger)
-    : startAgent(line.options, logger, spares)
+  /** Runs until stdin closes. */
+  async serve(): Promise<void> {
+    // Ctrl-C in a terminal is for the program that started this one, which then stops this process.
+    process.on('SIGINT', () => {})
+    // Loaded when it is needed: this file is loaded by all processes.
+    const { createInterface } = process.getBuiltinModule('node:readline')
+    let isOrderly = false
+    for await (const text of createInterface({ input: process.stdin })) {
+      const line = JSON.parse(text) as EmbeddedLine
+      if (line.role === 'end') isOrderly = true
+      else if (line.role === 'prepare') {
+        this.#prepared = new PreparedProcessors(line.options, newLogger(line))
+      } else if (this.#running === undefined) await this.#start(line)
+    }
+    await this.#end(isOrderly)
+  }
+
+  /** It cannot start. */
+  fail(error: unknown): void {
+    this.#prepared?.kill()
+    reportFailure(error)
+    process.stdout.write('', () => process.exit(1))
+  }
+
+  async #start(line: EmbeddedStart): Promise<void> {
+    this.#endMs += orderlyEndMs(line)
+    const logger = newLogger(line)
+    this.#running =
+      line.role === 'scheduler'
+        ? await startScheduler(line.options, logger)
+        : await startAgent(line.options, logger, this.#prepared)
+    void this.#running.ended.then(({ isFailure }) => process.exit(isFailure ? 1 : 0))
+  }
+
+  /** Without the order to shut down gracefully, no program is left to wait for running tasks. */
+  async #end(isOrderly: boolean): Promise<void> {
+    setTimeout(() => process.exit(1), isOrderly ? this.#endMs : END_TIMEOUT_MS).unref()
+    if (this.#running === undefined) this.#prepared?.kill()
+    await this.#running?.end(!isOrderly)
+    process.exit(0)
+  }
 }
 
 /** Runs the part of this process until it is told to end. */
@@ -143,11 +189,6 @@ export async function runPart(role: string): Promise<void> {
   // Load what the role needs while waiting for the order. A failure is reported when it starts. An
   // agent has other things to do first.
   if (role === 'scheduler') loadScheduler().catch(() => undefined)
-  try {
-    await serve()
-  } catch (error) {
-    reportFailure(error)
-    process.exitCode = 1
-    process.stdin.destroy()
-  }
+  const part = new Part()
+  await part.serve().catch((error: unknown) => part.fail(error))
 }

@@ -5,16 +5,19 @@
 import { createHash } from 'node:crypto'
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { createRequire, Module } from 'node:module'
-import { basename, dirname, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { Script } from 'node:vm'
 import './refuse-bundling.js'
 
@@ -41,11 +44,17 @@ const LOADER = Symbol.for(`scaler-ts.loader ${import.meta.url}`)
  */
 export function load(from: unknown, id: string, kind: string): unknown {
   if (!(from instanceof Module)) return undefined
+  return loaderOf(kind)?.load(join(dirname(from.filename), id))
+}
+
+/** Undefined if the process does not allow another global. */
+function loaderOf(kind: string): Loader | undefined {
   const holder = globalThis as { [LOADER]?: Loader }
   if (holder[LOADER] === undefined) {
-    Object.defineProperty(holder, LOADER, { value: new Loader(new CompileCache(kind)) })
+    const value = new Loader(new CompileCache(kind))
+    Reflect.defineProperty(holder, LOADER, { value })
   }
-  return holder[LOADER]?.load(join(dirname(from.filename), id))
+  return holder[LOADER]
 }
 
 /** Imports a module: V8 cannot, in code that comes from a cache. */
@@ -67,6 +76,17 @@ class Loader {
     if (known !== undefined) return known.exports
     const loaded: LoadedModule = { exports: {} }
     this.#modules.set(path, loaded)
+    try {
+      this.#run(path, loaded)
+      return loaded.exports
+    } catch (error) {
+      // It may succeed another time: there may have been no free file descriptor.
+      this.#modules.delete(path)
+      throw error
+    }
+  }
+
+  #run(path: string, loaded: LoadedModule): void {
     const folder = dirname(path)
     const requireOther: Require = createRequire(path)
     const require: Require = (id) => {
@@ -75,22 +95,21 @@ class Loader {
       return isPart ? this.load(join(folder, id)) : requireOther(id)
     }
     this.#compile(path)(loaded.exports, require, loaded, path, folder)
-    return loaded.exports
   }
 
   #compile(path: string): Body {
     // They are ASCII.
     const source = readFileSync(path, 'latin1')
-    const name = `${basename(path)}-${sumOf(source).toString('hex')}`
+    // V8 takes also the path from the cache in some versions.
+    const name = `${basename(path)}-${sumOf(`${path}\n${source}`).toString('hex')}`
     const cachedData = this.#cache.read(name)
     const script = new Script(`${HEAD}${source}${TAIL}`, {
       filename: path,
       columnOffset: -HEAD.length,
       ...(cachedData === undefined ? {} : { cachedData }),
     })
-    if (cachedData === undefined || script.cachedDataRejected === true) {
-      this.#cache.add(name, script)
-    }
+    // What V8 refuses was compiled with flags that another program has set since its start.
+    if (cachedData === undefined) this.#cache.add(name, script)
     return script.runInThisContext() as Body
   }
 }
@@ -103,27 +122,39 @@ const SETTLED_MS = 2_000
 const MAX_AGE_MS = 90 * 24 * 3_600_000
 /** If there are more files, the oldest are removed. */
 const MAX_FILES = 500
+/** On Windows, the folder of the user's caches is also that of other data. */
+const OWN_FOLDER = process.platform === 'win32' ? 'scaler-ts-cache' : 'scaler-ts'
 /** The length of a SHA-1, with which each file begins. */
 const SUM_BYTES = 20
 
-/** V8 refuses what another version has compiled, or one with other options. */
-const ENGINE: string = sumOf(
-  JSON.stringify([process.version, process.arch, process.execArgv, process.env['NODE_OPTIONS']]),
-)
-  .toString('hex')
-  .slice(0, 12)
+/** The names of these files, and of drafts of them. */
+const OWN_NAME = /^[a-z-]+-[\w.-]+-[\w-]+\.cjs-[\da-f]{40}(\.\d+)?$/
+
+/** V8 refuses what another version has compiled, or one with other flags. */
+function engine(): string {
+  const { version, arch, platform, execArgv, env } = process
+  const hasOptions = execArgv.length > 0 || (env['NODE_OPTIONS'] ?? '') !== ''
+  return [version, platform, arch, ...(hasOptions ? [flagsTag()] : [])].join('-')
+}
+
+/** What stands for the version and the flags of V8. It takes some milliseconds. */
+function flagsTag(): number {
+  return process.getBuiltinModule('node:v8').cachedDataVersionTag()
+}
 
 /**
  * Files with what V8 has compiled. Nothing depends on them: a cache that is missing, unreadable,
  * full or damaged only costs time.
  */
 class CompileCache {
-  readonly #kind: string
+  readonly #prefix: string
   readonly #folder: string | undefined = cacheFolder()
   readonly #missing = new Map<string, Script>()
+  /** The flags of V8 when it compiled the first of these. */
+  #flags = 0
 
   constructor(kind: string) {
-    this.#kind = kind
+    this.#prefix = `${kind}-${engine()}`
   }
 
   read(name: string): Buffer | undefined {
@@ -141,6 +172,7 @@ class CompileCache {
   add(name: string, script: Script): void {
     if (this.#folder === undefined) return
     if (this.#missing.size === 0) {
+      this.#flags = flagsTag()
       const write = (): void => {
         process.off('exit', write)
         clearTimeout(timer)
@@ -156,16 +188,25 @@ class CompileCache {
   #write(): void {
     const missing = [...this.#missing]
     this.#missing.clear()
-    try {
-      for (const [name, script] of missing) writeAtomically(this.#path(name), script)
-      removeOld(this.#folder ?? '')
-    } catch {
-      // The next process tries again.
+    // V8 would refuse it in programs that do not set these flags.
+    if (flagsTag() !== this.#flags) return
+    for (const [name, script] of missing) {
+      tried(() => writeAtomically(this.#path(name), script))
     }
+    tried(() => removeOld(this.#folder ?? ''))
   }
 
   #path(name: string): string {
-    return join(this.#folder ?? '', `${this.#kind}-${ENGINE}-${name}`)
+    return join(this.#folder ?? '', `${this.#prefix}-${name}`)
+  }
+}
+
+/** What cannot be done now is left to another process. */
+function tried(action: () => void): void {
+  try {
+    action()
+  } catch {
+    // See above.
   }
 }
 
@@ -183,6 +224,7 @@ function writeAtomically(path: string, script: Script): void {
 
 function removeOld(folder: string): void {
   const files = readdirSync(folder)
+    .filter((name) => OWN_NAME.test(name))
     .map((name) => join(folder, name))
     .map((path) => ({ path, writtenMs: statSync(path).mtimeMs }))
     .sort((one, other) => other.writtenMs - one.writtenMs)
@@ -199,28 +241,48 @@ function cacheFolder(): string | undefined {
   try {
     const place = userCache(env)
     if (!isAbsolute(place)) return undefined
-    const folder = join(place, 'scaler-ts')
-    // Not recursively: in some folders of the system, Node would try forever.
-    for (const each of [place, folder]) if (!existsSync(each)) mkdirSync(each, { mode: 0o700 })
-    return isOwn(folder) ? folder : undefined
+    makeFolder(place)
+    const folder = join(realpathSync(place), OWN_FOLDER)
+    makeFolder(folder)
+    return isSafe(folder) ? folder : undefined
   } catch {
     return undefined
   }
 }
 
 function userCache(env: NodeJS.ProcessEnv): string {
-  const given = env['NODE_COMPILE_CACHE'] || env['XDG_CACHE_HOME']
-  if (given) return given
+  if (env['NODE_COMPILE_CACHE']) return resolve(env['NODE_COMPILE_CACHE'])
+  if (env['XDG_CACHE_HOME']) return env['XDG_CACHE_HOME']
   const home = env['HOME'] || process.getBuiltinModule('node:os').homedir()
   if (process.platform === 'win32') return env['LOCALAPPDATA'] || join(home, 'AppData/Local')
   return join(home, process.platform === 'darwin' ? 'Library/Caches' : '.cache')
 }
 
-/** Whether nobody else can write there: V8 trusts what it is given. */
-function isOwn(folder: string): boolean {
+/**
+ * Not with `recursive`: in some folders of the system, Node would try forever. Not in a folder of
+ * another user, whose cache it could become.
+ */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  const parent = dirname(path)
+  makeFolder(parent)
+  if (!isOf(lstatSync(realpathSync(parent)))) throw new Error('of another user')
+  mkdirSync(path, { mode: 0o700 })
+}
+
+/** Whether nobody else can change what is there: V8 trusts what it is given. */
+function isSafe(folder: string): boolean {
   if (process.getuid === undefined) return true
-  const { uid, mode } = statSync(folder)
-  return uid === process.getuid() && (mode & 0o022) === 0
+  const [own, parent] = [lstatSync(folder), lstatSync(dirname(folder))]
+  const isOwn = own.isDirectory() && own.uid === process.getuid() && (own.mode & 0o022) === 0
+  // In a folder like `/tmp`, nobody can replace what belongs to others.
+  const isSticky = (parent.mode & 0o1000) !== 0
+  return isOwn && isOf(parent) && ((parent.mode & 0o022) === 0 || isSticky)
+}
+
+/** Whether something belongs to this user, or to the system. */
+function isOf({ uid }: Stats): boolean {
+  return process.getuid === undefined || uid === 0 || uid === process.getuid()
 }
 
 function sumOf(content: string | Uint8Array): Buffer {

@@ -144,6 +144,8 @@ function main(): void {
   inbox.on('end', killOwnGroup)
   outbox.add(encode({ kind: 'processorInitialized' }))
   outbox.flush()
+  // Node's permissions may forbid threads: then no task should be the one to find out.
+  if (process.permission?.has('worker') === false) startGuardian(cells, claimCells)
 }
 
 main()

@@ -154,13 +154,23 @@ test(
   { skip },
   async () => {
     const options = { workers: 2, execArgv: ['--no-such-option'] }
-    await assert.rejects(SchedulerClusterCombo.start(options), (error: Error) => {
-      assert.match(error.message, /Node cannot start a processor: .*bad option: --no-such-option/)
-      return true
-    })
+    const message = /Node cannot start a processor: .*bad option: --no-such-option/
+    await assert.rejects(SchedulerClusterCombo.start(options), { message })
+    await until('no process is left', () => childProcesses().length === 0)
+    // The client may still be connecting, and does not wait for an answer.
+    await assert.rejects(Client.local({ ...options, timeoutMs: 2 ** 31 - 1 }), { message })
     await until('no process is left', () => childProcesses().length === 0)
   },
 )
+
+test('processors that have not begun yet end with a scheduler that cannot start', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const execArgv = ['--inspect-brk=0']
+  const { address } = scheduler
+  // That they have ended is checked at the end of all tests: they are no children of this process.
+  await assert.rejects(SchedulerClusterCombo.start({ address, workers: 2, execArgv }), /EADDRINUSE/)
+  await assert.rejects(Client.local({ address, workers: 2, execArgv }), /EADDRINUSE/)
+})
 
 test('names apply to all workers, or to none', async () => {
   const wrong = { workers: 2, workerNames: ['a', 'b', 'c'] }

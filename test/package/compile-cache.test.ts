@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -10,6 +11,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -58,7 +60,7 @@ test('a second process uses what the first has compiled', async (t) => {
   const home = newHome(t)
   await runWith(t, { XDG_CACHE_HOME: home })
   const first = filesIn(home)
-  assert.ok(Object.keys(first).some((name) => /^client-\w+-serializer\.cjs-/.test(name)))
+  assert.ok(Object.keys(first).some((name) => /^client-v[\w.-]+-serializer\.cjs-/.test(name)))
   assert.ok(
     Object.keys(first).every((name) => /\.cjs-[\da-f]{40}$/.test(name)),
     'no drafts',
@@ -132,12 +134,62 @@ test('there is none if Node is told so, or counts what is covered', async (t) =>
 test('files that are old are removed', async (t) => {
   const home = newHome(t)
   mkdirSync(cacheIn(home), { mode: 0o700 })
-  const old = join(cacheIn(home), 'old')
-  const recent = join(cacheIn(home), 'recent')
-  for (const path of [old, recent]) writeFileSync(path, '')
-  const daysAgo = (days: number): number => Date.now() / 1_000 - days * 24 * 3_600
-  utimesSync(old, daysAgo(91), daysAgo(91))
-  utimesSync(recent, daysAgo(89), daysAgo(89))
+  const name = `client-v20.1.0-linux-x64-base.cjs-${'a'.repeat(40)}`
+  const ages = { [name]: 91, [`${name}.12`]: 91, [name.replace('base', 'wire')]: 89, thesis: 91 }
+  for (const [file, days] of Object.entries(ages)) {
+    const path = join(cacheIn(home), file)
+    writeFileSync(path, '')
+    const seconds = Date.now() / 1_000 - days * 24 * 3_600
+    utimesSync(path, seconds, seconds)
+  }
   await runWith(t, { XDG_CACHE_HOME: home })
-  assert.deepEqual([existsSync(old), existsSync(recent)], [false, true])
+  const left = Object.keys(ages).map((file) => existsSync(join(cacheIn(home), file)))
+  assert.deepEqual(left, [false, false, true, true], 'only its own, and only old ones')
+})
+
+test('a link to a folder is not used', async (t) => {
+  const home = newHome(t)
+  const other = newHome(t)
+  symlinkSync(other, cacheIn(home))
+  await runWith(t, { XDG_CACHE_HOME: home })
+  assert.deepEqual(readdirSync(other), [])
+})
+
+test('a folder in one that others can write to is not used, but in one like /tmp', async (t) => {
+  const home = newHome(t)
+  chmodSync(home, 0o777)
+  await runWith(t, { XDG_CACHE_HOME: home })
+  assert.deepEqual(filesIn(home), {})
+  chmodSync(home, 0o1777)
+  await runWith(t, { XDG_CACHE_HOME: home })
+  assert.notDeepEqual(filesIn(home), {})
+})
+
+test('the place of the cache of Node is used, also if it does not exist yet', async (t) => {
+  const home = newHome(t)
+  const place = join(home, 'a', 'b')
+  await runWith(t, { NODE_COMPILE_CACHE: place, XDG_CACHE_HOME: '/nowhere' })
+  assert.notDeepEqual(filesIn(place), {})
+})
+
+test('another copy of the package has files of its own', async (t) => {
+  const home = newHome(t)
+  const copy = join(newHome(t), 'dist')
+  cpSync(join(ROOT, 'dist'), copy, { recursive: true })
+  const program = `console.log(require(process.argv[1] + '/protocol.cjs').encode.toString().length)
+    try { require(process.argv[1] + '/protocol.cjs').decode(new Uint8Array(3)) }
+    catch (error) { console.log(error.stack.includes(process.argv[1] + '/wire.cjs')) }`
+  for (const dist of [join(ROOT, 'dist'), copy]) {
+    const env = { XDG_CACHE_HOME: home }
+    const { stdout } = await startProgram(t, ['-e', program, dist], env).ended
+    assert.match(stdout, /^\d+\ntrue\n$/)
+  }
+})
+
+test('flags that a program sets later do not spoil the files', async (t) => {
+  const home = newHome(t)
+  const program = `require(${JSON.stringify(`${ROOT}dist/index.cjs`)})
+    require('node:v8').setFlagsFromString('--expose-gc')`
+  await startProgram(t, ['-e', program], { XDG_CACHE_HOME: home }).ended
+  assert.deepEqual(filesIn(home), {})
 })

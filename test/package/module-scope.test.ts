@@ -104,14 +104,14 @@ async function main() {
 }
 void main()
 `
-const HELPER = `import { Client } from 'scaler-ts'
+const OTHER_FILE = `import { Client } from 'scaler-ts'
 export const imported = Client
 export const required = require('scaler-ts').Client
 `
 
 test('with tsx, import and require share one instance', { skip }, async (t) => {
   const module = ONE_INSTANCE.replace('__filename', 'import.meta.url')
-  const texts = { 'program.cts': ONE_INSTANCE, 'program.mts': module, 'helper.cts': HELPER }
+  const texts = { 'program.cts': ONE_INSTANCE, 'program.mts': module, 'helper.cts': OTHER_FILE }
   const project = await PackedProject.make(t, { 'package.json': '{}', ...texts })
   for (const program of ['program.cts', 'program.mts']) {
     const args = ['--import', pathToFileURL(TSX).href, program]

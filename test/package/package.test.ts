@@ -152,7 +152,8 @@ async function loadedBy(files: readonly string[], imports: RegExp): Promise<Read
   const visit = async (path: string): Promise<void> => {
     if (loaded.has(path)) return
     loaded.add(path)
-    const text = await readFile(join(ROOT, path), 'utf8')
+    // Lines may be broken anywhere, also in a text.
+    const text = (await readFile(join(ROOT, path), 'utf8')).replaceAll(/\\?\n/g, '')
     for (const [, file = ''] of text.matchAll(imports)) {
       await visit(posix.join(posix.dirname(path), file))
     }

@@ -393,9 +393,7 @@ class RunningProcessor implements ProcessorHost {
   }
 
   async #watchExit(): Promise<void> {
-    const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
-      (resolve) => this.#child.once('exit', (...how) => resolve(how)),
-    )
+    const [exitCode, signal] = await exitOf(this.#child)
     clearTimeout(this.#killTimer)
     clearTimeout(this.#pipeTimer)
     this.#lifeline.unwatch()
@@ -429,6 +427,13 @@ class RunningProcessor implements ProcessorHost {
       this.#child.kill(signal)
     }
   }
+}
+
+/** Its exit code and signal, once it has exited. */
+function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+  const { exitCode, signalCode } = child
+  if (exitCode !== null || signalCode !== null) return Promise.resolve([exitCode, signalCode])
+  return new Promise((resolve) => child.once('exit', (...how) => resolve(how)))
 }
 
 function adviceFor(message: string): string {
