@@ -150,7 +150,8 @@ export class OurDealer implements End {
 /** Our ROUTER, to which their DEALER connects. */
 export async function ourRouterTheirDealer(t: TestContext, carrier: Carrier): Promise<Pair> {
   const ours = await OurRouter.bind(t, freeAddress(t, carrier))
-  const dealer = closing(t, new Dealer({ routingId: 'their dealer' }))
+  // Unlimited: a stall could be that of their package, which waits for room by an event.
+  const dealer = closing(t, new Dealer({ routingId: 'their dealer', sendHighWaterMark: 0 }))
   dealer.connect(ours.socket.address)
   await ours.connected()
   return { ours, theirs: { send: (frames) => dealer.send([...frames]), received: collect(dealer) } }
