@@ -11,7 +11,8 @@ const RUNS = 2_000
 /** Where a short run begins, close to the first seed that shows the mutation. */
 const LATER_SEEDS: Readonly<Partial<Record<MutationName, number>>> = {
   schedulerMissesDisconnects: 50,
-  workerMissesCancels: 200,
+  processorsConfuseLinks: 65,
+  workerMissesCancels: 660,
 }
 
 /** The checker that notices. */
