@@ -340,6 +340,15 @@ test('the first task of a worker is recalled if another one is known to have beg
   assert.deepEqual(scheduler.receive('W', result('a', 'canceled')).lines(), ['X <- task a'])
 })
 
+test('a worker that has reported which task runs is asked for the others, also for its first', () => {
+  const scheduler = withStuck(3)
+  scheduler.receive('W', update('c', 'running')).actions()
+  assert.deepEqual(recalled(scheduler), ['b'])
+  scheduler.receive('W', result('b', 'canceled')).receive('X', result('b')).actions()
+  assert.deepEqual(recalled(scheduler), ['a'])
+  assert.deepEqual(scheduler.receive('W', result('a', 'canceled')).lines(), ['X <- task a'])
+})
+
 test('tasks that are being cancelled are not recalled', () => {
   const scheduler = withStuck(2)
   scheduler.receive('C', cancel('b', true)).actions()

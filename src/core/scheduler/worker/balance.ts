@@ -195,8 +195,8 @@ function prolongFirst({ turn, pools }: SchedulerState, worker: WorkerEntry): voi
 /**
  * The newest tasks of a worker that have not begun, as far as is known. The oldest is assumed to
  * have begun, unless another one is known to have: that had its objects sooner, or a higher
- * priority. `isRefused`: the worker answered that a task has begun. Excludes tasks that no other
- * worker can run.
+ * priority. A worker reports tasks that run for a while. `isRefused`: it answered that a task has
+ * begun. Excludes tasks that no other worker can run.
  */
 function youngestOf(
   state: SchedulerState,
@@ -215,7 +215,8 @@ function youngestOf(
     if (left <= 0 || (looks -= 1) < 0) break
     if (task.extra?.isWaiting === true) continue
     seen += task.count
-    const isBegun = task.extra?.hasWaited === true || isRefused(task.extra)
+    const { hasWaited = false, isBegun: isReported = false } = task.extra ?? {}
+    const isBegun = hasWaited || isReported || isRefused(task.extra)
     isOneBegun ||= isBegun
     const isFirst = seen === count && !isOneBegun
     const free = isBegun || task.state !== 'running' ? 0 : task.count - (isFirst ? 1 : 0)
