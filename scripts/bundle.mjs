@@ -15,8 +15,6 @@ const COMPILED = join(ROOT, 'lib')
 const DIST = join(ROOT, 'dist')
 /** Written by the compiler whenever a source has changed. */
 const BUILD_INFO = join(COMPILED, 'tsconfig.tsbuildinfo')
-/** Written last. */
-const LAST = 'load.cjs'
 
 // Modules that only the bundles have.
 
@@ -75,21 +73,19 @@ const exported = new Map()
 export async function writeBundles() {
   if (isNew()) return
   const chunks = await writeBundle(ENTRIES, { place: PLACE_TEXT })
-  const alone = [
-    await writeBundle({ [THREAD]: fileOf(THREAD) }, { place: THREAD_PLACE, isAlone: true }),
-    await writeBundle({ load: fileOf(LOADER) }, { place: PLACE_TEXT, isAlone: true }),
-  ]
+  const thread = { [THREAD]: fileOf(THREAD) }
+  const alone = await writeBundle(thread, { place: THREAD_PLACE, isAlone: true })
   const entries = writeEntries({
     index: { file: 'library.cjs', names: exported.get('index') },
     protocol: { file: 'wire.cjs', names: exported.get('protocol') },
   })
-  removeOthers(new Set([...entries, ...chunks, ...alone.flat()]))
-  // Its date shows whether the bundles are up to date.
-  writeFileSync(join(DIST, LAST), readFileSync(join(DIST, LAST)))
+  // Written last: its date shows whether the bundles are up to date.
+  const loader = await writeBundle({ load: fileOf(LOADER) }, { place: PLACE_TEXT, isAlone: true })
+  removeOthers(new Set([...chunks, ...alone, ...entries, ...loader]))
 }
 
 function isNew() {
-  const last = join(DIST, LAST)
+  const last = join(DIST, 'load.cjs')
   if (!existsSync(last)) return false
   const { mtimeMs } = statSync(last)
   const page = filesUnder('page', () => true).map((path) => join(ROOT, path))

@@ -1,5 +1,5 @@
 // The executables: `scaler`, which finds and runs the command that its first word names, and those
-// that are one command each. scripts/bundle.mjs writes a file for each.
+// that are one command each. scripts/entries.mjs writes a file for each.
 
 import { ConfigError } from '../base/errors.js'
 import { nearestHint } from '../base/option.js'

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import {
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -20,6 +21,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { ROOT, startProgram } from './command.js'
+
+const IS_ROOT = process.getuid?.() === 0
 
 /** An empty folder for the caches of a user. */
 function newHome(t: TestContext): string {
@@ -163,6 +166,13 @@ test('a folder in one that others can write to is not used, but in one like /tmp
   chmodSync(home, 0o1777)
   await runWith(t, { XDG_CACHE_HOME: home })
   assert.notDeepEqual(filesIn(home), {})
+})
+
+test('no folder is made in that of another user', { skip: !IS_ROOT && 'not root' }, async (t) => {
+  const home = newHome(t)
+  chownSync(home, 12_345, 12_345)
+  await runWith(t, { XDG_CACHE_HOME: join(home, '.cache') })
+  assert.deepEqual(readdirSync(home), [])
 })
 
 test('the place of the cache of Node is used, also if it does not exist yet', async (t) => {

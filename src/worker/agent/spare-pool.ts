@@ -1,7 +1,7 @@
 // Processors that already run and are not assigned to a worker yet: a worker that loses its own
 // gets one of them, so a cancelled task does not cost the start of a process.
 //
-// A start takes about 200 ms of a core, and cancels come in bursts. The pool adapts: each time that
+// A start takes about 100 ms of a core, and cancels come in bursts. The pool adapts: each time that
 // no spare is ready it keeps one more from then on, and one less after each minute without such a
 // miss. It starts all processors of its agent, so that spares do not delay processors that a worker
 // waits for.
@@ -45,7 +45,10 @@ export interface SparePoolOptions {
   readonly host?: typeof hostProcessor
 }
 
-/** Spare processors for all workers of an agent. Starts none in advance before `expectTasks`. */
+/**
+ * Spare processors for all workers of an agent. Starts none in advance before `expectTasks`, but
+ * may adopt some that run already.
+ */
 export class SparePool {
   readonly #options: SparePoolOptions
   /** Oldest first. */
