@@ -6,12 +6,11 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'scaler-ts'
 import type { Benchmark, Sample } from './benchmark.js'
-import { BenchCluster, withClient, type LogLine } from './cluster.js'
+import { withClient } from './cluster.js'
 import { random } from './graph.js'
-import { threadMs } from './process-cost.js'
+import { measureTurns } from './turns.js'
 
 const PROGRAM = fileURLToPath(new URL('round-trip-program.js', import.meta.url))
-const METER = new URL('turn-meter.js', import.meta.url).href
 
 /** Round trips of another client, and the scheduler's turns, each in a separate run. */
 export const responsiveness: Benchmark = {
@@ -41,37 +40,15 @@ async function roundTrips(workers: number, nodes: number): Promise<readonly Samp
   ]
 }
 
-async function turns(workers: number, nodes: number): Promise<readonly Sample[]> {
-  const report = threadMs() === undefined ? undefined : await measureTurns(workers, nodes)
-  const note = report === undefined ? { note: 'needs Node 23.9' } : {}
-  const value = (field: string): number | undefined => report && Number(report[field])
-  return [
-    {
-      name: "scheduler's longest turn, CPU",
-      unit: 'ms',
-      value: value('longestTurnMs'),
-      ...note,
-    },
-    { name: 'turns of more than 10 ms', unit: '', value: value('longTurns'), ...note },
-  ]
-}
-
-async function measureTurns(workers: number, nodes: number): Promise<LogLine> {
-  const cluster = await BenchCluster.start(['--import', METER])
-  try {
+function turns(workers: number, nodes: number): Promise<readonly Sample[]> {
+  return measureTurns('', [], async (cluster, count) => {
     await cluster.startWorkers(workers)
     const client = await Client.connect(cluster.address)
     try {
       const { graph, keys } = random(nodes)
-      process.kill(cluster.schedulerPid, 'SIGUSR2')
-      await client.get(graph, keys)
-      const told = cluster.schedulerTells('longestTurnMs')
-      process.kill(cluster.schedulerPid, 'SIGUSR2')
-      return await told
+      await count(async () => void (await client.get(graph, keys)))
     } finally {
       await client.close()
     }
-  } finally {
-    await cluster.stop()
-  }
+  })
 }

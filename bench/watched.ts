@@ -1,22 +1,30 @@
 // What it costs to be watched: `map` of no-op tasks alone, and while `scaler_top`, `scaler_ui` with
 // an open page, a scrape each second, a client that reads all events and a monitor of 1.9.9 are
-// attached.
+// attached; and the turns of a scheduler with thousands of workers.
 
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'scaler-ts'
+import { simulateWorkers } from '#src/scheduler/simulated-workers.kit.js'
 import { SubSocket } from '#src/transport/sub.js'
-import { inputs, timeMs, type Benchmark, type Sample } from './benchmark.js'
+import { inputs, timeMs, type Benchmark, type BenchOptions, type Sample } from './benchmark.js'
 import { BenchCluster, command, endCommand, type LogLine } from './cluster.js'
 import { median } from './figures.js'
+import { measureTurns } from './turns.js'
 
 const TIMES = 30
 /** Passes of each kind, each next to one without, so that both see the same machine. */
 const PASSES = 3
 const SCRAPE_MS = 1_000
+/** Workers that only send heartbeats, while the scheduler's turns are measured. */
+const IDLE_WORKERS = 5_000
+const TURNS_MS = 30_000
+/** From their connection until the scheduler's code is warm. */
+const SETTLE_MS = 8_000
 const EVENTS_PROGRAM = fileURLToPath(new URL('events-program.js', import.meta.url))
 const noop = <T>(input: T): T => input
 
@@ -82,36 +90,55 @@ const KINDS: readonly (readonly [string, readonly Watcher[]])[] = [
   ['all of these and a 1.9.9 monitor', [events, scrape, top, ui, monitor]],
 ]
 
-/** The throughput of `map` with each kind of watchers, as a ratio to that without. */
+/** The throughput of `map` with each kind of watchers, and how long the scheduler's turns are. */
 export const watched: Benchmark = {
   name: 'watched',
-  run: async ({ workers, tasks, payloadBytes }) => {
-    const cluster = await BenchCluster.start([], ['--metrics-address', '127.0.0.1:0'])
+  run: async (settings) => [...(await throughput(settings)), ...(await turns())],
+}
+
+async function throughput({
+  workers,
+  tasks,
+  payloadBytes,
+}: BenchOptions): Promise<readonly Sample[]> {
+  const cluster = await BenchCluster.start([], ['--metrics-address', '127.0.0.1:0'])
+  try {
+    await cluster.startWorkers(workers)
+    const client = await Client.connect(cluster.address)
     try {
-      await cluster.startWorkers(workers)
-      const client = await Client.connect(cluster.address)
-      try {
-        const count = tasks * TIMES
-        const pass = (): Promise<number> =>
-          timeMs(() => client.map(noop, inputs(count, payloadBytes)))
-        await pass()
-        const samples: Sample[] = []
-        for (const [kind, watchers] of KINDS) {
-          const ratios: number[] = []
-          for (let round = 0; round < PASSES; round += 1) {
-            ratios.push(await ratioOf(pass, () => attach(cluster, watchers)))
-          }
-          const name = `map with ${kind}, ratio to without`
-          samples.push({ name, unit: '', value: median(ratios) })
+      const count = tasks * TIMES
+      const pass = (): Promise<number> =>
+        timeMs(() => client.map(noop, inputs(count, payloadBytes)))
+      await pass()
+      const samples: Sample[] = []
+      for (const [kind, watchers] of KINDS) {
+        const ratios: number[] = []
+        for (let round = 0; round < PASSES; round += 1) {
+          ratios.push(await ratioOf(pass, () => attach(cluster, watchers)))
         }
-        return samples
-      } finally {
-        await client.close()
+        const name = `map with ${kind}, ratio to without`
+        samples.push({ name, unit: '', value: median(ratios) })
       }
+      return samples
     } finally {
-      await cluster.stop()
+      await client.close()
     }
-  },
+  } finally {
+    await cluster.stop()
+  }
+}
+
+/** Heartbeats of thousands of workers, with a client that reads all events, and scrapes. */
+function turns(): Promise<readonly Sample[]> {
+  const during = ` with ${IDLE_WORKERS.toLocaleString('en')} workers, events and a scrape`
+  return measureTurns(during, ['--metrics-address', '127.0.0.1:0'], async (cluster, count) => {
+    const workers = await simulateWorkers(cluster.address, IDLE_WORKERS)
+    const end = await attach(cluster, [events, scrape])
+    await delay(SETTLE_MS)
+    await count(() => delay(TURNS_MS))
+    await end()
+    await workers.close()
+  })
 }
 
 /** Attaches all of them; resolves to what ends them. */

@@ -76,8 +76,8 @@ export class MetricsServer {
     connectionMs: number = CONNECTION_MS,
   ): Promise<MetricsServer> {
     const { host, port } = parseMetricsAddress(address)
-    // Most schedulers serve no metrics.
-    const { createServer } = await import('node:http')
+    // Most schedulers serve no metrics. An import would read all exports, and load `fetch` by that.
+    const { createServer } = process.getBuiltinModule('node:http')
     const server = createServer({ maxHeaderSize: LIMITS.headerBytes })
     const metrics = new MetricsServer(server, source)
     server.maxRequestsPerSocket = 1

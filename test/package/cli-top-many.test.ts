@@ -8,7 +8,7 @@ import { Client } from 'scaler-ts'
 import { sized } from '#src/base/short-run.kit.js'
 import { grouped } from '#src/cli/table.js'
 import { startScheduler, until } from './command.js'
-import { simulateWorkers } from './simulated-workers.js'
+import { simulateWorkers } from '#src/scheduler/simulated-workers.kit.js'
 import { assertRestored, openTop, shown, skip, type Terminal } from './terminal.js'
 
 const WORKERS = sized(5_000, 500)

@@ -23,7 +23,7 @@ import { giveRoom } from './worker/load.js'
 import { metricsOf, type SchedulerMetrics } from './monitor/metrics.js'
 import { SchedulerState } from './state.js'
 import { onTask } from './task/arrival.js'
-import { assignNext, onTaskCancel } from './task/task.js'
+import { assignLeased, assignNext, onTaskCancel } from './task/task.js'
 import { onTaskOutput, onTaskUpdate } from './task/update.js'
 import { onTaskResult } from './task/result.js'
 import type { WorkerPool } from './worker/pool.js'
@@ -43,12 +43,20 @@ const CLIENT_RETURN_MS = 5000
 /** Minimum interval between notices to workers about removed objects. */
 const REMOVAL_INTERVAL_MS = 100
 
+/**
+ * At most this many assignments follow one event: thousands of idle workers and a long `map` would
+ * otherwise hold up all other peers. The rest follow in later turns of the event loop.
+ */
+const MAX_ASSIGNMENTS = 256
+
 /** Routes tasks to workers and results to clients, stores objects, and detects lost peers. */
 export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction> {
   readonly #state: SchedulerState
   /** Checks for silent peers. */
   readonly #sweep: Alarm
   readonly #removals: Alarm
+  /** Set while tasks wait that can be assigned at once. Each event assigns some, also this one. */
+  readonly #assignments: Alarm
   readonly #balancer: Balancer
   #nextRemovals: InstantMs = 0
 
@@ -57,6 +65,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     const { turn } = this.#state
     this.#sweep = turn.alarm((latenessMs) => this.#onSweep(latenessMs))
     this.#removals = turn.alarm(() => this.#tellRemovals())
+    this.#assignments = turn.alarm(() => {})
     this.#balancer = new Balancer(this.#state)
   }
 
@@ -106,7 +115,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   checkInvariants(): void {
-    this.#state.checkInvariants()
+    this.#state.checkInvariants(this.#assignments.isSet)
   }
 
   #onMessage(from: Identity, message: Message): void {
@@ -240,9 +249,10 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
 
   #afterEvent(): void {
     const { clients, workers, pools, objects, turn } = this.#state
+    this.#assignments.clear()
     this.#assign(pools.javascript)
     this.#assign(pools.python)
-    this.#balancer.update()
+    if (!this.#assignments.isSet) this.#balancer.update()
     this.#state.waiting.update()
     giveRoom(this.#state)
     this.#state.monitors.flush()
@@ -251,10 +261,15 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     else if (!this.#sweep.isSet) this.#sweep.set(turn.now + SWEEP_INTERVAL_MS)
   }
 
-  /** Assigns tasks while any wait and a worker has room. Each one may let a graph queue others. */
+  /**
+   * Assigns tasks while any wait and a worker has room. Each one may let a graph queue others. A
+   * task whose worker has already begun it never waits.
+   */
   #assign(pool: WorkerPool): void {
+    let left = MAX_ASSIGNMENTS
     do settleGraphs(this.#state)
-    while (assignNext(this.#state, pool))
+    while (assignLeased(this.#state) || (left-- > 0 && assignNext(this.#state, pool)))
+    if (left < 0) this.#assignments.set(this.#state.turn.now)
   }
 
   /** Notifies workers of removed objects: immediately, unless that was done a moment ago. */

@@ -122,12 +122,12 @@ export class SchedulerState {
     return rest
   }
 
-  /** Throws if the tables disagree. */
-  checkInvariants(): void {
+  /** Throws if the tables disagree. `isAssigning`: not all tasks have been assigned yet. */
+  checkInvariants(isAssigning: boolean): void {
     this.turn.checkInvariants()
     assert(this.graphFacts.length === 0, 'a graph was not notified')
-    this.pools.javascript.checkInvariants()
-    this.pools.python.checkInvariants()
+    this.pools.javascript.checkInvariants(isAssigning)
+    this.pools.python.checkInvariants(isAssigning)
     this.objects.checkInvariants()
     this.leases.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
     this.graphWork.checkInvariants()

@@ -69,6 +69,22 @@ test('slices of a function that has run some thousand times take a millisecond',
   assert.equal(first(), `W <- task ${FIRST}*100`)
 })
 
+test('many idle workers get a long run over several turns, with other events in between', () => {
+  const workers = Array.from({ length: 600 }, (_, at) => `W${at}`)
+  const scheduler = withPeers({ clients: ['C'], workers }, { loadBalanceMs: 0 })
+  const assigned = (): number => {
+    return scheduler.lines().filter((line) => line.includes('<- task')).length
+  }
+  scheduler.receive('C', run(FIRST, 'C', 600))
+  assert.equal(assigned(), 256)
+  scheduler.receive('C', clientHeartbeat())
+  assert.equal(assigned(), 256)
+  assert.equal(scheduler.machine.deadline, scheduler.now, 'the rest is due at once')
+  scheduler.moveTo(scheduler.now)
+  assert.equal(assigned(), 88)
+  assert.notEqual(scheduler.machine.deadline, scheduler.now)
+})
+
 test('results are forwarded as they came, whatever slices they belong to', () => {
   const scheduler = measured(['W'])
   scheduler.receive('C', run(FIRST, 'C', 700))

@@ -138,7 +138,6 @@ function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
 
 /** Assigns the next queued task. Returns false if none is queued, or no worker has room for it. */
 export function assignNext(state: SchedulerState, pool: WorkerPool): boolean {
-  if (assignLeased(state)) return true
   const choice = pool.next()
   if (choice === undefined) return false
   const { task, worker } = choice
@@ -169,7 +168,7 @@ export function redeemLease(state: SchedulerState, task: TaskEntry): void {
 }
 
 /** Assigns one task to the worker that held its lease. Returns false if there is no such task. */
-function assignLeased(state: SchedulerState): boolean {
+export function assignLeased(state: SchedulerState): boolean {
   const next = state.leases.next()
   if (next === undefined) return false
   const { task, worker } = next

@@ -175,7 +175,7 @@ test('a node of a graph goes to the worker that returned with it', () => {
   ])
 })
 
-test('a hundred thousand leased nodes of one graph do not overflow the stack', () => {
+test('twenty thousand leased nodes of one graph do not overflow the stack', () => {
   const count = 20_000
   const ids = Array.from({ length: count }, (_, index) => `n${index}`)
   const scheduler = withPeers({ clients: ['C'] })

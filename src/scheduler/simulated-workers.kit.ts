@@ -1,11 +1,11 @@
 // Workers that only exist as connections: each answers a task at once, without running anything.
 // Thousands of them fit into one process.
 
-import { OUR_FEATURES } from '#src/base/features.js'
-import { identity } from '#src/base/ids.js'
-import { peerInfo } from '#src/runtime/peer-info.js'
-import { DealerSocket } from '#src/transport/dealer.js'
-import { encodeProfileResult } from '#src/wire/metadata.js'
+import { OUR_FEATURES } from '../base/features.js'
+import { identity } from '../base/ids.js'
+import { peerInfo } from '../runtime/peer-info.js'
+import { DealerSocket } from '../transport/dealer.js'
+import { encodeProfileResult } from '../wire/metadata.js'
 import {
   decode,
   encodeFrame,
@@ -14,7 +14,7 @@ import {
   PLAIN_RESULT,
   type Resource,
   type Task,
-} from '#src/wire/message.js'
+} from '../wire/message.js'
 
 /** Simulated workers. */
 export interface SimulatedWorkers {
