@@ -1,6 +1,7 @@
 // `npm run docs`: generates documents from the source: the tables of options, between marks in
 // pages, and docs/api/ from the doc comments. With --check it only checks that the committed files
-// are up to date (exit code 1 if not). Reads the compiled code.
+// are up to date (exit code 1 if not), with --tables as well only the tables. Reads the compiled
+// code.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,8 +14,8 @@ import { build } from './prepare.mjs'
 
 const MARKED = /(<!-- generated: (\w+) ([\w-]+) -->\n).*?(<!-- end -->)/gs
 
-/** Everything that this script writes: `{ name, path, text }`. */
-async function outputs() {
+/** Everything that this script writes: `{ name, path, text }`; or only the pages with tables. */
+async function outputs(isOnlyTables) {
   const pages = filesUnder('docs', (path) => path.endsWith('.md') && !path.startsWith('docs/api/'))
   const texts = new Map()
   for (const page of pages) {
@@ -22,6 +23,7 @@ async function outputs() {
     if (text.match(MARKED) !== null) texts.set(page, await withTables(text))
   }
   const own = await Promise.all([...texts].map(([name, text]) => formatted(name, text)))
+  if (isOnlyTables) return own
   // Not formatted: in a padded table, a change of one cell would change all lines.
   const reference = (await apiPages()).map(([name, text]) => at(`docs/api/${name}`, text))
   return [...own, ...reference]
@@ -60,7 +62,7 @@ function textOf(path) {
 async function main() {
   const isCheck = process.argv.includes('--check')
   if (!isCheck) await build()
-  const stale = (await outputs()).filter(({ path, text }) => textOf(path) !== text)
+  const stale = (await outputs(process.argv.includes('--tables'))).filter(({ path, text }) => textOf(path) !== text)
   for (const { name, path, text } of stale) {
     if (isCheck) {
       console.error(`${name} is out of date; run \`npm run docs\``)

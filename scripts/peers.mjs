@@ -37,6 +37,7 @@ const TOOLS = {
   opentelemetry: { what: 'OpenTelemetry', source: 'test/integration/peer' },
   browser: { what: 'playwright-core and axe', source: 'test/browser/peer' },
   lint: { what: 'the linter', source: 'scripts/lint' },
+  documents: { what: 'typedoc', source: 'scripts/generate-documents' },
 }
 /** One version of each supported release line, and the newest. */
 const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }

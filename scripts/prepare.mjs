@@ -37,7 +37,7 @@ export async function compile() {
 }
 
 function compileProjects(folder) {
-  const args = ['node_modules/typescript/bin/tsc', '--build', folder]
+  const args = ['node_modules/tsc/bin/tsc', '--build', folder]
   return runNode(args, { capture: true })
 }
 

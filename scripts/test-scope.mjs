@@ -55,6 +55,12 @@ export const LONG_GROUPS = [
     isPart: true,
   },
   {
+    what: 'the reference of the API',
+    files: /^test\/document\/generated\./,
+    peers: /^documents$/,
+    isPart: true,
+  },
+  {
     what: 'more rounds of some failures',
     files: /^test\/integration\/(failure-(s|processor)|client-process|nested-cluster|combo\.)/,
     isPart: true,

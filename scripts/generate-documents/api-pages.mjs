@@ -3,8 +3,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Application } from 'typedoc'
+import { pathToFileURL } from 'node:url'
 import { ROOT } from '../paths.mjs'
+import { ensurePeers, peerFile } from '../peers.mjs'
 
 const ENTRIES = ['src/index.ts', 'src/protocol.ts'].map((path) => join(ROOT, path))
 
@@ -16,7 +17,7 @@ const PAGES = [
 
 const OPTIONS = {
   entryPoints: ENTRIES,
-  plugin: ['typedoc-plugin-markdown'],
+  plugin: [peerFile('documents', 'node_modules/typedoc-plugin-markdown/dist/index.js')],
   readme: 'none',
   logLevel: 'Error',
   // The compiler checks the code already.
@@ -48,8 +49,12 @@ const PROJECT = {
   include: [],
 }
 
-/** The pages of docs/api/: `[name, text]`. */
+/** The pages of docs/api/: `[name, text]`. Installs typedoc if it is missing. */
 export async function apiPages() {
+  const [missing] = await ensurePeers((name) => name === 'documents')
+  if (missing !== undefined) throw new Error(`typedoc cannot be installed: ${missing}`)
+  const typedoc = peerFile('documents', 'node_modules/typedoc/dist/index.js')
+  const { Application } = await import(pathToFileURL(typedoc).href)
   const folder = mkdtempSync(join(tmpdir(), 'scaler-api-'))
   try {
     const tsconfig = join(folder, 'tsconfig.json')
