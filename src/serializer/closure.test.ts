@@ -294,57 +294,6 @@ test('recursion, mutual recursion and cycles through values are preserved', () =
   assert.equal((roundTrip(node.visit)() as typeof node).value, 1)
 })
 
-test('functions share the variables that they change, and nothing else does', () => {
-  const make = (): { next(): number; seen(): number } => {
-    let count = 0
-    return { next: () => (count += 1), seen: () => count }
-  }
-  const [first, second] = [make(), make()]
-  first.next()
-  const copies = roundTrip([first, second])
-  copies[0]?.next()
-  assert.deepEqual([copies[0]?.seen(), copies[1]?.seen()], [2, 0])
-  assert.equal(first.seen(), 1)
-  assert.equal(roundTrip(first.seen)(), 1)
-})
-
-test('constants beside a shared variable show which scope a function has captured', () => {
-  const make = (): { next(): number; seen(): number; late(): number } => {
-    let count = 0
-    const next = (): number => (count += 1)
-    const late = (): number => count + next() - next()
-    return { next: () => next(), seen: () => (next.name === '' ? 0 : count), late }
-  }
-  const [first, second] = [make(), make()]
-  const copies = roundTrip([first, second])
-  copies[0]?.next()
-  assert.deepEqual([copies[0]?.seen(), copies[1]?.seen(), copies[0]?.late()], [1, 0, 0])
-  // Each iteration of a loop has its own, whatever they have in common otherwise.
-  const turns: (() => number)[] = []
-  for (let count = 0, add = (): number => (count += 1); turns.length < 6;) {
-    const own = (): number => (count += 10)
-    turns.push(
-      () => add(),
-      () => count,
-      () => own(),
-    )
-  }
-  const seen = turns.map((turn) => turn())
-  const again: (() => number)[] = []
-  for (let count = 0, add = (): number => (count += 1); again.length < 6;) {
-    const own = (): number => (count += 10)
-    again.push(
-      () => add(),
-      () => count,
-      () => own(),
-    )
-  }
-  assert.deepEqual(
-    roundTrip(again).map((turn) => turn()),
-    seen,
-  )
-})
-
 test('a function keeps its name, length and properties', () => {
   const tagged = Object.assign((a: number, b: number) => a + b, { tags: ['x'], self: {} })
   tagged.self = tagged

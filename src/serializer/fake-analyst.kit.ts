@@ -110,7 +110,8 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isModuleObject: false,
     wrappedSpecifier: undefined,
     isPrivateStore: content.kind === 'privateStore',
-    witness: undefined,
+    witnesses: [],
+    isOfBundledModule: false,
     line: 0,
   }
   const free = {
@@ -120,6 +121,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isOnlyTypeof: false,
     members: undefined,
     calledMembers: [],
+    innerWitnesses: [],
     depth: 0,
     moduleDepth: 0,
     rootDepth: 0,

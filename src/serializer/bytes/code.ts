@@ -171,11 +171,19 @@ function readName(reader: ByteReader): CodeName {
     isModuleObject: false,
     wrappedSpecifier: undefined,
     isPrivateStore: false,
-    witness: undefined,
+    witnesses: [],
+    isOfBundledModule: false,
     line,
   }
   const place = { line, column: 0 }
-  const free = { name: source, binding, place, members: undefined, calledMembers: [] }
+  const free = {
+    name: source,
+    binding,
+    place,
+    members: undefined,
+    calledMembers: [],
+    innerWitnesses: [],
+  }
   const isAssigned = (flags & NAME_ASSIGNED) !== 0
   return {
     name,

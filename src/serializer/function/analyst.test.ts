@@ -18,7 +18,8 @@ const raise = (): number => (level += 1)
 
 const counter = (): { next: () => number; seen: () => number } => {
   let count = 0
-  return { next: () => (count += 1), seen: () => count }
+  const own = {}
+  return { next: () => (count += own === undefined ? 0 : 1), seen: () => count }
 }
 
 test('a captured constant is a value, and the parts of an unchanged function are quick to have', () => {
@@ -78,7 +79,8 @@ test('what was settled stays when another function comes in', () => {
   const kit = new TestAnalyst()
   const make = (): (() => number)[] => {
     let count = 0
-    return [() => (count += 1), () => count, () => -count]
+    const next = (): number => (count += 1)
+    return [next, () => count, () => next() - count]
   }
   const [next, seen, negative] = make()
   assert(next !== undefined && seen !== undefined && negative !== undefined)
@@ -101,7 +103,8 @@ test('what several snapshots have told apart is compared again', () => {
   const kit = new TestAnalyst()
   const make = (): (() => number)[] => {
     let count = 0
-    return [() => (count += 1), () => count++]
+    const next = (): number => (count += 1)
+    return [next, () => count++ + next()]
   }
   const [a, c] = make()
   const [b, d] = make()

@@ -190,7 +190,7 @@ export class CaptureReader {
     } catch {
       return 'uninitialized'
     }
-    const isDead = value === undefined && binding && this.#options.deadZones.has(fn, binding)
+    const isDead = value === undefined && binding && this.#options.deadZones.has(fn, binding, scope)
     return isDead === true ? 'uninitialized' : { value }
   }
 
@@ -252,7 +252,7 @@ export class CaptureReader {
     }
     const variable = this.#variableOf(binding, owner.url)
     if (isCell && variable !== undefined) {
-      const key = this.#options.cells.keyOf(owner.fn, variable, scope, free.isAssigned)
+      const key = this.#options.cells.keyOf(owner.fn, variable, scope, free)
       return changing({ kind: 'cell', key, value })
     }
     if (binding === undefined && free.isAssigned) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { VariableAccess } from '../inspect/variables.js'
+import type { ScopeView } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
 import { Refusal } from '../refusal.js'
 import type { Binding } from '../source/sites.js'
@@ -19,104 +19,120 @@ const count: Binding = {
   wrappedSpecifier: undefined,
   isModuleObject: false,
   isPrivateStore: false,
-  witness: undefined,
+  witnesses: ['add'],
+  isOfBundledModule: false,
   line: 0,
 }
 
-/** Functions that share the variables of these numbers; they all hold 0. */
-class FakeSource implements VariableSource {
-  readonly #variables = new Map<number, unknown>()
-  readonly #numbers = new Map<AnyFunction, number>()
-  searches = 0
-  witnessOf: (number: number) => unknown = () => undefined
+type Variables = Readonly<Record<string, unknown>>
 
-  functionOf(number: number): AnyFunction {
-    const fn = (): number => number
-    this.#variables.set(number, 0)
-    this.#numbers.set(fn, number)
+/** Functions in one scope of their own, which has the variable, and others. */
+class FakeSource implements VariableSource {
+  readonly #scopes = new Map<AnyFunction, readonly ScopeView[]>()
+
+  /** From the inside out. */
+  functionIn(...scopes: readonly Variables[]): AnyFunction {
+    const fn = (): number => scopes.length
+    this.#scopes.set(
+      fn,
+      scopes.map((variables) => ({ type: 'closure', variables })),
+    )
     return fn
   }
 
   functionView(fn: AnyFunction): ReturnType<VariableSource['functionView']> {
-    const number = this.#numbers.get(fn) ?? -1
-    const variables = { count: this.#variables.get(number), add: this.witnessOf(number) }
-    return { location: undefined, scopes: [{ type: 'closure', variables }] }
-  }
-
-  searching<T>(action: () => T): T {
-    return action()
-  }
-
-  accessTo(fn: AnyFunction): VariableAccess | undefined {
-    this.searches += 1
-    const number = this.#numbers.get(fn) ?? -1
-    return {
-      get: () => this.#variables.get(number),
-      set: (value) => void this.#variables.set(number, value),
-    }
+    return { location: undefined, scopes: this.#scopes.get(fn) ?? [] }
   }
 }
 
-function keysOf(
-  keys: CellKeys,
+interface Asked {
+  readonly scope?: number
+  readonly innerWitnesses?: readonly string[]
+}
+
+/** The keys once they are settled, as numbers; or why that is refused. */
+function settled(
+  source: FakeSource,
   functions: readonly AnyFunction[],
-  binding: Binding = count,
-): readonly object[] {
-  return functions.map((fn) => keys.keyOf(fn, binding, 0, true))
+  { scope = 0, innerWitnesses = [] }: Asked = {},
+): string {
+  const cells = new CellKeys(source)
+  const about = { isAssigned: true, innerWitnesses }
+  const keys = (): object[] => functions.map((fn) => cells.keyOf(fn, count, scope, about))
+  keys()
+  const answer = cells.settle(functions)
+  if (answer instanceof Refusal) return answer.reason
+  assert.equal(answer, 'again')
+  assert.equal(cells.settle(functions), 'certain')
+  const all = keys()
+  return all.map((key) => all.indexOf(key)).join(' ')
 }
 
-test('functions that share a variable have one key, others have others', () => {
+test('what holds another value is another variable', () => {
   const source = new FakeSource()
-  const keys = new CellKeys(source)
-  const functions = [1, 2, 1, 2, 3].map((number) => source.functionOf(number))
-  keysOf(keys, functions)
-  assert.equal(keys.settle(functions), 'again')
-  const [a, b, sameA, sameB, c] = keysOf(keys, functions)
-  assert.ok(a === sameA && b === sameB && new Set([a, b, c]).size === 3)
-  assert.equal(keys.settle(functions), 'certain')
-  assert.equal(source.searches, 2)
+  const functions = [1, 2, 3].map((value) => source.functionIn({ count: value }))
+  assert.equal(settled(source, functions), '0 1 2')
 })
 
-test('what holds another value is another variable, without a search', () => {
+test('any other value in the scope or around it shows another variable', () => {
   const source = new FakeSource()
-  const keys = new CellKeys(source)
-  const [one, other] = [source.functionOf(1), source.functionOf(2)]
-  source.accessTo(other)?.set(7)
-  source.searches = 0
-  keysOf(keys, [one, other])
-  assert.equal(keys.settle([one, other]), 'again')
-  assert.equal(source.searches, 0)
+  const functions = [
+    source.functionIn({ count: 0, step: 1 }),
+    source.functionIn({ count: 0, step: 2 }),
+    source.functionIn({ count: 0, step: 2 }, { outer: 1 }),
+    source.functionIn({ count: 0, step: 2 }, { outer: 2 }),
+  ]
+  assert.equal(settled(source, functions.slice(0, 2)), '0 1')
+  assert.equal(settled(source, functions.slice(2)), '0 1')
+  // What only some of them show proves nothing.
+  assert.match(settled(source, functions.slice(1, 3)), /unknown/)
 })
 
-test('what is captured beside them tells which variables are one, without a search', () => {
+test('a witness beside the variable shows which functions share it', () => {
   const source = new FakeSource()
-  const functions = [1, 2, 1, 2].map((number) => source.functionOf(number))
-  const witnesses: unknown[] = [{}, {}]
-  source.witnessOf = (number) => witnesses[number - 1]
-  const witnessed = { ...count, witness: 'add' }
-  const told = new CellKeys(source)
-  keysOf(told, functions, witnessed)
-  assert.equal(told.settle(functions), 'again')
-  const [a, b, sameA, sameB] = keysOf(told, functions, witnessed)
-  assert.ok(a === sameA && b === sameB && a !== b)
-  assert.equal(source.searches, 0)
-  // One that is not there yet tells nothing.
-  witnesses[1] = undefined
-  const untold = new CellKeys(source)
-  keysOf(untold, functions, witnessed)
-  assert.equal(untold.settle(functions), 'again')
-  assert.equal(source.searches, 2)
+  const [one, other] = [{}, {}]
+  const functions = [one, other, one, other].map((add) => source.functionIn({ count: 0, add }))
+  assert.equal(settled(source, functions), '0 1 0 1')
 })
 
-test('a variable that cannot be had, or too many of them, are refused with a way out', () => {
-  const hidden = new FakeSource()
-  hidden.accessTo = () => undefined
-  for (const source of [hidden, new FakeSource()]) {
-    const keys = new CellKeys(source)
-    const functions = Array.from({ length: 12 }, (_, number) => source.functionOf(number))
-    keysOf(keys, functions)
-    const refusal = keys.settle(functions)
-    assert.ok(refusal instanceof Refusal)
-    assert.match(refusal.reason, /^the variable count .*share it is unknown.*keep it in an object/)
+test('a witness that is not set yet, or no object, proves nothing', () => {
+  const early = Object.defineProperty({ count: 0 }, 'add', {
+    get: () => assert.fail('it is not initialized'),
+    enumerable: true,
+  })
+  for (const variables of [{ count: 0, add: undefined }, { count: 0, add: 1 }, early]) {
+    const source = new FakeSource()
+    const functions = [source.functionIn(variables), source.functionIn(variables)]
+    assert.match(settled(source, functions), /^the variable count .*they share it is unknown/)
   }
+})
+
+test('one of several witnesses is enough, and functions in between join others', () => {
+  const source = new FakeSource()
+  const [add, outer, inner] = [{}, {}, {}]
+  const scope = { count: 0, add: undefined }
+  const functions = [
+    source.functionIn({ inner, both: outer }, scope),
+    source.functionIn({ both: outer }, { count: 0, add }),
+    source.functionIn({ inner: {} }, { count: 0, add }),
+  ]
+  const innerWitnesses = ['inner', 'both']
+  assert.equal(settled(source, functions, { scope: 1, innerWitnesses }), '0 0 0')
+})
+
+test('different witnesses inside prove nothing about the variable outside', () => {
+  const source = new FakeSource()
+  const functions = [{}, {}].map((inner) => source.functionIn({ inner }, { count: 0 }))
+  const asked = { scope: 1, innerWitnesses: ['inner'] }
+  assert.match(settled(source, functions, asked), /^the variable count .*const state = \{ count \}/)
+})
+
+test('variables that no function of the message assigns are left as they are', () => {
+  const source = new FakeSource()
+  const cells = new CellKeys(source)
+  const functions = [1, 2].map(() => source.functionIn({ count: 0 }))
+  for (const fn of functions) {
+    cells.keyOf(fn, count, 0, { isAssigned: false, innerWitnesses: [] })
+  }
+  assert.equal(cells.settle(functions), 'certain')
 })

@@ -1,19 +1,22 @@
 // Which captured variables are the same variable. A top-level declaration of a script is one
 // variable; a declaration in a function is a new one for each call, and two closures over the same
-// name may or may not share it. Where that matters, it is determined from other captures: an object
-// that each call creates. If there is none, one closure assigns the variable, the others are read,
-// and the original value is restored before any other code runs.
+// name may or may not share it. V8 shows values, not the identity of variables, so it is determined
+// from the values that the closures see at one moment:
+//
+// - Different values, of the variable itself or of any other one in its scope or around it, belong
+//   to different variables.
+// - A witness is set once for each instance of a scope, to an object that is created for it. If two
+//   closures see the same object there, they have captured the same instance of that scope, and so
+//   of the scopes around it.
+//
+// Where neither decides, the closures are refused. The variables of a bundled module are an
+// exception: they count as shared unless values differ.
 
-import type { Inspector } from '../inspect/inspector.js'
-import type { VariableAccess } from '../inspect/variables.js'
-import { ownValue, type AnyFunction } from '../module/native.js'
+import type { Inspector, ScopeView } from '../inspect/inspector.js'
+import type { AnyFunction } from '../module/native.js'
 import { Refusal } from '../refusal.js'
-import type { Binding } from '../source/sites.js'
-import { isFunction, parseFunctionText } from '../source/parse.js'
+import type { Binding, FreeName } from '../source/sites.js'
 import type { CellKey } from './parts.js'
-
-/** At most this many variables are searched for in one shipment: each takes about 2 ms. */
-const MAX_SEARCHES = 8
 
 /** A variable of a call that a function has captured. */
 interface CapturedCell {
@@ -23,23 +26,26 @@ interface CapturedCell {
   readonly scope: number
   /** Whether the function itself assigns it. */
   readonly isAssigned: boolean
+  readonly innerWitnesses: readonly string[]
   key: CellKey
   /** The comparison that gave the key; keys from the same comparison are certain. */
   comparison: number
-  access: VariableAccess | undefined
 }
 
-/** Cells that hold the same value. */
-type CellBucket = readonly [CapturedCell, ...CapturedCell[]]
+/** Cells that are certainly one variable, and the scopes as one of their functions sees them. */
+interface SameCells {
+  readonly cells: CapturedCell[]
+  readonly scope: number
+  readonly scopes: readonly ScopeView[]
+}
 
-/** The parts of the inspector that identify variables. */
-export type VariableSource = Pick<Inspector, 'functionView' | 'accessTo' | 'searching'>
+/** The part of the inspector that shows variables. */
+export type VariableSource = Pick<Inspector, 'functionView'>
 
 /** The captured variables of calls, by function. */
 export class CellKeys {
   readonly #source: VariableSource
   #comparisons = 0
-  #searches = 0
   readonly #cells = new WeakMap<AnyFunction, Map<Binding, CapturedCell>>()
 
   constructor(source: VariableSource) {
@@ -47,13 +53,18 @@ export class CellKeys {
   }
 
   /** The key of a variable; `scope` is the index of its scope in the function's scopes. */
-  keyOf(fn: AnyFunction, binding: Binding, scope: number, isAssigned: boolean): CellKey {
+  keyOf(
+    fn: AnyFunction,
+    binding: Binding,
+    scope: number,
+    { isAssigned, innerWitnesses }: Pick<FreeName, 'isAssigned' | 'innerWitnesses'>,
+  ): CellKey {
     if (binding.isOnce) return binding
     let cells = this.#cells.get(fn)
     if (cells === undefined) this.#cells.set(fn, (cells = new Map<Binding, CapturedCell>()))
     let cell = cells.get(binding)
     if (cell === undefined) {
-      cell = { fn, binding, scope, isAssigned, key: {}, comparison: 0, access: undefined }
+      cell = { fn, binding, scope, isAssigned, innerWitnesses, key: {}, comparison: 0 }
       cells.set(binding, cell)
     }
     return cell.key
@@ -63,20 +74,15 @@ export class CellKeys {
   settle(functions: Iterable<AnyFunction>): 'certain' | 'again' | Refusal {
     const doubtful = this.#doubtful(functions)
     if (doubtful.size === 0) return 'certain'
-    this.#searches = 0
     this.#comparisons += 1
-    const open = [...doubtful.values()]
-      .flatMap((cells) => this.#byValue(cells).filter(isOpen))
-      .filter((cells) => !this.#isDecided(cells))
-    // V8 is slow during a search, so nothing else is done meanwhile.
-    if (open.length > 0) {
-      this.#source.searching(() => {
-        for (const cells of open) this.#accessTo(cells)
-      })
-    }
-    for (const cells of open) {
-      const [{ binding }] = cells
-      if (!this.#compare(cells)) return refuseDoubt(binding)
+    const viewOf = this.#views()
+    for (const [binding, cells] of doubtful) {
+      const groups = groupsOf(cells, viewOf)
+      for (const { cells: same } of groups) unite(same)
+      for (const set of differing(groups).filter(isUndecided)) {
+        if (!binding.isOfBundledModule) return refuseDoubt(binding)
+        unite(set.flatMap(({ cells: same }) => same))
+      }
     }
     for (const cell of [...doubtful.values()].flat()) cell.comparison = this.#comparisons
     return 'again'
@@ -95,97 +101,122 @@ export class CellKeys {
     for (const [binding, group] of groups) {
       const comparison = group[0]?.comparison ?? 0
       const isCompared = comparison > 0 && group.every((cell) => cell.comparison === comparison)
-      if (!isOpen(group) || isCompared) groups.delete(binding)
+      const isOpen = group.length > 1 && group.some(({ isAssigned }) => isAssigned)
+      if (!isOpen || isCompared) groups.delete(binding)
     }
     return groups
   }
 
-  /** Only cells with the same current value can be one variable. */
-  #byValue(cells: readonly CapturedCell[]): CellBucket[] {
-    const buckets = new Map<unknown, [CapturedCell, ...CapturedCell[]]>()
-    for (const cell of cells) {
-      const value = this.#valueOf(cell)
-      const bucket = buckets.get(value)
-      if (bucket === undefined) buckets.set(value, [cell])
-      else bucket.push(cell)
+  /** The scopes of functions. No code of the user runs meanwhile, so all show the same moment. */
+  #views(): (fn: AnyFunction) => readonly ScopeView[] {
+    const views = new Map<AnyFunction, readonly ScopeView[]>()
+    return (fn) => {
+      const known = views.get(fn)
+      if (known !== undefined) return known
+      const scopes = this.#scopesOf(fn)
+      views.set(fn, scopes)
+      return scopes
     }
-    return [...buckets.values()]
   }
 
-  /** Whether other captures show which are one variable: those get the same key. */
-  #isDecided(cells: CellBucket): boolean {
-    const [{ binding }] = cells
-    if (binding.witness === undefined) return false
-    const groups = new Map<unknown, CapturedCell[]>()
-    for (const cell of cells) {
-      const witness = this.#valueOf(cell, binding.witness)
-      if (witness === undefined) return false
-      const group = groups.get(witness)
-      if (group === undefined) groups.set(witness, [cell])
-      else group.push(cell)
-    }
-    for (const group of groups.values()) unite(group)
-    return true
-  }
-
-  /** Gives cells that are one variable the same key. Returns false if that is not certain. */
-  #compare(cells: readonly CapturedCell[]): boolean {
-    let left = [...cells]
-    while (isOpen(left)) {
-      const access = this.#accessTo(left)
-      if (access === undefined) return false
-      const same = new Set(this.#sharing(access, left))
-      unite(left.filter((one) => same.has(one)))
-      if (same.size === 0) return false
-      left = left.filter((one) => !same.has(one))
-    }
-    return true
-  }
-
-  /** The cells that are this variable. */
-  #sharing(access: VariableAccess, cells: readonly CapturedCell[]): readonly CapturedCell[] {
-    const mark = {}
-    let before: unknown
+  #scopesOf(fn: AnyFunction): readonly ScopeView[] {
     try {
-      before = access.get()
-      access.set(mark)
+      return this.#source.functionView(fn).scopes
     } catch {
-      // It is a different variable of the same name, which is not initialized yet.
       return []
-    }
-    try {
-      return cells.filter((cell) => this.#valueOf(cell) === mark)
-    } finally {
-      access.set(before)
-    }
-  }
-
-  #accessTo(cells: readonly CapturedCell[]): VariableAccess | undefined {
-    const known = cells.find(({ access }) => access !== undefined)
-    if (known !== undefined) return known.access
-    for (const cell of cells) {
-      for (const fn of enterable(cell.fn)) {
-        if (this.#searches >= MAX_SEARCHES) return undefined
-        this.#searches += 1
-        cell.access = this.#source.accessTo(fn, cell.binding.name)
-        if (cell.access !== undefined) return cell.access
-      }
-    }
-    return undefined
-  }
-
-  #valueOf({ fn, scope, binding }: CapturedCell, name: string = binding.name): unknown {
-    try {
-      return this.#source.functionView(fn).scopes[scope]?.variables[name]
-    } catch {
-      return undefined
     }
   }
 }
 
-/** Whether it matters which of the cells are one. */
-function isOpen(cells: readonly CapturedCell[]): boolean {
-  return cells.length > 1 && cells.some(({ isAssigned }) => isAssigned)
+/**
+ * Puts cells together that are one variable according to a witness. Each of its objects was created
+ * in one instance of the variable's scope.
+ */
+function groupsOf(
+  cells: readonly CapturedCell[],
+  viewOf: (fn: AnyFunction) => readonly ScopeView[],
+): readonly SameCells[] {
+  const groups = new Set<SameCells>()
+  const groupOf = new Map<unknown, SameCells>()
+  for (const cell of cells) {
+    const scopes = viewOf(cell.fn)
+    const seen = witnessesOf(cell, scopes)
+    const known = new Set(seen.flatMap((object) => groupOf.get(object) ?? []))
+    const [group = { cells: [], scope: cell.scope, scopes }, ...others] = known
+    group.cells.push(cell)
+    groups.add(group)
+    for (const object of seen) groupOf.set(object, group)
+    for (const other of others) {
+      group.cells.push(...other.cells)
+      groups.delete(other)
+      for (const [object, at] of groupOf) if (at === other) groupOf.set(object, group)
+    }
+  }
+  return [...groups]
+}
+
+/** The objects in the witnesses that a function sees; those not set yet are left out. */
+function witnessesOf(
+  { binding, scope, innerWitnesses }: CapturedCell,
+  scopes: readonly ScopeView[],
+): readonly unknown[] {
+  const beside = binding.witnesses.map((name) => valueIn(scopes[scope], name))
+  const inside = innerWitnesses.map((name) => {
+    const view = scopes.slice(0, scope).find(({ variables }) => Object.hasOwn(variables, name))
+    return valueIn(view, name)
+  })
+  return [...beside, ...inside].filter(isUnique)
+}
+
+/** Numbers and the like are equal without being the same. */
+function isUnique(value: unknown): boolean {
+  return Object(value) === value || typeof value === 'symbol'
+}
+
+/**
+ * Takes groups apart that see different values. One variable has one scope, and that has the same
+ * scopes around it, whichever function is asked.
+ */
+function differing(groups: readonly SameCells[]): readonly (readonly SameCells[])[] {
+  let sets = [groups]
+  for (let distance = 0; ; distance += 1) {
+    const views = groups.map(({ scope, scopes }) => scopes[scope + distance])
+    const [first] = views
+    // All closures of a script see the same module.
+    if (!sets.some(isUndecided) || first === undefined || first.type === 'module') return sets
+    for (const name of Object.keys(first.variables)) {
+      if (!views.every((view) => view !== undefined && Object.hasOwn(view.variables, name)))
+        continue
+      const viewOf = ({ scope, scopes }: SameCells): unknown =>
+        valueIn(scopes[scope + distance], name)
+      sets = sets.flatMap((set) => groupBy(set, viewOf))
+    }
+  }
+}
+
+function groupBy<T>(all: readonly T[], keyOf: (each: T) => unknown): readonly (readonly T[])[] {
+  const groups = new Map<unknown, T[]>()
+  for (const each of all) {
+    const key = keyOf(each)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [each])
+    else group.push(each)
+  }
+  return [...groups.values()]
+}
+
+/** Whether it matters which of the groups are one variable. */
+function isUndecided(groups: readonly SameCells[]): boolean {
+  return groups.length > 1 && groups.some(({ cells }) => cells.some((cell) => cell.isAssigned))
+}
+
+/** Undefined for a variable that is not initialized yet. */
+function valueIn(view: ScopeView | undefined, name: string): unknown {
+  try {
+    return view?.variables[name]
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -196,34 +227,11 @@ function unite(cells: readonly CapturedCell[]): void {
   for (const cell of cells) cell.key = key
 }
 
-/** The function, if entering it runs no code before its body; for a class, such methods. */
-export function* enterable(fn: AnyFunction): Generator<AnyFunction> {
-  const text = Function.prototype.toString.call(fn)
-  const parsed = parseFunctionText(text, true) ?? parseFunctionText(text, false)
-  if (parsed === undefined) return
-  const { root } = parsed
-  if (isFunction(root)) {
-    const isSimple = root.params.every(({ type }) => type === 'Identifier')
-    if (isSimple && !root.generator) yield fn
-    return
-  }
-  for (const owner of [ownValue(fn, 'prototype'), fn]) {
-    if (owner === null || (typeof owner !== 'object' && typeof owner !== 'function')) continue
-    for (const property of Object.values(Object.getOwnPropertyDescriptors(owner))) {
-      for (const member of Object.values({ ...property } as Record<string, unknown>)) {
-        const isOther = typeof member === 'function' && member !== fn
-        if (isOther && !/^class\b/.test(Function.prototype.toString.call(member))) {
-          yield* enterable(member as AnyFunction)
-        }
-      }
-    }
-  }
-}
-
 function refuseDoubt({ name }: Binding): Refusal {
   return new Refusal(
     `the variable ${name}`,
     'several functions use it, one of them changes it, and whether they share it is unknown',
-    'keep it in an object that they all use, or pass one object that has the functions as methods',
+    `keep it in an object that they all use (\`const state = { ${name} }\`), ` +
+      'or declare a `const` object or function next to it and use that in them, too',
   )
 }

@@ -9,7 +9,6 @@ import type { FunctionView, Inspector } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
 import type { Binding, FunctionSite, Shape } from '../source/sites.js'
 import { MadeCell } from '../value/cell.js'
-import { enterable } from './cell-keys.js'
 import type { KnownScript } from './scripts.js'
 
 /** A function that re-creates a value: its parts, although it is never called here. */
@@ -129,24 +128,26 @@ function isObject(value: unknown): value is object {
 }
 
 // Variables that are not initialized yet. Node 20 shows `undefined` for them. If the value of a
-// variable may really be `undefined`, code in the function's scope reads it, which throws if it is
-// too early.
+// variable may really be `undefined`, V8 is asked again.
 
 /** Determines whether they are. */
 export class DeadZones {
-  readonly #source: Pick<Inspector, 'accessTo'>
+  readonly #source: Pick<Inspector, 'isInitialized'>
   /**
    * An initialized variable stays initialized: variables of scripts, and those of calls by
    * function.
    */
   readonly #initialized = new WeakMap<object, Set<Binding>>()
 
-  constructor(source: Pick<Inspector, 'accessTo'>) {
+  constructor(source: Pick<Inspector, 'isInitialized'>) {
     this.#source = source
   }
 
-  /** For a variable that is `undefined` to a function. */
-  has(fn: AnyFunction, binding: Binding): boolean {
+  /**
+   * For a variable that is `undefined` to a function; `scope` is the index of its scope in the
+   * function's scopes.
+   */
+  has(fn: AnyFunction, binding: Binding, scope: number): boolean {
     const { kind, name, isOnce, isConstant, isNeverUndefined, isInitialized } = binding
     if (kind === 'class') return isConstant
     if ((kind !== 'const' && kind !== 'let') || !isInitialized) return false
@@ -154,22 +155,8 @@ export class DeadZones {
     const owner = isOnce ? binding : fn
     const known = this.#initialized.get(owner) ?? new Set()
     if (known.has(binding)) return false
-    if (this.#throws(fn, name)) return true
+    if (!this.#source.isInitialized(fn, scope, name)) return true
     this.#initialized.set(owner, known.add(binding))
-    return false
-  }
-
-  #throws(fn: AnyFunction, name: string): boolean {
-    for (const each of enterable(fn)) {
-      const access = this.#source.accessTo(each, name)
-      if (access === undefined) continue
-      try {
-        access.get()
-        return false
-      } catch (error) {
-        return error instanceof ReferenceError
-      }
-    }
     return false
   }
 }

@@ -6,88 +6,25 @@ import { Inspector } from './inspector.js'
 
 const inspector = Inspector.open() as Inspector
 
-let runs = 0
-
-interface Counter {
-  readonly next: () => number
-  readonly get: () => number
-  readonly later: () => Promise<number>
-  method(): number
+/** The index of the scope of `fn` that has the variable. */
+function scopeOf(fn: () => unknown, name: string): number {
+  const { scopes } = inspector.functionView(fn)
+  return scopes.findIndex(({ variables }) => Object.hasOwn(variables, name))
 }
 
-function counter(): Counter {
-  let count = 0
-  return {
-    next: () => {
-      runs += 1
-      return (count += 1)
-    },
-    get: () => {
-      runs += 1
-      return count
-    },
-    later: async () => {
-      runs += 1
-      await Promise.resolve()
-      return count
-    },
-    method() {
-      runs += 1
-      return count
-    },
-  }
-}
-
-test('a variable can be assigned without running the function, and others see it', () => {
-  for (const name of ['next', 'get', 'later', 'method'] as const) {
-    const [one, other] = [counter(), counter()]
-    const access = inspector.accessTo(one[name], 'count')
-    assert.ok(access !== undefined, name)
-    assert.equal(access.get(), 0)
-    access.set(41)
-    assert.equal(runs, 0)
-    assert.deepEqual([one.next(), other.next()], [42, 1])
-    assert.equal(access.get(), 42)
-    runs = 0
-  }
+test('a variable that is not initialized yet is told apart from one that is undefined', () => {
+  const none: readonly unknown[] = []
+  const earlier = none[0]
+  const fn = (): unknown => [earlier, later]
+  const isInitialized = (name: string): boolean =>
+    inspector.isInitialized(fn, scopeOf(fn, name), name)
+  assert.deepEqual([isInitialized('earlier'), isInitialized('later')], [true, false])
+  const later = none[0]
+  assert.deepEqual([isInitialized('earlier'), isInitialized('later')], [true, true])
+  assert.equal(inspector.isInitialized(Math.sqrt, 0, 'later'), true)
 })
 
-test('each iteration of a loop has variables of its own', () => {
-  const made: (() => number)[] = []
-  for (let turn = 0; turn < 2; turn += 1) made.push(() => turn)
-  inspector.accessTo(made[0] ?? assert.fail(), 'turn')?.set(7)
-  assert.deepEqual(
-    made.map((fn) => fn()),
-    [7, 1],
-  )
-})
-
-test('objects without captured variables give no access', () => {
-  assert.equal(inspector.accessTo(Math.sqrt, 'count'), undefined)
-  assert.equal(inspector.accessTo(counter().get.bind(undefined), 'count'), undefined)
-})
-
-test('an unknown name gives no access', () => {
-  const access = inspector.accessTo(() => 1, 'nowhereDeclared')
-  assert.throws(() => access?.get() ?? assert.fail(), ReferenceError)
-})
-
-test('the program continues unchanged', async () => {
-  const { next, get } = counter()
-  inspector.accessTo(get, 'count')
-  await Promise.resolve()
-  assert.deepEqual([next(), get()], [1, 1])
-})
-
-test('the debugger is turned on once for searches in quick succession, and stops nowhere else', (t) => {
-  const readNewScript = (): void => {
-    const fn = Reflect.apply(compileFunction('return () => 1'), undefined, []) as () => number
-    const { location } = inspector.functionView(fn)
-    assert.ok(inspector.script(location?.scriptId ?? '') !== undefined)
-  }
-  // Turns the debugger off, which the other tests may have left on.
-  readNewScript()
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+test('the debugger is on only while scripts are read, and no closure needs it', (t) => {
   const asked: string[] = []
   // oxlint-disable-next-line typescript/unbound-method -- it is called with its session
   const { post } = Session.prototype
@@ -96,20 +33,12 @@ test('the debugger is turned on once for searches in quick succession, and stops
     Reflect.apply(post, this, question)
   }
   t.mock.method(Session.prototype, 'post', noting as typeof post)
-  const count = (method: string): number => asked.filter((each) => each === method).length
-  for (let at = 0; at < 3; at += 1) {
-    const { get } = counter()
-    inspector.accessTo(get, 'count')?.set(at)
-    // With a debugger that may pause, this process would stand still here.
-    // oxlint-disable-next-line no-debugger -- that is what is tested
-    debugger
-    assert.equal(get(), at)
-  }
-  assert.deepEqual([count('Debugger.enable'), count('Debugger.disable')], [1, 0])
-  // Reading scripts needs a report of all of them, so it turns the debugger off and on.
-  readNewScript()
-  assert.deepEqual([count('Debugger.enable'), count('Debugger.disable')], [2, 2])
-  inspector.accessTo(counter().get, 'count')
-  t.mock.timers.tick(10_000)
-  assert.deepEqual([count('Debugger.enable'), count('Debugger.disable')], [3, 3])
+  const switches = (): string[] => asked.filter((each) => /^Debugger\..*able$/.test(each))
+  const fn = Reflect.apply(compileFunction('let n; return () => n'), undefined, []) as () => unknown
+  const { location, scopes } = inspector.functionView(fn)
+  assert.equal(scopes.length, 1)
+  assert.equal(inspector.isInitialized(fn, 0, 'n'), true)
+  assert.deepEqual(switches(), [])
+  assert.ok(inspector.script(location?.scriptId ?? '') !== undefined)
+  assert.deepEqual(switches(), ['Debugger.enable', 'Debugger.disable'])
 })

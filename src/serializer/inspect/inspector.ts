@@ -3,10 +3,10 @@
 // code runs, and nothing stays changed.
 
 import type { Runtime } from 'node:inspector'
+import { setFlagsFromString } from 'node:v8'
 import type { AnyFunction } from '../module/native.js'
 import { leadsToProxy } from '../value/prototype-chain.js'
 import {
-  DebuggerSwitch,
   InspectorSession,
   internal,
   locationIn,
@@ -14,7 +14,6 @@ import {
   RemoteObjects,
 } from './objects.js'
 import { ScriptCatalog } from './scripts.js'
-import { type VariableAccess, VariableFinder } from './variables.js'
 
 // V8's facts about an existing function. Types only; `inspector.ts` reads them.
 
@@ -115,6 +114,21 @@ function scopeView({ description, object }: ScopeEntry): ScopeView {
   return { type, variables: type === 'with' ? NO_VARIABLES : object }
 }
 
+/**
+ * Up to Node 21, V8 shows `undefined` for a variable that is not initialized yet, unless it runs
+ * with a flag. Other flags invalidate cached code, so it is set only for the moment of a question.
+ */
+const HIDES_DEAD_ZONE = Number.parseInt(process.versions.node, 10) < 22
+
+function canRead(variables: ScopeView['variables'], name: string): boolean {
+  try {
+    Reflect.get(variables, name)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const NO_VIEW: FunctionView = { location: undefined, scopes: [] }
 
 /** One session with V8 for the whole thread. It does not keep the process alive. */
@@ -124,13 +138,10 @@ export class Inspector {
 
   readonly #objects: RemoteObjects
   readonly #scripts: ScriptCatalog
-  readonly #variables: VariableFinder
 
   private constructor(session: InspectorSession, objects: RemoteObjects) {
     this.#objects = objects
-    const debug = new DebuggerSwitch(session)
-    this.#scripts = new ScriptCatalog(session, debug)
-    this.#variables = new VariableFinder(session, objects, debug)
+    this.#scripts = new ScriptCatalog(session)
   }
 
   /**
@@ -259,23 +270,15 @@ export class Inspector {
     return this.#scripts.ofUser()
   }
 
-  /**
-   * The variable that `name` refers to in the body of a function (variables.ts); undefined where V8
-   * gives no access.
-   */
-  accessTo(fn: AnyFunction, name: string): VariableAccess | undefined {
-    const properties = this.#propertiesOf(fn)
-    if (properties === undefined || locationIn(properties) === undefined) return undefined
+  /** Whether the variable in one of the function's scopes, by index, is initialized by now. */
+  isInitialized(fn: AnyFunction, scope: number, name: string): boolean {
+    if (HIDES_DEAD_ZONE) setFlagsFromString('--experimental-value-unavailable')
     try {
-      return this.#variables.find(fn, name)
-    } catch {
-      return undefined
+      const variables = this.functionView(fn).scopes[scope]?.variables
+      return variables === undefined || canRead(variables, name)
+    } finally {
+      if (HIDES_DEAD_ZONE) setFlagsFromString('--no-experimental-value-unavailable')
     }
-  }
-
-  /** Several calls of `accessTo` inside of this cost little more than one. */
-  searching<T>(action: () => T): T {
-    return this.#variables.searching(action)
   }
 
   /**

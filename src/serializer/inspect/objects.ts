@@ -56,46 +56,28 @@ interface PropertiesQuestion extends Runtime.GetPropertiesParameterType {
   readonly nonIndexedPropertiesOnly: boolean
 }
 
-interface EvaluateQuestion extends Runtime.EvaluateParameterType {
-  /** V8 stops evaluations that take longer, in milliseconds. */
-  readonly timeout?: number
-}
-
 /** Questions and the types of their answers. */
 interface Exchanges {
-  'Runtime.evaluate': [EvaluateQuestion, Runtime.EvaluateReturnType]
+  'Runtime.evaluate': [Runtime.EvaluateParameterType, Runtime.EvaluateReturnType]
   'Runtime.callFunctionOn': [Runtime.CallFunctionOnParameterType, Runtime.CallFunctionOnReturnType]
   'Runtime.getProperties': [PropertiesQuestion, Properties]
   'Runtime.releaseObject': [Runtime.ReleaseObjectParameterType, object]
   'Runtime.releaseObjectGroup': [Runtime.ReleaseObjectGroupParameterType, object]
   'Debugger.enable': [object, object]
   'Debugger.disable': [object, object]
-  'Debugger.setSkipAllPauses': [Debugger.SetSkipAllPausesParameterType, object]
   'Debugger.getScriptSource': [
     Debugger.GetScriptSourceParameterType,
     Debugger.GetScriptSourceReturnType,
   ]
-  'Debugger.setBreakpointOnFunctionCall': [
-    { readonly objectId: string },
-    { readonly breakpointId: string },
-  ]
-  'Debugger.removeBreakpoint': [Debugger.RemoveBreakpointParameterType, object]
-  'Debugger.evaluateOnCallFrame': [
-    Debugger.EvaluateOnCallFrameParameterType,
-    Debugger.EvaluateOnCallFrameReturnType,
-  ]
-  'Debugger.resume': [{ readonly terminateOnResume: boolean }, object]
 }
 
 interface Events {
   'Debugger.scriptParsed': Debugger.ScriptParsedEventDataType
-  'Debugger.paused': Debugger.PausedEventDataType
 }
 
 /** The part of `node:inspector` that is used. */
 interface InspectorModule {
   readonly Session: new () => Session
-  url(): string | undefined
 }
 
 /** A session with V8. */
@@ -123,11 +105,6 @@ export class InspectorSession {
   /** An object that V8's main context also has, whatever context this code runs in. */
   get meetingPlace(): object {
     return this.#module.Session
-  }
-
-  /** Whether a debugger is attached or could attach at any time. */
-  get isDebuggable(): boolean {
-    return this.#module.url() !== undefined
   }
 
   /** Asks and returns the answer. Throws V8's error if it refuses. */
@@ -160,74 +137,6 @@ export class InspectorSession {
   /** Closes a session that turns out to be useless. */
   disconnect(): void {
     this.#session.disconnect()
-  }
-}
-
-/**
- * How long V8's debugger stays on after it was used, in milliseconds. Turning it on walks the whole
- * heap (about 0.2 ms per megabyte), but while it is on, each `await` takes several times as long.
- */
-const LINGER_MS = 1_000
-
-/** V8's debugger: on for moments only. */
-export class DebuggerSwitch {
-  readonly #session: InspectorSession
-  #isOn = false
-  /** The number of actions that use it now. */
-  #users = 0
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(session: InspectorSession) {
-    this.#session = session
-  }
-
-  /** Runs `action` while V8 can stop at breakpoints. Actions may be nested. */
-  using<T>(action: () => T): T {
-    clearTimeout(this.#timer)
-    if (!this.#isOn) this.#turnOn()
-    else if (this.#users === 0) this.#skipPauses(false)
-    this.#users += 1
-    try {
-      return action()
-    } finally {
-      this.#users -= 1
-      if (this.#users === 0) this.#linger()
-    }
-  }
-
-  /** Runs `action` while V8 reads out scripts; it reports all of them to listeners before. */
-  reporting(action: () => void): void {
-    this.#turnOff()
-    try {
-      this.#turnOn()
-      action()
-    } finally {
-      if (this.#users === 0) this.#turnOff()
-    }
-  }
-
-  #turnOn(): void {
-    this.#session.ask('Debugger.enable', {})
-    this.#isOn = true
-  }
-
-  #turnOff(): void {
-    clearTimeout(this.#timer)
-    if (!this.#isOn) return
-    this.#isOn = false
-    this.#session.ask('Debugger.disable', {})
-  }
-
-  /** Nothing pauses meanwhile, not even at a `debugger` statement. */
-  #linger(): void {
-    if (!this.#isOn) return
-    this.#skipPauses(true)
-    this.#timer = setTimeout(() => this.#turnOff(), LINGER_MS)
-    this.#timer.unref()
-  }
-
-  #skipPauses(skip: boolean): void {
-    this.#session.ask('Debugger.setSkipAllPauses', { skip })
   }
 }
 

@@ -4,7 +4,7 @@
 
 import type { Debugger } from 'node:inspector'
 import type { Script } from './inspector.js'
-import { type DebuggerSwitch, type InspectorSession, locationIn } from './objects.js'
+import { type InspectorSession, locationIn } from './objects.js'
 
 // A cache of script texts of limited size; the least recently used ones are removed first. A
 // program may have compiled hundreds of megabytes, while the functions that travel come from a few
@@ -80,16 +80,14 @@ const MAX_UNKNOWN = 1_000
 /** Scripts by id. */
 export class ScriptCatalog {
   readonly #session: InspectorSession
-  readonly #debugger: DebuggerSwitch
   readonly #sources = new SourceCache()
   readonly #unknown = new Set<string>()
   #scripts = new Map<string, CatalogScript>()
   /** The number of the last script when V8 was last asked. */
   #newest = 0
 
-  constructor(session: InspectorSession, debug: DebuggerSwitch) {
+  constructor(session: InspectorSession) {
     this.#session = session
-    this.#debugger = debug
   }
 
   /**
@@ -188,10 +186,13 @@ export class ScriptCatalog {
       scripts.set(scriptId, known ?? new CatalogScript(report, this.#sourceOf))
     }
     this.#session.listening('Debugger.scriptParsed', onScript, () => {
-      this.#debugger.reporting(() => {
+      this.#session.ask('Debugger.enable', {})
+      try {
         this.#scripts = scripts
         action()
-      })
+      } finally {
+        this.#session.ask('Debugger.disable', {})
+      }
     })
   }
 }

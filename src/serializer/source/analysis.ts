@@ -9,7 +9,7 @@ import type { Initializer, Scope, Variable } from './scope.js'
 import { LineIndex, type ScriptFacts, scriptFactsOf } from './script.js'
 import { siteOf } from './site.js'
 import type { Binding, Changes, FunctionSite, RuntimeName } from './sites.js'
-import { bindingOf, isNeverAssigned, type RootFacts } from './variables.js'
+import { bindingOf, innerWitnesses, isNeverAssigned, type RootFacts } from './variables.js'
 
 // How a script changes the values of the variables at its top. Few callers need this, so that a
 // separate walk finds it on request.
@@ -109,6 +109,7 @@ export function analyzeText(text: string, isStrict?: boolean): FunctionSite | un
     isStrict: isStrictText,
     isScriptKnown: false,
     binding: () => undefined,
+    innerWitnesses: () => [],
     runtimeKind: () => undefined,
     isDeclaration: false,
     hasNoThis: false,
@@ -217,6 +218,7 @@ class Analysis implements ScriptAnalysis {
         const variable = scope.find(name)
         return variable === undefined ? undefined : bindingOf(variable, lines)
       },
+      innerWitnesses: (name) => innerWitnesses(scope, name),
       runtimeKind: (name) => runtimeKindOf(scope.find(name)),
       isDeclaration,
       hasNoThis,

@@ -470,30 +470,3 @@ test("other compilers' stand-ins for private names are recognized", () => {
     assert.equal(isStore(source), false, source)
   }
 })
-
-test('a witness is a constant beside the variable with an object that nothing else holds', () => {
-  const witnessOf = (within: string, isModule = true): string | undefined =>
-    captured(`function g() { ${within}; f(() => x) }`, isModule).witness
-  for (const fresh of [
-    '() => ++x',
-    'function () { x = 1 }',
-    'class { m() { x = 1 } }',
-    '[() => [x--]]',
-  ]) {
-    assert.equal(witnessOf(`let x = 0; const w = ${fresh}; h(() => w)`), 'w', fresh)
-  }
-  assert.equal(witnessOf('let x = 0; function w() { x += 1 } h(() => w)'), 'w')
-  for (const other of [
-    'let x = 0; h(() => ++x)',
-    'let x = 0; const w = () => ++x',
-    'let x = 0; let w = () => ++x; h(() => w)',
-    'let x = 0; const w = make(() => ++x); h(() => w)',
-    'let x = 0; const [w] = [() => ++x]; h(() => w)',
-    'let x = 0; { const w = () => ++x; h(() => w) }',
-    'let x = 0; function w() { x += 1 } w = 1; h(() => w)',
-  ]) {
-    assert.equal(witnessOf(other), undefined, other)
-  }
-  // In a sloppy block it may be declared where the block is not.
-  assert.equal(witnessOf('let x = 0; function w() { x += 1 } h(() => w)', false), undefined)
-})

@@ -15,7 +15,8 @@ export interface ModuleValue {
   readonly via: Variable | undefined
 }
 
-const FRESH_OBJECT: ReadonlySet<string> = new Set([
+/** Expressions that create an object each time. */
+export const FRESH_OBJECT: ReadonlySet<string> = new Set([
   'FunctionExpression',
   'ArrowFunctionExpression',
   'ClassExpression',
@@ -41,11 +42,6 @@ export function literalOf(node: Node): LiteralValue | undefined {
   if (node.type !== 'Literal' || node.value === null || node.value instanceof RegExp)
     return undefined
   return node.value
-}
-
-/** Whether an expression creates a new object each time. */
-export function makesFreshObject({ type }: Node): boolean {
-  return FRESH_OBJECT.has(type)
 }
 
 /** Whether the value of an expression can never be undefined, whatever its variables hold. */

@@ -59,10 +59,12 @@ export class Variable {
   /** The `require` that `origin` relies on. */
   originVia: Variable | undefined
   isModuleObject = false
-  /**
-   * Its initializer creates an object without other references: a function, `{}`, `[]`, a class.
-   */
+  /** Its initializer creates an object, or a symbol, that no other evaluation creates. */
   isFresh = false
+  /** The helpers of a compiler that `isFresh` relies on. */
+  freshVia: readonly Variable[] = []
+  /** What it does if it is a helper of esbuild. */
+  esbuildRole: 'define' | 'name' | 'module' | undefined
   /** The number of assignments, and of assignments of a module. */
   assignCount = 0
   moduleCount = 0
@@ -115,6 +117,10 @@ export class Scope {
   readonly isStrict: boolean
   /** A scope that exists once per script. */
   isTop = false
+  /** The helper of a bundler that calls the function: once, unless the function throws. */
+  moduleCaller: Variable | undefined
+  /** That of the head of a loop: each iteration has a copy of what `let` declares there. */
+  isLoopHead = false
   /** The function that owns it is a method: `super` means something. */
   isMethod = false
   /** A direct `eval` in the function itself, or in one inside. */
@@ -143,6 +149,8 @@ export class Scope {
     const known = this.variables.get(name)
     if (known !== undefined && (kind === 'var' || kind === 'function')) {
       if (kind === 'function') {
+        // It can still be changed as an element of `arguments`.
+        if (known.kind === 'parameter') known.isAssigned = true
         known.kind = kind
         known.position = position
       }

@@ -226,6 +226,7 @@ interface SitePlace {
   /** Whether a name without a binding is certainly not a variable of the surroundings. */
   readonly isScriptKnown: boolean
   readonly binding: (name: string) => Binding | undefined
+  readonly innerWitnesses: (name: string) => readonly string[]
   readonly runtimeKind: (name: string) => RuntimeName['kind'] | undefined
   readonly isDeclaration: boolean
   /** `this` is undefined around it. */
@@ -304,7 +305,7 @@ function analyse(text: string, place: SitePlace, isNamed: boolean): Analysis | u
     place.binding(name) === undefined && place.isScriptKnown
   const depths = readDepthsOf(parsed, isStrict, isGlobal)
   const freeNames = [...uses.byName].map(([name, all]) =>
-    freeNameOf(all, place.binding(name), { placeOf, depth: depths.byName.get(name) }),
+    freeNameOf(all, place, { placeOf, depth: depths.byName.get(name) }),
   )
   const runtimeKinds = new Map<string, RuntimeName['kind']>()
   for (const { name } of freeNames) {
@@ -375,7 +376,7 @@ type PlaceOf = (position: number) => TextPlace
 
 function freeNameOf(
   uses: readonly Use[],
-  binding: Binding | undefined,
+  { binding, innerWitnesses }: SitePlace,
   about: { readonly placeOf: PlaceOf; readonly depth: NameDepth | undefined },
 ): FreeName {
   const [first] = uses
@@ -383,9 +384,11 @@ function freeNameOf(
   const others = uses.filter((use) => !isTypeof(use))
   const members = others.map(memberOf)
   const isMembers = members.length > 0 && members.every((member) => member !== undefined)
+  const name = first?.node.name ?? ''
   return {
-    name: first?.node.name ?? '',
-    binding,
+    name,
+    binding: binding(name),
+    innerWitnesses: innerWitnesses(name),
     isAssigned: uses.some(({ access }) => access !== 'read'),
     isOnlyTypeof: others.length === 0,
     members: isMembers ? [...new Set(members)] : undefined,

@@ -47,10 +47,15 @@ export interface Binding {
    */
   readonly isPrivateStore: boolean
   /**
-   * A constant beside it that holds another object each time their scope is created, so that it
-   * shows which scope a function has captured.
+   * Variables beside it that hold another object for each instance of their scope, so that they
+   * show which one a function has captured.
    */
-  readonly witness: string | undefined
+  readonly witnesses: readonly string[]
+  /**
+   * Declared at the top of a module that a bundler has put into a function. The function runs once,
+   * unless it throws.
+   */
+  readonly isOfBundledModule: boolean
   /** Line of the declaration in the script, from 0. */
   readonly line: number
 }
@@ -135,6 +140,8 @@ export interface FreeName {
   readonly members: readonly string[] | undefined
   /** Properties that are called as methods, `name.property()`, so that `name` is their `this`. */
   readonly calledMembers: readonly string[]
+  /** Such as `witnesses` of the binding, in the scopes between the function and the variable. */
+  readonly innerWitnesses: readonly string[]
   /** The depth to which the function only reads its value (read-depth.ts); 0 if unknown. */
   readonly depth: number
   /** The same if it holds a module. */

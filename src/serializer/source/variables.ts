@@ -4,13 +4,13 @@
 import type * as acorn from 'acorn'
 import type { VariableChanges } from './changes.js'
 import { assignedValue, ExportedNames } from './exported-names.js'
+import { callerIn, makesFresh, setEsbuildRole } from './fresh.js'
 import {
   isArithmetic,
   isNeverUndefined,
   isPrivateUse,
   isWrappedModule,
   literalOf,
-  makesFreshObject,
   makesRequire,
   makesWeakStore,
   type ModuleValue,
@@ -58,7 +58,8 @@ function makeBinding(variable: Variable, lines: LineIndex): Binding {
     isModuleObject: (isConstant && variable.isModuleObject) || isLateModule(variable),
     wrappedSpecifier: isConstant ? variable.wrappedSpecifier : undefined,
     isPrivateStore: isPrivateStore(variable),
-    witness: witnessOf(variable),
+    witnesses: witnessesOf(variable),
+    isOfBundledModule: isOfBundledModule(variable),
     line: lines.lineOf(variable.position),
   })
 }
@@ -86,19 +87,68 @@ function isPrivateStore({ storeCount, hasOtherUse }: Variable): boolean {
   return storeCount === 1 && !hasOtherUse
 }
 
-/** Not a `let`: in the head of a loop, each iteration has its own copy. */
-function witnessOf({ scope, isAssignedWithin }: Variable): string | undefined {
-  if (!isAssignedWithin || scope.isTop) return undefined
-  for (const variable of scope.variables?.values() ?? []) {
-    if (isWitness(variable)) return variable.name
+/** A sloppy function could call itself through its `arguments`. */
+function isOfBundledModule({ scope: { moduleCaller, hasMappedArguments } }: Variable): boolean {
+  return moduleCaller?.isAssigned === false && !hasMappedArguments
+}
+
+// Witnesses: variables that show which instance of a scope a function has captured. Each instance
+// sets a witness once, to an object that is created for it. So two functions that see the same
+// object have captured the same instance of the scope, and of all scopes around it.
+
+const NO_NAMES: readonly string[] = []
+
+function witnessesOf({ scope, isAssignedWithin }: Variable): readonly string[] {
+  if (!isAssignedWithin || scope.isTop) return NO_NAMES
+  return [...(scope.variables?.values() ?? [])].filter(isWitness).map(({ name }) => name)
+}
+
+/** The witnesses in the scopes between a function, which is in `place`, and a variable. */
+export function innerWitnesses(place: Scope, name: string): readonly string[] {
+  const { scope: end, isAssignedWithin = false } = place.find(name) ?? {}
+  if (end === undefined || end.isTop || !isAssignedWithin) return NO_NAMES
+  const found = new Set<string>()
+  const names = new Set<string>()
+  for (let scope: Scope | undefined = place; scope !== end; scope = scope.parent) {
+    if (scope === undefined || scope.hasEval || scope.hasEvalWithin) return NO_NAMES
+    for (const variable of scope.variables?.values() ?? []) {
+      // V8 may show only one of two variables of the same name.
+      if (!names.has(variable.name) && isWitness(variable)) found.add(variable.name)
+      else found.delete(variable.name)
+      names.add(variable.name)
+    }
   }
-  return undefined
+  return [...found]
 }
 
 function isWitness(variable: Variable): boolean {
-  const { kind, scope, isCaptured, isFresh } = variable
-  if (!isCaptured || !isNeverAssigned(variable)) return false
-  return (kind === 'const' && isFresh) || (kind === 'function' && scope.isStrict)
+  const { kind, scope, isCaptured, isFresh, freshVia } = variable
+  if (!isCaptured || !isNeverAssigned(variable) || isInUnclearPlace(scope)) return false
+  // No text that is evaluated assigns the helpers of a compiler.
+  if (freshVia.some(({ isAssigned }) => isAssigned)) return false
+  switch (kind) {
+    case 'const':
+      return isFresh
+    case 'let':
+      return isFresh && !scope.isLoopHead
+    case 'var':
+      return isFresh
+    case 'class':
+      return true
+    case 'function':
+      // A sloppy block also assigns it outside, and V8 does not show the name of an expression.
+      return scope.kind !== 'name' && (scope.isStrict || scope.kind !== 'block')
+    default:
+      return false
+  }
+}
+
+/** Whether names around a scope may mean something that the text does not show. */
+function isInUnclearPlace(place: Scope): boolean {
+  for (let scope: Scope | undefined = place; scope !== undefined; scope = scope.parent) {
+    if (scope.hasEval || scope.kind === 'with') return true
+  }
+  return false
 }
 
 /** Whether closures can change it. */
@@ -181,6 +231,10 @@ export class VariableFacts implements WalkListener {
 
   onScope(node: Node, scope: Scope): void {
     if (this.#changes !== undefined && isFunction(node)) this.#declareParameters(node, scope)
+    if (isFunction(node) && this.#walk.scope.isTop && this.#walk.loopDepth === 0) {
+      const known = this.#walk.scope.find(callerIn(this.#walk.ancestors) ?? '')
+      if (known?.esbuildRole === 'module' && !('id' in node && node.id)) scope.moduleCaller = known
+    }
     if (!this.#tops.has(node)) return
     scope.isTop = true
     this.top = scope
@@ -276,7 +330,10 @@ export class VariableFacts implements WalkListener {
     }
     variable.mayBeUndefined = !isNeverUndefined(value)
     variable.literal = literalOf(value)
-    variable.isFresh = makesFreshObject(value)
+    const callees = makesFresh(value, scope)
+    variable.isFresh = callees !== undefined
+    variable.freshVia = callees ?? []
+    setEsbuildRole(variable, value, { scope, source: this.#source })
     this.#setStore(variable, value)
     variable.isRequire = makesRequire(value, scope)
     const from = moduleValueOf(value, scope)

@@ -262,6 +262,7 @@ export class ScopeWalk {
 
   #loop(node: LoopNode): void {
     const scope = new Scope('block', this.scope, this.scope.isStrict)
+    scope.isLoopHead = true
     this.#within(scope, () => {
       if (node.type === 'ForStatement') this.#forHead(node)
       else if (node.type === 'ForInStatement' || node.type === 'ForOfStatement') this.#forEach(node)
