@@ -62,7 +62,9 @@ function textOf(path) {
 async function main() {
   const isCheck = process.argv.includes('--check')
   if (!isCheck) await build()
-  const stale = (await outputs(process.argv.includes('--tables'))).filter(({ path, text }) => textOf(path) !== text)
+  const stale = (await outputs(process.argv.includes('--tables'))).filter(
+    ({ path, text }) => textOf(path) !== text,
+  )
   for (const { name, path, text } of stale) {
     if (isCheck) {
       console.error(`${name} is out of date; run \`npm run docs\``)

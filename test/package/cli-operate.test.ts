@@ -262,7 +262,9 @@ test('every command on two agents, before and after one is killed and the schedu
   })
   await using client = new Client(address, { name: 'shop' })
   const stuck = client.submit(function loop(): never {
-    for (;;);
+    const cell = new Int32Array(new SharedArrayBuffer(4))
+    // Blocks its process as a busy loop does, but leaves the processor to others.
+    for (;;) Atomics.wait(cell, 0, 0, 20)
   })
   const waiting = client.with({ capabilities: { gpu: 1 } }).submit(price, 1)
   await assert.rejects(client.submit(price, -1), RangeError)
