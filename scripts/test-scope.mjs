@@ -62,7 +62,7 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more rounds of some failures',
-    files: /^test\/integration\/(failure-(s|processor)|client-process|nested-cluster|combo\.)/,
+    files: /^test\/integration\/(failure-(s|processor)|client-process|nested-cluster|combo\.|worker-agent\.)/,
     isPart: true,
   },
   {
@@ -72,7 +72,7 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more random cases',
-    files: /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-server)\.test/,
+    files: /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-server|shared-variable)\.test/,
     isPart: true,
   },
   { what: 'more random values', files: /^test\/fuzz\//, isPart: true },
@@ -95,17 +95,20 @@ export function chooseTests(all, { words, isWhole }) {
 
 /**
  * Folders with tests that share one process in a short run: they have no side effects on each
- * other, and starting a process for each file takes longer than most of them. Not the serializer:
- * V8's debugger, which it turns on, takes the longer the more a process has loaded.
+ * other, and starting a process for each file takes longer than most of them. Not most of the
+ * serializer: V8's debugger, which it turns on, takes the longer the more a process has loaded.
  */
-const SHARED = ['base', 'wire', 'core', 'client']
+const SHARED = [
+  ...['base', 'wire', 'core', 'client', 'worker', 'cli', 'transport', 'scheduler', 'runtime'],
+  ...['serializer/source', 'serializer/module'],
+]
 
 /** The files to run for these compiled ones. Writes the files that load several of them. */
 export function withSharedProcesses(files, folder = join(ROOT, 'build/shared')) {
   mkdirSync(folder, { recursive: true })
   const isOf = (name) => (path) => path.startsWith(`lib/${name}/`)
   const groups = SHARED.map((name) => [
-    join(folder, `${name}.mjs`),
+    join(folder, `${name.replace('/', '-')}.mjs`),
     files.filter(isOf(name)),
   ]).filter(([, tests]) => tests.length > 0)
   for (const [path, tests] of groups) {

@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { compileFunction } from 'node:vm'
+import { sized } from '../base/short-run.kit.js'
 import { TestAnalyst } from './function/analyst.kit.js'
 import { Refusal } from './refusal.js'
 import { TwoSides } from './two-sides.kit.js'
@@ -264,7 +265,8 @@ function programOf(random: (below: number) => number): string {
 
 test('random closures: what is decided is right, and much is', () => {
   const outcomes = { decided: 0, refused: 0, shared: 0 }
-  for (let seed = 1; seed <= 150; seed += 1) {
+  const seeds = sized(150, 12)
+  for (let seed = 1; seed <= seeds; seed += 1) {
     const random = randomOf(seed * 7_919)
     const text = programOf(random)
     const mode = seed % 2 === 0 ? '"use strict"; ' : ''
@@ -305,5 +307,5 @@ test('random closures: what is decided is right, and much is', () => {
       if (isShared) outcomes.shared += 1
     }
   }
-  assert.ok(outcomes.decided > 1_000 && outcomes.shared > 100 && outcomes.refused > 100)
+  assert.ok(outcomes.decided > 8 * seeds && outcomes.shared > 0 && outcomes.refused > 0)
 })
