@@ -62,7 +62,8 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more rounds of some failures',
-    files: /^test\/integration\/(failure-(s|processor)|client-process|nested-cluster|combo\.|worker-agent\.)/,
+    files:
+      /^test\/integration\/(failure-(s|processor)|client-process|nested-cluster|combo\.|worker-agent\.)/,
     isPart: true,
   },
   {
@@ -72,7 +73,8 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more random cases',
-    files: /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-server|shared-variable)\.test/,
+    files:
+      /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-server|shared-variable)\.test/,
     isPart: true,
   },
   { what: 'more random values', files: /^test\/fuzz\//, isPart: true },

@@ -31,7 +31,7 @@ test('a short run reports what it leaves out; a full run has every file', () => 
 test('a shared process loads all of its files, and no others', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'shared-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  const [unit, integration] = ['lib/worker/d.test.js', 'build/test/integration/e.test.js']
+  const [unit, integration] = ['lib/serializer/d.test.js', 'build/test/integration/e.test.js']
   const files = ['lib/base/a.test.js', 'lib/core/b/c.test.js', unit, integration]
   const [base, core, ...others] = withSharedProcesses(files, folder)
   assert.deepEqual(others, [integration, unit], 'the longest first')
