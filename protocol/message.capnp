@@ -69,7 +69,7 @@ struct Task {
   # (docs/protocol.md#runs); 0 = one.
 
   packed @18 :Data $extension;
-  # The arguments of all tasks of the run, instead of `functionArgs`.
+  # The arguments of all tasks of the run; `functionArgs` has only the attachments of the function.
 
   enum OutputPlace {
     # Where the output of a task goes.

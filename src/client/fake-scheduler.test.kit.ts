@@ -319,7 +319,8 @@ export class FakeScheduler {
         .serialized(index)
         .map((bytes) => ({ type: 'inline', data: bytes }) as const)
       this.#packed.add(taskId)
-      this.#onTask(from, { ...task, taskId, functionArgs: args, count: 0, packed: NO_BYTES })
+      const functionArgs = [...args, ...task.functionArgs]
+      this.#onTask(from, { ...task, taskId, functionArgs, count: 0, packed: NO_BYTES })
     }
   }
 

@@ -42,9 +42,7 @@ const MAX_LONG_MS = 120_000
 /** Programs of one function with the same options, as a map has them. */
 export function makeRun(random: Random, taste: Taste, name: string): readonly Program[] {
   const count = random.chance(0.1) ? random.whole(10, 40) : random.whole(2, 6)
-  // Tasks of functions with attachments travel alone.
-  const fns = taste.fns.map((fn) => fn.split('+', 1)[0] as string)
-  const first = makeProgram(random, { ...taste, fns }, `${name}r0`, 0)
+  const first = makeProgram(random, taste, `${name}r0`, 0)
   const isLimited = first.timeoutMs > 0
   // Of many, each takes only a moment: a slice of a run contains several.
   const ms = isLimited || count < 10 ? first.ms : Math.min(first.ms, random.spread(0.01, 5))

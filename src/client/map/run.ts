@@ -95,8 +95,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#connection = setup.connection
     this.#options = setup.context.optionsIn(setup.span)
     this.#window = new MapWindow(setup.concurrency, setup.connection.feeders.workers)
-    const { attachments } = setup.function
-    if (attachments.length === 0) this.#packer = new MapPacker(setup)
+    this.#packer = new MapPacker(setup)
     this.results = new MapResults(setup.isOrdered, setup.failures, this)
   }
 

@@ -109,7 +109,6 @@ export class SubmitRuns implements HeldTasks {
     const writer = this.#writer
     if (writer === undefined) return false
     if (!this.#continues(state, kind, idCount)) this.send()
-    if (kind.function.attachments.length > 0) return false
     this.#writer = undefined
     const isPacked = this.#pack(writer, args)
     this.#writer = writer

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FEATURE_INLINE, FEATURE_RUNS } from '../../base/features.js'
 import type { ClientAction } from './events.js'
-import { Harness, inlineResult, sent, submission, summary } from './harness.test.kit.js'
+import {
+  Harness,
+  inlineResult,
+  runResult,
+  runTaskId,
+  sent,
+  submission,
+  summary,
+} from './harness.test.kit.js'
 
 /** Submits tasks `t0`, `t1`, … of the function `f` with the attachments `a` and `b`. */
 class Setup extends Harness {
@@ -151,4 +160,46 @@ test('the same value as an argument and an attachment is one object', () => {
   assert.deepEqual(argumentsOf(actions), [
     ['objectID attachment:a', 'objectID attachment:a', 'objectID attachment:b'],
   ])
+})
+
+test('the tasks of a run have them together, and keep them until the last one has ended', () => {
+  const setup = new Setup()
+  setup.open('S1', FEATURE_INLINE | FEATURE_RUNS)
+  setup.submitRun(runTaskId(0), ['x', 'y', 'z', 'w'], ['a', 'b'])
+  const actions = setup.flush()
+  assert.deepEqual(summary(actions).slice(0, 1), ['create f a b'])
+  assert.deepEqual(argumentsOf(actions), [['objectID attachment:a', 'objectID attachment:b']])
+  // Each outcome cuts the run.
+  setup.handle({ type: 'cancelRequested', taskId: runTaskId(1) })
+  setup.receive(runResult(runTaskId(0), ['one']))
+  setup.receive(runResult(runTaskId(2), ['three']))
+  const deletes = (): string[] =>
+    summary(setup.actions).filter((line) => line.startsWith('delete attachment'))
+  setup.advance(50_000)
+  setup.echo()
+  setup.advance(50_000)
+  setup.echo()
+  setup.flush()
+  assert.deepEqual(deletes(), [])
+  setup.receive(runResult(runTaskId(3), ['four']))
+  setup.advance(50_000)
+  setup.echo()
+  setup.advance(50_000)
+  setup.flush()
+  assert.deepEqual(deletes(), ['delete attachment:a attachment:b'])
+})
+
+test('to a scheduler without runs, each task of a run has them behind its own arguments', () => {
+  for (const [scheduler, type] of [
+    ['', 'objectID object:'],
+    ['S1', 'inline '],
+  ] as const) {
+    const setup = new Setup()
+    setup.open(scheduler)
+    setup.submitRun(runTaskId(0), ['x', 'y'], ['a'])
+    assert.deepEqual(argumentsOf(setup.flush()), [
+      [`${type}x`, 'objectID attachment:a'],
+      [`${type}y`, 'objectID attachment:a'],
+    ])
+  }
 })

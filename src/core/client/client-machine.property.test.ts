@@ -129,6 +129,7 @@ class World {
         harness.submitRun(
           runTaskId(first),
           ids.map(() => 'x'),
+          action.count % 2 === 0 ? ['a'] : [],
         )
         this.submitted.push(...ids)
         break

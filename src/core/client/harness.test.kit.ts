@@ -147,9 +147,14 @@ export class Harness {
   }
 
   /** Submits a run of tasks with these arguments. The name of a task is its id. */
-  submitRun(first: TaskId, args: readonly string[]): ClientAction<string>[] {
+  submitRun(
+    first: TaskId,
+    args: readonly string[],
+    attachments: readonly string[] = [],
+  ): ClientAction<string>[] {
     const packed = pack(args.map((text) => Buffer.from(text)))
-    const task = { ...submission(first), owner: RUN, run: { count: args.length, packed } }
+    const run = { count: args.length, packed }
+    const task = { ...submission(first, [], 'f', attachments), owner: RUN, run }
     return this.handle({ type: 'taskSubmitted', task })
   }
 

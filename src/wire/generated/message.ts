@@ -346,7 +346,7 @@ export interface Task {
   readonly traceContext: string
   /** How many tasks this is: a run of tasks that differ only in their arguments (docs/protocol.md#runs); 0 = one. Not in 1.9.9. */
   readonly count: number
-  /** The arguments of all tasks of the run, instead of `functionArgs`. Not in 1.9.9. */
+  /** The arguments of all tasks of the run; `functionArgs` has only the attachments of the function. Not in 1.9.9. */
   readonly packed: Uint8Array
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always

@@ -93,7 +93,7 @@ export class TaskInputs<Owner> {
 
   /** Cuts off the inputs of `rest`, which is otherwise like another task. */
   onCut(rest: TaskRecord<Owner>): void {
-    if (rest.holdsInputs) rest.function = this.#objects.use(rest.function.value, 'function')
+    if (rest.holdsInputs) this.#useObjects(rest)
     rest.messageBytes = TASK_BYTES + rest.inlineBytes
   }
 
@@ -104,7 +104,8 @@ export class TaskInputs<Owner> {
     if (packed === undefined) return
     assert(serializedValues !== undefined && task.count === 1, 'arguments cannot be unpacked')
     task.run = undefined
-    this.#replaceArgs(task, serializedValues(packed))
+    // The attachments of the function come last.
+    this.#replaceArgs(task, [...serializedValues(packed), ...task.args])
   }
 
   /** Replaces the inputs of the task. No source may be `missing`. */
@@ -188,7 +189,7 @@ export class TaskInputs<Owner> {
   }
 
   #takeRun(
-    { taskId: id, owner, function: fn, options }: TaskSubmission<Owner>,
+    { taskId: id, owner, function: fn, attachments, options }: TaskSubmission<Owner>,
     { count, packed }: NonNullable<TaskSubmission<Owner>['run']>,
   ): TaskRecord<Owner> {
     const inlineBytes = packed.byteLength
@@ -200,7 +201,7 @@ export class TaskInputs<Owner> {
       owner,
       options,
       function: this.#objects.use(fn, 'function'),
-      args: NO_ARGS,
+      args: this.#withAttachments(NO_ARGS, attachments),
       sharedArgs: undefined,
       inlineBytes,
       messageBytes: TASK_BYTES + inlineBytes,
@@ -261,10 +262,15 @@ export class TaskInputs<Owner> {
   }
 
   #holdAgain(task: TaskRecord<Owner>): void {
-    const objects = this.#objects
     task.holdsInputs = true
     this.#inlineBytes += task.inlineBytes
+    this.#useObjects(task)
+  }
+
+  #useObjects(task: TaskRecord<Owner>): void {
+    const objects = this.#objects
     task.function = objects.use(task.function.value, 'function')
+    if (task.args.length === 0) return
     task.args = task.args.map((argument) => {
       if (argument instanceof Uint8Array || argument instanceof ResultInput) return argument
       return objects.use(argument.value, argument.role)
