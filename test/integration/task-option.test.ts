@@ -242,3 +242,25 @@ test('a profile has time, processor time, memory, and the worker', async () => {
   assert.ok((profile.peakMemoryBytes ?? 0) > 80_000_000, `${profile.peakMemoryBytes} bytes`)
   assert.match(profile.worker ?? '', /^\d+\|[^|]+\|[0-9a-f]{32}$/)
 })
+
+test('tasks that travel together have profiles of their own', async () => {
+  const profiled = client.with({ profiling: true })
+  const work = (n: number): number => {
+    if (n !== 25) return n
+    const bytes = new Uint8Array(100_000_000).fill(1)
+    const end = process.cpuUsage().user + 30_000
+    while (process.cpuUsage().user < end) bytes[0] = n
+    return bytes.length
+  }
+  // From now on it is known to be short, so that several tasks are handed over at a time.
+  await Promise.all(Array.from({ length: 200 }, () => profiled.submit(work, 0)))
+  const futures = Array.from({ length: 50 }, (_, n) => profiled.submit(work, n))
+  await Promise.all(futures)
+  for (const [n, { profile }] of futures.entries()) {
+    const { durationMs = 0, cpuTimeMs = 0, peakMemoryBytes = 0 } = profile ?? {}
+    const text = `${n}: ${durationMs} ms, ${cpuTimeMs} ms of CPU time, ${peakMemoryBytes} bytes`
+    assert.equal(cpuTimeMs >= 29, n === 25, text)
+    assert.equal(peakMemoryBytes > 80_000_000, n === 25, text)
+    assert.ok(durationMs > 0 && cpuTimeMs > 0 && peakMemoryBytes > 0, text)
+  }
+})

@@ -2,6 +2,9 @@
 // costs more than running a tiny task, so they are measured only on request or where they can
 // matter.
 //
+// Of a slice of profiled tasks, only those over a millisecond are measured that way: in less, a task
+// cannot use much memory, and its CPU time is its duration.
+//
 // CPU time can only be read for the whole process. Tasks that run one after the other each get
 // their own. A task that waits for its children gets none meanwhile, and none at all unless a
 // profile was requested. While several run concurrently, the one that started or resumed last gets
@@ -97,6 +100,10 @@ export class TaskMeter {
   #cpuMs = 0
   #readAt = -Infinity
   #unreadMs = 0
+  /** CPU time of the last task that was not metered, if it was long. */
+  #lapCpuMs = 0
+  /** The memory of the process before such a task. */
+  #before: Pick<Measured, 'rssBytes' | 'maxRssBytes'> = { rssBytes: 0, maxRssBytes: 0 }
 
   /** `now` returns the milliseconds since some point in time. */
   constructor(now: () => number = () => performance.now()) {
@@ -137,10 +144,19 @@ export class TaskMeter {
     this.#read(task.startedAt)
   }
 
+  /** Profiled tasks follow that are not metered. */
+  beginSlice(): void {
+    const { rssBytes, peakRssBytes: maxRssBytes } = this.#usage
+    this.#before = { rssBytes, maxRssBytes }
+  }
+
   /** A task that has started, and was not metered, is metered from here on. */
   adopt(task: Measured): void {
     task.isMetered = true
     this.#tasks.push(task)
+    if (!task.isProfiled) return
+    Object.assign(task, this.#before)
+    this.#charge(this.#now())
   }
 
   /** A task starts to wait. */
@@ -178,8 +194,25 @@ export class TaskMeter {
     this.#endedAt = now
     this.#lastMs = tookMs
     if (tookMs < MIN_CPU_MS) this.#unreadMs += tookMs
-    else this.#read(now)
+    else {
+      const before = this.#cpuMs + this.#unreadMs
+      this.#read(now)
+      this.#lapCpuMs = Math.max(this.#cpuMs - before, 0)
+    }
     return tookMs
+  }
+
+  /** The profile of the task of the last lap, 16 bytes; `seenBytes` as for `profile`. */
+  lapProfile(seenBytes: number): Uint8Array {
+    const durationSeconds = this.#lastMs / 1000
+    if (this.#lastMs < MIN_CPU_MS) {
+      const peakMemoryBytes = MIN_PEAK_BYTES
+      return encodeProfileResult({ durationSeconds, cpuSeconds: durationSeconds, peakMemoryBytes })
+    }
+    const peakMemoryBytes = peakBytes(this.#before, seenBytes, this.#usage)
+    this.beginSlice()
+    const cpuSeconds = this.#lapCpuMs / 1000
+    return encodeProfileResult({ durationSeconds, cpuSeconds, peakMemoryBytes })
   }
 
   /**
@@ -213,16 +246,16 @@ export class TaskMeter {
   }
 }
 
-/**
- * The kernel keeps the highest value ever: it only matters if it has risen. At least 1, because 0
- * in a profile means that nothing was measured.
- */
+/** 0 in a profile means that nothing was measured. */
+const MIN_PEAK_BYTES = 1
+
+/** The kernel keeps the highest value ever: it only matters if it has risen. */
 function peakBytes(
-  { rssBytes, maxRssBytes }: Measured,
+  { rssBytes, maxRssBytes }: Pick<Measured, 'rssBytes' | 'maxRssBytes'>,
   seenBytes: number,
   usage: ProcessUsage,
 ): number {
   const maxBytes = usage.peakRssBytes
   const endBytes = maxBytes > maxRssBytes ? maxBytes : usage.rssBytes
-  return Math.max(endBytes - rssBytes, seenBytes - rssBytes, 1)
+  return Math.max(endBytes - rssBytes, seenBytes - rssBytes, MIN_PEAK_BYTES)
 }

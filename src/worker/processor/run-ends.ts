@@ -155,7 +155,8 @@ export class HeldTask {
     const { board, ends, reports, scopes, slices, onReleased } = this.#parts
     let large: Uint8Array | undefined
     try {
-      large = scopes.within(task, () => reports.write(task, task, value))
+      const { isProfiled } = task.slice.task
+      large = scopes.within(task, () => reports.write(task, task, value, isProfiled))
     } catch (error) {
       ends.fail(task.scope, error)
       return

@@ -243,9 +243,9 @@ export class TaskRunner implements SliceHandler, Stage {
 
   /** Runs tasks of a slice. Returns false if one of them has not finished. */
   #runSlice(slice: Slice): boolean {
-    const { task } = slice
-    const isPlain = !task.isProfiled && task.refusal === undefined && findTracing() === undefined
-    if (!isPlain) return this.#runSliceTask(slice)
+    const { task, count } = slice
+    const isOne = (task.isProfiled && count === 1) || task.refusal !== undefined
+    if (isOne || findTracing() !== undefined) return this.#runSliceTask(slice)
     if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
     this.#places.note(task)
     const isFinished = this.#slices.run(slice)
@@ -253,7 +253,7 @@ export class TaskRunner implements SliceHandler, Stage {
     return isFinished
   }
 
-  /** Runs one task of a slice in which each task is measured or traced by itself. */
+  /** Runs one task of a slice whose tasks are measured, refused or traced one by one. */
   #runSliceTask(slice: Slice): boolean {
     const index = slice.take(this.#claims)
     if (slice.next === slice.count) this.#queue.drop(slice)

@@ -182,6 +182,12 @@ export class TaskBoard {
     // The guardian may see the change a little later, but at the latest with the next claim.
     this.#cells[at + 1] = dispatchNumber
     this.#cells[at + 2] = startedMs
+    this.#cells[at + 3] = 0
+  }
+
+  /** The peak memory seen so far while the task in this slot runs, in bytes; 0: none. */
+  peakOf(slot: BoardSlot): number {
+    return (this.#cells[cellOf(slot) + 3] ?? 0) * KIB
   }
 
   /** The time of the task runs from here on. */

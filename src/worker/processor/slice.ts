@@ -198,13 +198,15 @@ export class SliceRunner {
    */
   run(slice: Slice): boolean {
     const { board, claims, meter } = this.#parts
+    const { isProfiled } = slice.task
     const readMs = readMsOf(slice.task)
+    if (isProfiled) meter.beginSlice()
     let slot = -1
     let isFinished = true
     for (let index = slice.take(claims); index >= 0; index = slice.take(claims)) {
       const startedAt = meter.endedAt
       const number = slice.dispatchNumber + index
-      if (slot < 0) slot = board.enter(number, startedAt + readMs, false)
+      if (slot < 0) slot = board.enter(number, startedAt + readMs, isProfiled)
       else board.next(slot, number, startedAt + readMs)
       const task = new SliceTask(this, slice, index)
       task.startedAt = startedAt
@@ -238,7 +240,7 @@ export class SliceRunner {
 
   /** The result of a task was written: it has finished. */
   finish(task: SliceTask): void {
-    const { meter, reports, scopes } = this.#parts
+    const { board, meter, reports, scopes } = this.#parts
     const { made, slice } = task
     const tookMs = meter.lap(task.startedAt)
     task.isOver = true
@@ -246,7 +248,9 @@ export class SliceRunner {
     if (made !== undefined) made.isOver = true
     scopes.end(task)
     slice.task.fn.lastCallMs = tookMs
-    reports.written(made, tookMs, meter.endedAt)
+    const { isProfiled } = slice.task
+    const profile = isProfiled ? meter.lapProfile(board.peakOf(task.slot)) : undefined
+    reports.written(made, tookMs, meter.endedAt, profile)
     if (reports.mayHoldUpSlice(tookMs, meter.endedAt)) reports.flush()
   }
 
@@ -294,7 +298,7 @@ export class SliceRunner {
     if (slice.task.timeoutMs > 0) board.begin(task.slot, meter.now)
     const value = values.length === 1 ? fn(values[0]) : fn(...values)
     if (isThenable(value)) this.#promise = value
-    else this.#large = reports.write(task, task, value)
+    else this.#large = reports.write(task, task, value, slice.task.isProfiled)
   }
 }
 

@@ -73,3 +73,36 @@ test('peak memory is the highest value that was seen', () => {
   const profile = decodeProfileResult(meter.profile(task, seen))
   assert.equal(profile?.peakMemoryBytes, 5 * 1024 ** 3)
 })
+
+test('of profiled tasks that are not metered, the long ones are measured', () => {
+  const meter = new TaskMeter()
+  const profile = (seenBytes = 0): readonly number[] => {
+    const found = decodeProfileResult(meter.lapProfile(seenBytes))
+    const { durationSeconds = 0, cpuSeconds = 0, peakMemoryBytes = 0 } = found ?? {}
+    return [durationSeconds * 1000, cpuSeconds * 1000, peakMemoryBytes]
+  }
+  meter.beginTurn()
+  meter.beginSlice()
+  meter.lap(meter.endedAt)
+  const [shortMs, shortCpuMs, shortBytes] = profile(5 * 1024 ** 3)
+  assert.deepEqual([shortCpuMs, shortBytes], [shortMs, 1])
+  spin(30)
+  meter.lap(meter.endedAt)
+  const [durationMs = 0, cpuMs = 0, bytes = 0] = profile(5 * 1024 ** 3)
+  assert.ok(durationMs >= 29 && cpuMs >= 29, `${durationMs} ms, ${cpuMs} ms`)
+  assert.ok(bytes > 4 * 1024 ** 3)
+})
+
+test('a profiled task that is metered after its start is measured from its start on', () => {
+  const meter = new TaskMeter()
+  const task = measured()
+  meter.beginTurn()
+  meter.beginSlice()
+  task.startedAt = meter.endedAt
+  spin(20)
+  meter.adopt(task)
+  spin(20)
+  meter.stop(task)
+  assert.ok(profileOf(meter, task)[1] >= 39)
+  assert.ok(task.rssBytes > 0 && task.maxRssBytes > 0)
+})
