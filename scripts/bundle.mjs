@@ -56,6 +56,8 @@ const CHUNKS = [
     'wire',
     /^(wire\/|protocol$)|^runtime\/(task-scope|tracing)$|^core\/(function-tally|task-table)$/,
   ],
+  // For agents, which do not load the serializer.
+  ['wire', /^serializer\/(own-error|bytes\/(tag|writer))$/],
   ['client', /^((core\/)?client|core\/monitor|cluster\/|runtime\/progress)/],
   // The shell of the scheduler is small, and its machine is loaded on demand.
   ['transport', /^(transport|runtime|scheduler)\//],

@@ -62,8 +62,7 @@ export const LONG_GROUPS = [
   },
   {
     what: 'more rounds of some failures',
-    files:
-      /^test\/integration\/(failure-(s|processor)|client-process|nested-cluster|combo\.|worker-agent\.)/,
+    files: /^test\/integration\/(failure-(s|processor)|client-pr|nested-cl|combo\.|worker-agent\.)/,
     isPart: true,
   },
   {
@@ -74,7 +73,7 @@ export const LONG_GROUPS = [
   {
     what: 'more random cases',
     files:
-      /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-server|shared-variable)\.test/,
+      /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-server|shared-v\w+)\.test/,
     isPart: true,
   },
   { what: 'more random values', files: /^test\/fuzz\//, isPart: true },

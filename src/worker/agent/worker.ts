@@ -12,7 +12,7 @@ import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
 import { MessageReader } from '../../runtime/message-reader.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
-import { serializeError } from '../../serializer/error-codec.js'
+import { ownErrorToBytes } from '../../serializer/own-error.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { ConnectionEnd } from '../../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../../transport/options.js'
@@ -346,5 +346,5 @@ function newMachine(options: AgentWorkerOptions): WorkerMachine {
 /** Serializes an error of the agent, without its stack, which does not help users. */
 function encodeOwnError(error: Error): Uint8Array {
   error.stack = String(error)
-  return serializeError(error)
+  return ownErrorToBytes(error)
 }

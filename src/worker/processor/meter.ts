@@ -2,8 +2,8 @@
 // costs more than running a tiny task, so they are measured only on request or where they can
 // matter.
 //
-// Of a slice of profiled tasks, only those over a millisecond are measured that way: in less, a task
-// cannot use much memory, and its CPU time is its duration.
+// Of a slice of profiled tasks, only those over a millisecond are measured that way: in less, a
+// task cannot use much memory, and its CPU time is its duration.
 //
 // CPU time can only be read for the whole process. Tasks that run one after the other each get
 // their own. A task that waits for its children gets none meanwhile, and none at all unless a
