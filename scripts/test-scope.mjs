@@ -73,7 +73,7 @@ export const LONG_GROUPS = [
   {
     what: 'more random cases',
     files:
-      /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-server|shared-v\w+)\.test/,
+      /^src\/.*(property|hostile|malformed|packed|program(-text)?|metrics-s\w+|shared-v\w+)\.test/,
     isPart: true,
   },
   { what: 'more random values', files: /^test\/fuzz\//, isPart: true },
@@ -100,8 +100,17 @@ export function chooseTests(all, { words, isWhole }) {
  * serializer: V8's debugger, which it turns on, takes the longer the more a process has loaded.
  */
 const SHARED = [
-  ...['base', 'wire', 'core', 'client', 'worker', 'cli', 'transport', 'scheduler', 'runtime'],
-  ...['serializer/source', 'serializer/module'],
+  'base',
+  'wire',
+  'core',
+  'client',
+  'worker',
+  'cli',
+  'transport',
+  'scheduler',
+  'runtime',
+  'serializer/source',
+  'serializer/module',
 ]
 
 /** The files to run for these compiled ones. Writes the files that load several of them. */
