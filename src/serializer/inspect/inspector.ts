@@ -3,7 +3,6 @@
 // code runs, and nothing stays changed.
 
 import type { Runtime } from 'node:inspector'
-import { setFlagsFromString } from 'node:v8'
 import type { AnyFunction } from '../module/native.js'
 import { leadsToProxy } from '../value/prototype-chain.js'
 import {
@@ -272,12 +271,15 @@ export class Inspector {
 
   /** Whether the variable in one of the function's scopes, by index, is initialized by now. */
   isInitialized(fn: AnyFunction, scope: number, name: string): boolean {
-    if (HIDES_DEAD_ZONE) setFlagsFromString('--experimental-value-unavailable')
+    const setFlag = (flag: string): void => {
+      if (HIDES_DEAD_ZONE) process.getBuiltinModule('node:v8').setFlagsFromString(flag)
+    }
+    setFlag('--experimental-value-unavailable')
     try {
       const variables = this.functionView(fn).scopes[scope]?.variables
       return variables === undefined || canRead(variables, name)
     } finally {
-      if (HIDES_DEAD_ZONE) setFlagsFromString('--no-experimental-value-unavailable')
+      setFlag('--no-experimental-value-unavailable')
     }
   }
 
