@@ -111,7 +111,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     wrappedSpecifier: undefined,
     isPrivateStore: content.kind === 'privateStore',
     witnesses: [],
-    isOfBundledModule: false,
+    isOfModuleFunction: false,
     line: 0,
   }
   const free = {

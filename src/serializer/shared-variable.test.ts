@@ -102,7 +102,7 @@ test('the advice of the refusal works, and each part of it alone', () => {
     return { next: () => (count += 1), seen: () => count }
   }
   const advice =
-    /keep it in an object that they all use \(`const state = \{ count \}`\), or declare a `const` object or function next to it and use that in them, too/
+    /keep it in an object that they all use \(`const state = \{ count \}`\), or declare a `const` with an object literal or a function next to it, and use it in them/
   assert.throws(() => roundTrip(refused()), advice)
   isRight(() => {
     const state = { count: 0 }
@@ -308,4 +308,22 @@ test('random closures: what is decided is right, and much is', () => {
     }
   }
   assert.ok(outcomes.decided > 8 * seeds && outcomes.shared > 0 && outcomes.refused > 0)
+})
+
+test('a CommonJS file that was loaded again has variables of its own, if any differs', () => {
+  const text = `let count = 0
+    let tag = '?'
+    return { next: () => (count += 1), seen: () => [tag, count], set: (to) => (tag = to) }`
+  // What Node does with such a file: one script, which may run several times.
+  const load = compileFunction(text) as () => {
+    readonly next: () => number
+    readonly seen: () => readonly [string, number]
+    readonly set: (to: string) => void
+  }
+  const [a, b] = [load(), load()]
+  a.set('A')
+  b.set('B')
+  a.next()
+  const { nextA, seenA, seenB } = roundTrip({ nextA: a.next, seenA: a.seen, seenB: b.seen })
+  assert.deepEqual([nextA(), seenA(), seenB()], [2, ['A', 2], ['B', 0]])
 })

@@ -172,7 +172,7 @@ function readName(reader: ByteReader): CodeName {
     wrappedSpecifier: undefined,
     isPrivateStore: false,
     witnesses: [],
-    isOfBundledModule: false,
+    isOfModuleFunction: false,
     line,
   }
   const place = { line, column: 0 }

@@ -20,7 +20,7 @@ const count: Binding = {
   isModuleObject: false,
   isPrivateStore: false,
   witnesses: ['add'],
-  isOfBundledModule: false,
+  isOfModuleFunction: false,
   line: 0,
 }
 

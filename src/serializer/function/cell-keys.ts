@@ -1,4 +1,4 @@
-// Which captured variables are the same variable. A top-level declaration of a script is one
+// Which captured variables are the same variable. A top-level declaration of an ES module is one
 // variable; a declaration in a function is a new one for each call, and two closures over the same
 // name may or may not share it. V8 shows values, not the identity of variables, so it is determined
 // from the values that the closures see at one moment:
@@ -9,8 +9,9 @@
 //   closures see the same object there, they have captured the same instance of that scope, and so
 //   of the scopes around it.
 //
-// Where neither decides, the closures are refused. The variables of a bundled module are an
-// exception: they count as shared unless values differ.
+// Where neither decides, the closures are refused. Variables at the top of a module that is a
+// function, as CommonJS files are, are an exception: they count as shared unless values differ. So
+// if such a file was loaded again, and nothing shows a difference, its two copies count as one.
 
 import type { Inspector, ScopeView } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
@@ -59,7 +60,7 @@ export class CellKeys {
     scope: number,
     { isAssigned, innerWitnesses }: Pick<FreeName, 'isAssigned' | 'innerWitnesses'>,
   ): CellKey {
-    if (binding.isOnce) return binding
+    if (binding.isOnce && !binding.isOfModuleFunction) return binding
     let cells = this.#cells.get(fn)
     if (cells === undefined) this.#cells.set(fn, (cells = new Map<Binding, CapturedCell>()))
     let cell = cells.get(binding)
@@ -80,7 +81,7 @@ export class CellKeys {
       const groups = groupsOf(cells, viewOf)
       for (const { cells: same } of groups) unite(same)
       for (const set of differing(groups).filter(isUndecided)) {
-        if (!binding.isOfBundledModule) return refuseDoubt(binding)
+        if (!binding.isOfModuleFunction) return refuseDoubt(binding)
         unite(set.flatMap(({ cells: same }) => same))
       }
     }
@@ -232,6 +233,6 @@ function refuseDoubt({ name }: Binding): Refusal {
     `the variable ${name}`,
     'several functions use it, one of them changes it, and whether they share it is unknown',
     `keep it in an object that they all use (\`const state = { ${name} }\`), ` +
-      'or declare a `const` object or function next to it and use that in them, too',
+      'or declare a `const` with an object literal or a function next to it, and use it in them',
   )
 }

@@ -52,10 +52,10 @@ export interface Binding {
    */
   readonly witnesses: readonly string[]
   /**
-   * Declared at the top of a module that a bundler has put into a function. The function runs once,
-   * unless it throws.
+   * Declared at the top of a module that is a function. It runs once, unless it throws or the module
+   * is loaded again.
    */
-  readonly isOfBundledModule: boolean
+  readonly isOfModuleFunction: boolean
   /** Line of the declaration in the script, from 0. */
   readonly line: number
 }

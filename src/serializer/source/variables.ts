@@ -59,7 +59,7 @@ function makeBinding(variable: Variable, lines: LineIndex): Binding {
     wrappedSpecifier: isConstant ? variable.wrappedSpecifier : undefined,
     isPrivateStore: isPrivateStore(variable),
     witnesses: witnessesOf(variable),
-    isOfBundledModule: isOfBundledModule(variable),
+    isOfModuleFunction: isOfModuleFunction(variable),
     line: lines.lineOf(variable.position),
   })
 }
@@ -87,9 +87,13 @@ function isPrivateStore({ storeCount, hasOtherUse }: Variable): boolean {
   return storeCount === 1 && !hasOtherUse
 }
 
-/** A sloppy function could call itself through its `arguments`. */
-function isOfBundledModule({ scope: { moduleCaller, hasMappedArguments } }: Variable): boolean {
-  return moduleCaller?.isAssigned === false && !hasMappedArguments
+/**
+ * A CommonJS file is a function, too, as is a module of a test runner. A sloppy function could call
+ * itself through its `arguments`.
+ */
+function isOfModuleFunction({ scope }: Variable): boolean {
+  if (scope.isTop) return scope.kind !== 'module'
+  return scope.moduleCaller?.isAssigned === false && !scope.hasMappedArguments
 }
 
 // Witnesses: variables that show which instance of a scope a function has captured. Each instance

@@ -341,6 +341,11 @@ export class ScopeWalk {
     const hasOwnBody = node.params.some(({ type }) => type !== 'Identifier')
     const body = hasOwnBody ? new Scope('block', scope, isStrict) : scope
     declareBody(statements, body)
+    // A `var` of the name of a parameter begins with its value.
+    for (const name of hasOwnBody ? (scope.variables?.keys() ?? []) : []) {
+      const variable = body.variables?.get(name)
+      if (variable !== undefined) variable.isAssigned = true
+    }
     this.#listener.onScope?.(node, scope)
     if (hasOwnBody) this.#listener.onScope?.(node.body, body)
     const { loopDepth } = this

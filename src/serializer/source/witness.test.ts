@@ -123,9 +123,30 @@ test("esbuild's caller for names keeps a witness, anything else of that name doe
   }
 })
 
+test('a var that has the name of a parameter begins with its value, and is no witness', () => {
+  const made = (parameters: string): string => {
+    const body = 'let x = 0; if (!w) { var w = {} } h(() => [w, x++]); f(() => x)'
+    const site = siteIn(`function g(${parameters}) { ${body} }`, '() => x', true)
+    return site.freeNames[0]?.binding?.witnesses.join() ?? assert.fail()
+  }
+  assert.equal(made('v'), 'w')
+  for (const parameters of ['w', 'w, ...rest', 'w, { v } = {}', '{ w }', 'w = 1', '...w']) {
+    assert.equal(made(parameters), '', parameters)
+  }
+})
+
+test('a variable of a CommonJS file counts as shared, that of an ES module is one', () => {
+  const text = 'let x = 0; f(() => ++x); f(() => x)'
+  for (const isModule of [true, false]) {
+    const binding = siteIn(text, '() => x', isModule).freeNames[0]?.binding
+    assert.equal(binding?.isOnce, true)
+    assert.equal(binding?.isOfModuleFunction, !isModule)
+  }
+})
+
 test('a variable of a module that esbuild has bundled counts as shared, others do not', () => {
   const isShared = (text: string, isModule = true): boolean | undefined =>
-    siteIn(text, '() => x', isModule).freeNames[0]?.binding?.isOfBundledModule
+    siteIn(text, '() => x', isModule).freeNames[0]?.binding?.isOfModuleFunction
   const module = '"a.js"(exports, module) { let x = 0; f(() => ++x); f(() => x) }'
   const arrow = '(exports) => { let x = 0; f(() => ++x); f(() => x) }'
   const keyed =
