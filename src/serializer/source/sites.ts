@@ -52,8 +52,8 @@ export interface Binding {
    */
   readonly witnesses: readonly string[]
   /**
-   * Declared at the top of a module that is a function. It runs once, unless it throws or the module
-   * is loaded again.
+   * Declared at the top of a module that is a function. It runs once, unless it throws or the
+   * module is loaded again.
    */
   readonly isOfModuleFunction: boolean
   /** Line of the declaration in the script, from 0. */
