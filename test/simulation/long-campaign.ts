@@ -10,7 +10,7 @@ import { runJobs } from './jobs.js'
 import { tellSeed } from './tell-finding.js'
 
 const PART_RUNS = 5_000
-const RUNS = sized(PART_RUNS, 100)
+const RUNS = sized(PART_RUNS, 60)
 const LINES = 120
 const MAX_JOBS = 8
 /** The same each time: new ones are for `npm run simulate`. */

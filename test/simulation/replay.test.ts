@@ -6,9 +6,9 @@ import { shrink } from './shrink.js'
 import { simulate } from './simulation.js'
 import { formatStory } from './story.js'
 
-const RUNS = sized(40, 10)
+const RUNS = sized(40, 6)
 /** The number of worlds that together have every kind of fault. */
-const WORLDS = sized(300, 100)
+const WORLDS = sized(300, 50)
 /** The invariants are not the subject here: they are checked rarely, which takes half as long. */
 const CHECK_EVERY = 50
 
