@@ -96,8 +96,9 @@ export function chooseTests(all, { words, isWhole }) {
 
 /**
  * Folders with tests that share one process in a short run: they have no side effects on each
- * other, and starting a process for each file takes longer than most of them. Not most of the
- * serializer: V8's debugger, which it turns on, takes the longer the more a process has loaded.
+ * other, and starting a process for each file takes longer than most of them. Most of the
+ * serializer is not among them: it turns V8's debugger on, which is slower the more a process has
+ * loaded.
  */
 const SHARED = [
   'base',

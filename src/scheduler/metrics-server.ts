@@ -76,7 +76,8 @@ export class MetricsServer {
     connectionMs: number = CONNECTION_MS,
   ): Promise<MetricsServer> {
     const { host, port } = parseMetricsAddress(address)
-    // Most schedulers serve no metrics. An import would read all exports, and load `fetch` by that.
+    // Loaded here, because most schedulers serve no metrics. Not imported: that reads all exports,
+    // including those for which Node loads `fetch`.
     const { createServer } = process.getBuiltinModule('node:http')
     const server = createServer({ maxHeaderSize: LIMITS.headerBytes })
     const metrics = new MetricsServer(server, source)

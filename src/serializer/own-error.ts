@@ -1,5 +1,5 @@
-// Writes the errors that an agent makes, as the serializer would. Agents do not load that: they
-// never see values of users.
+// Writes the errors that an agent makes, byte for byte as the serializer would. Agents do not load
+// the serializer, because they never handle the values of users.
 
 import * as tag from './bytes/tag.js'
 import { ByteWriter } from './bytes/writer.js'

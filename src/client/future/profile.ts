@@ -11,9 +11,15 @@ import { sliceProfiles } from '../../wire/run.js'
 export interface TaskProfile {
   /** From passing the task to its process until its result, in milliseconds. */
   readonly durationMs: number
-  /** User and system time, in milliseconds. Measured with `profiling`, and for tasks over 1 ms. */
+  /**
+   * User and system time, in milliseconds. Reported with `profiling`, and for tasks over 1 ms. The
+   * duration, for a shorter task that travelled together with others.
+   */
   readonly cpuTimeMs?: number
-  /** Memory beyond that of the process before, in bytes. Measured with `profiling` only. */
+  /**
+   * Memory beyond that of the process before, in bytes. Measured with `profiling` only. 1, for a
+   * task under 1 ms that travelled together with others.
+   */
   readonly peakMemoryBytes?: number
   /** The name of the worker that ran it; empty if it is not reported, as by Python workers. */
   readonly worker: string

@@ -55,7 +55,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   /** Checks for silent peers. */
   readonly #sweep: Alarm
   readonly #removals: Alarm
-  /** Set while tasks wait that can be assigned at once. Each event assigns some, also this one. */
+  /** Due at once while more tasks could be assigned: its tick, like any event, assigns some. */
   readonly #assignments: Alarm
   readonly #balancer: Balancer
   #nextRemovals: InstantMs = 0

@@ -48,7 +48,7 @@ export function locationIn(properties: Properties): FunctionLocation | undefined
 // alive and does not affect debuggers, which have sessions of their own.
 
 /** An expression by which V8's main context finds `InspectorSession.meetingPlace`. */
-export const PLACE = "process.getBuiltinModule('node:inspector').Session"
+const PLACE = "process.getBuiltinModule('node:inspector').Session"
 
 /** `@types/node` does not declare all of the protocol. */
 interface PropertiesQuestion extends Runtime.GetPropertiesParameterType {

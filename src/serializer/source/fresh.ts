@@ -33,6 +33,7 @@ export function makesFresh(node: Node, scope: Scope): readonly Variable[] | unde
 }
 
 const SYMBOL: ReadonlySet<string> = new Set(['Symbol'])
+const OBJECT: ReadonlySet<string> = new Set(['Object'])
 
 function isGlobal(callee: Node, scope: Scope, names: ReadonlySet<string>): boolean {
   if (callee.type !== 'Identifier' || !names.has(callee.name)) return false
@@ -61,7 +62,7 @@ export function setEsbuildRole(
   { scope, source }: { readonly scope: Scope; readonly source: string },
 ): void {
   if (value.type === 'MemberExpression') {
-    const isOfObject = isGlobal(value.object, scope, new Set(['Object']))
+    const isOfObject = isGlobal(value.object, scope, OBJECT)
     const isDefine = staticName(value.property, value.computed) === 'defineProperty'
     if (isOfObject && isDefine) variable.esbuildRole = 'define'
     return

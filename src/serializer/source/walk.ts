@@ -341,7 +341,7 @@ export class ScopeWalk {
     const hasOwnBody = node.params.some(({ type }) => type !== 'Identifier')
     const body = hasOwnBody ? new Scope('block', scope, isStrict) : scope
     declareBody(statements, body)
-    // A `var` of the name of a parameter begins with its value.
+    // A `var` with the name of a parameter begins with the value of the parameter.
     for (const name of hasOwnBody ? (scope.variables?.keys() ?? []) : []) {
       const variable = body.variables?.get(name)
       if (variable !== undefined) variable.isAssigned = true
