@@ -261,6 +261,6 @@ test('tasks that travel together have profiles of their own', async () => {
     const text = `${n}: ${durationMs} ms, ${cpuTimeMs} ms of CPU time, ${peakMemoryBytes} bytes`
     assert.equal(cpuTimeMs >= 29, n === 25, text)
     assert.equal(peakMemoryBytes > 80_000_000, n === 25, text)
-    assert.ok(durationMs > 0 && cpuTimeMs > 0 && peakMemoryBytes > 0, text)
+    assert.ok(profile?.cpuTimeMs !== undefined && peakMemoryBytes > 0, text)
   }
 })

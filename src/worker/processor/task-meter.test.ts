@@ -75,7 +75,8 @@ test('peak memory is the highest value that was seen', () => {
 })
 
 test('of profiled tasks that are not metered, the long ones are measured', () => {
-  const meter = new TaskMeter()
+  let now = 0
+  const meter = new TaskMeter(() => now)
   const profile = (seenBytes = 0): readonly number[] => {
     const found = decodeProfileResult(meter.lapProfile(seenBytes))
     const { durationSeconds = 0, cpuSeconds = 0, peakMemoryBytes = 0 } = found ?? {}
@@ -83,10 +84,12 @@ test('of profiled tasks that are not metered, the long ones are measured', () =>
   }
   meter.beginTurn()
   meter.beginSlice()
+  now += 0.5
   meter.lap(meter.endedAt)
   const [shortMs, shortCpuMs, shortBytes] = profile(5 * 1024 ** 3)
   assert.deepEqual([shortCpuMs, shortBytes], [shortMs, 1])
   spin(30)
+  now += 30
   meter.lap(meter.endedAt)
   const [durationMs = 0, cpuMs = 0, bytes = 0] = profile(5 * 1024 ** 3)
   assert.ok(durationMs >= 29 && cpuMs >= 29, `${durationMs} ms, ${cpuMs} ms`)
