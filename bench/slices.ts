@@ -64,7 +64,7 @@ async function cpuNsPerTask({ fn, inputOf }: Case, count: number): Promise<numbe
   const runner = newRunner()
   const task = taskOf(new StoredObject([defaultCodec.serializeFunction(fn).bytes]))
   const packed = packedInputs(inputOf)
-  const values = { taskId: FIRST, attempt: 0, packed, count: MAX_RUN_TASKS }
+  const values = { taskId: FIRST, attempt: 0, keepsResult: false, packed, count: MAX_RUN_TASKS }
   const before = process.cpuUsage()
   for (let n = 0; n < count; n += 1) runner.addSlice(task, new PackedArguments(values))
   runner.run()

@@ -50,7 +50,7 @@ struct Task {
 
   keepsResult @12 :Bool $extension;
   # The worker should keep a result that becomes an object: another task needs it. Set by
-  # schedulers.
+  # schedulers. Small results of packed tasks are then written by the serializer.
 
   mayHaveRun @13 :Bool $extension;
   # Another scheduler process had it before: a worker may still have it. Set by clients.

@@ -9,6 +9,7 @@
 import { asBuffer } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 import { taskId, type TaskId } from '../base/ids.js'
+import type { TaskArgument } from './message.js'
 
 /** The most tasks in a run. A run lies within a block of this many ids. */
 export const MAX_RUN_TASKS = 1024
@@ -19,6 +20,12 @@ const OFFSET_BYTES = 4
 /** The number at the end of an id. */
 function numberIn(id: TaskId): number {
   return id.charCodeAt(ID_LENGTH - 2) * 256 + id.charCodeAt(ID_LENGTH - 1)
+}
+
+/** The number in the last four bytes of an id that can be in a run. */
+export function numberAtEnd(id: TaskId): number {
+  const upper = id.charCodeAt(ID_LENGTH - 4) * 256 + id.charCodeAt(ID_LENGTH - 3)
+  return upper * 65_536 + numberIn(id)
 }
 
 /** The position of an id in its block: 0 to 1,023. */
@@ -130,6 +137,71 @@ export function slicePacked(
   bytes.copy(slice, headEnd, offsetAt(from), offsetAt(to + 1))
   bytes.copy(slice, headEnd + offsetsLength, begin, end)
   return slice
+}
+
+// Values that are passed on: what a scheduler writes as the arguments of nodes, and reads of their
+// results. The other kinds are of no concern to it.
+
+/** An argument in `functionArgs`, by its number. */
+const INPUT = 12
+/** The bytes of a result, as an argument of type `sharedInline` has them. */
+const SHARED = 14
+/** The bytes of any value, as an argument of type `inline` has them. */
+const ANY = 15
+const INPUT_BYTES = 2
+const PREFIX_BYTES = 5
+
+/** Packs the arguments of tasks, none of type `task`. The objects of each are the same. */
+export function packArguments(calls: readonly (readonly TaskArgument[])[]): Uint8Array {
+  const entriesAt = OFFSET_BYTES + OFFSET_BYTES * (calls.length + 1)
+  let length = entriesAt
+  for (const args of calls) for (const argument of args) length += packedLength(argument)
+  const packed = Buffer.allocUnsafeSlow(length)
+  packed.writeUInt32LE(0, 0)
+  let at = entriesAt
+  let offsetAt = OFFSET_BYTES
+  for (const args of calls) {
+    packed.writeUInt32LE(at - entriesAt, offsetAt)
+    offsetAt += OFFSET_BYTES
+    let objects = 0
+    for (const argument of args) {
+      if (isObjectArgument(argument)) {
+        packed[at] = INPUT
+        packed[at + 1] = objects
+        objects += 1
+      } else {
+        packed[at] = argument.type === 'sharedInline' ? SHARED : ANY
+        packed.writeUInt32LE(argument.data.byteLength, at + 1)
+        packed.set(argument.data, at + PREFIX_BYTES)
+      }
+      at += packedLength(argument)
+    }
+  }
+  packed.writeUInt32LE(at - entriesAt, offsetAt)
+  return packed
+}
+
+/** Whether an argument is an object, not a value. */
+export function isObjectArgument({ type }: TaskArgument): boolean {
+  return type === 'objectID' || type === 'sharedObjectID'
+}
+
+function packedLength(argument: TaskArgument): number {
+  return isObjectArgument(argument) ? INPUT_BYTES : PREFIX_BYTES + argument.data.byteLength
+}
+
+/** The bytes of the entries of checked packed bytes; undefined for one of another kind. */
+export function anyValues(packed: Uint8Array, count: number): readonly (Uint8Array | undefined)[] {
+  const bytes = asBuffer(packed)
+  const headEnd = OFFSET_BYTES + bytes.readUInt32LE(0)
+  const start = headEnd + OFFSET_BYTES * (count + 1) - bytes.readUInt32LE(headEnd)
+  return Array.from({ length: count }, (_, index) => {
+    const at = start + bytes.readUInt32LE(headEnd + OFFSET_BYTES * index)
+    const end = start + bytes.readUInt32LE(headEnd + OFFSET_BYTES * (index + 1))
+    const isWhole = end - at >= PREFIX_BYTES && bytes[at] === ANY
+    if (!isWhole || bytes.readUInt32LE(at + 1) !== end - at - PREFIX_BYTES) return undefined
+    return bytes.subarray(at + PREFIX_BYTES, end)
+  })
 }
 
 /** The profiles `from` up to, not including, `to` of the profiles of `count` tasks; a view. */

@@ -14,12 +14,13 @@ import {
   type OutputStream,
   PLAIN_TASK,
   type Task,
+  type TaskArgument,
   type TaskOutput,
   type TaskResult,
   type TaskUpdate,
 } from '../wire/message.js'
 import { encodeTaskFlags } from '../wire/metadata.js'
-import { countOf, layoutOf, nthTaskId } from '../wire/run.js'
+import { countOf, isObjectArgument, layoutOf, nthTaskId, packArguments } from '../wire/run.js'
 import { serializerIdOf } from './object-ids.js'
 import {
   hostProcessor,
@@ -85,8 +86,13 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
 
   /** Sends it a function; returns the id by which tasks refer to it. */
   define(fn: (...args: never[]) => unknown): ObjectId {
-    const id = objectId(`function ${(this.#objectCount += 1)}`)
-    this.#keep(id, defaultSerializer.serialize(fn))
+    return this.store(defaultSerializer.serialize(fn))
+  }
+
+  /** Sends it an object; returns its id. */
+  store(bytes: Uint8Array): ObjectId {
+    const id = objectId(`object ${(this.#objectCount += 1)}`)
+    this.#keep(id, bytes)
     return id
   }
 
@@ -124,6 +130,17 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     }
     const run = { count: args.length, packed: writer.finish() }
     this.dispatch(first, funcObjectId, [], run)
+  }
+
+  /** Sends it consecutive nodes of a graph: `calls` has the arguments of each. */
+  dispatchNodes(
+    first: TaskId,
+    funcObjectId: ObjectId,
+    calls: readonly (readonly TaskArgument[])[],
+  ): void {
+    const functionArgs = calls[0]?.filter(isObjectArgument) ?? []
+    const run = { count: calls.length, packed: packArguments(calls), keepsResult: true }
+    this.dispatch(first, funcObjectId, [], { ...run, functionArgs })
   }
 
   /** The values in its packed answers, by the ids of their tasks. */

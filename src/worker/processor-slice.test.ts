@@ -3,8 +3,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { latin1ToBytes } from '../base/bytes.js'
 import { type TaskId, taskId } from '../base/ids.js'
-import { nthTaskId } from '../wire/run.js'
+import { defaultCodec } from '../serializer/task-codec.js'
+import type { TaskArgument } from '../wire/message.js'
+import { countOf, nthTaskId } from '../wire/run.js'
+import { unpack } from '../wire/run.kit.js'
 import { LiveProcessor } from './live-processor.kit.js'
 
 const FIRST = taskId('\0\0middle-bytes\0\0')
@@ -41,6 +45,44 @@ test('the tasks behind one that never returns are taken back', async (context) =
   processor.host.retract(NUMBERS.slice(0, 10))
   await processor.until('an answer', () => processor.retractions.length === 1)
   assert.deepEqual(processor.retractions[0]?.retracted, [4, 5, 6, 7, 8, 9])
+})
+
+test('nodes of a graph get results, objects and values; their results are any values', async (context) => {
+  const processor = new LiveProcessor()
+  context.after(() => processor.host.end())
+  const big = Array.from({ length: 20_000 }, (_, n) => n)
+  const join = (...args: unknown[]): unknown => [...args, big.length]
+  const frozen = (...args: unknown[]): unknown => args.map((arg) => Object.isFrozen(arg))
+  const bytes = (value: unknown): Uint8Array => defaultCodec.serialize(value)
+  const stored = (type: TaskArgument['type'], content: Uint8Array): TaskArgument => {
+    return { type, data: latin1ToBytes(processor.store(content)) }
+  }
+  const object = stored('sharedObjectID', bytes({ stored: true }))
+  const own = stored('objectID', bytes({ own: true }))
+  const calls = [1, 2].map((n): readonly TaskArgument[] => [
+    { type: 'sharedInline', data: bytes({ n }) },
+    object,
+    { type: 'inline', data: bytes('text') },
+    own,
+  ])
+  processor.dispatchNodes(FIRST, processor.define(frozen), calls)
+  await processor.until('two answers', () => processor.packedValues.size === 2)
+  assert.deepEqual([...processor.packedValues.values()], Array(2).fill([true, true, true, false]))
+  const { bytes: fn, attachments } = defaultCodec.serializeFunction(join)
+  assert.equal(attachments.length, 1)
+  const attached = attachments.map((attachment) => stored('objectID', attachment))
+  processor.dispatchNodes(
+    nth(10),
+    processor.store(fn),
+    calls.map((call) => [...call, ...attached]),
+  )
+  await processor.until('all answers', () => processor.packedValues.size === 4)
+  const values = [nth(10), nth(11)].map((id) => processor.packedValues.get(id))
+  const expected = [1, 2].map((n) => [{ n }, { stored: true }, 'text', { own: true }, big.length])
+  assert.deepEqual(values, expected)
+  for (const { packed, ...result } of processor.results) {
+    for (const entry of unpack(packed, countOf(result))) assert.equal(entry[0], 15)
+  }
 })
 
 test('a task that exits leaves the results before it, and its id', async () => {

@@ -156,7 +156,7 @@ export class Application {
   }
 
   #submitGraph({ name, nodes: plans }: StepOf<'graph'>): void {
-    const nodes = new GraphNodes(name.padEnd(12, '.'))
+    const nodes = new GraphNodes(name.padEnd(10, '.').slice(-10))
     const functions = new Map<string, number>()
     const positions = new Map<string, number>()
     const targets: GraphTarget<Future>[] = []
@@ -165,15 +165,16 @@ export class Application {
       const { program } = plan
       const position = nodes.addCall(this.#functionNumber(nodes, functions, program.fn))
       positions.set(program.name, position)
-      this.#world.journal.name(nodes.idOf(position), program.name)
       nodes.addValueArgument(nodes.addValue(programBytes(program)))
       this.#addArguments(nodes, positions, plan)
-      if (!plan.isTarget) continue
-      const owner = this.#newFuture(nodes.idOf(position), program, plan.wish)
-      targets.push({ position, owner })
     }
-    if (targets.length === 0) return
-    nodes.trim()
+    if (!kept.some(({ isTarget }) => isTarget)) return
+    nodes.finish()
+    for (const [position, { program, isTarget, wish }] of kept.entries()) {
+      const id = nodes.idOf(position)
+      this.#world.journal.name(id, program.name)
+      if (isTarget) targets.push({ position, owner: this.#newFuture(id, program, wish) })
+    }
     for (const { program, needs } of kept) this.#checker.onSubmit(this.host, program, needs, name)
     const graphId = taskId(`graph:${name}`.padEnd(16, '.'))
     this.#graphs.set(name, { id: graphId, names: kept.map(({ program }) => program.name) })

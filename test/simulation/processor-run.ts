@@ -2,7 +2,7 @@
 
 import type { InstantMs } from '#src/base/machine.js'
 import { asBuffer } from '#src/base/bytes.js'
-import type { Task } from '#src/wire/message.js'
+import type { Task, TaskArgument } from '#src/wire/message.js'
 import { countOf, nthTaskId } from '#src/wire/run.js'
 import { unpack } from '#src/wire/run.kit.js'
 import type { RunRecord } from './journal.js'
@@ -13,26 +13,42 @@ import { checkFunction } from './shipment.js'
 export function tasksOf(message: Task): readonly Task[] {
   if (message.packed.byteLength === 0) return [message]
   return unpack(message.packed, countOf(message)).map((entry, n) => {
-    const own = valuesIn(entry).map((value) => ({ type: 'inline', data: value }) as const)
-    const functionArgs = [...own, ...message.functionArgs]
+    const own = argumentsIn(entry, message.functionArgs)
+    const attachments = message.functionArgs.filter((argument) => !own.includes(argument))
+    const functionArgs = [...own, ...attachments]
     return { ...message, bytes: undefined, taskId: nthTaskId(message.taskId, n), functionArgs }
   })
 }
 
-/** The values in an entry, each written as any value. */
-export function valuesIn(entry: Uint8Array = new Uint8Array()): readonly Uint8Array[] {
+/** The arguments in an entry; `objects`: those that it may refer to. */
+function argumentsIn(entry: Uint8Array, objects: readonly TaskArgument[]): readonly TaskArgument[] {
   const bytes = asBuffer(entry)
-  const values: Uint8Array[] = []
+  const found: TaskArgument[] = []
   for (let at = 0; at < bytes.length;) {
+    const object = bytes[at] === OBJECT ? objects[bytes[at + 1] ?? 0] : undefined
+    if (object !== undefined) {
+      found.push(object)
+      at += OBJECT_BYTES
+      continue
+    }
     const end = at + PREFIX_BYTES + bytes.readUInt32LE(at + 1)
-    values.push(bytes.subarray(at + PREFIX_BYTES, end))
+    const type = bytes[at] === SHARED_VALUE ? 'sharedInline' : 'inline'
+    found.push({ type, data: bytes.subarray(at + PREFIX_BYTES, end) })
     at = end
   }
-  return values
+  return found
+}
+
+/** The values in an entry, each written as any value. */
+export function valuesIn(entry: Uint8Array = new Uint8Array()): readonly Uint8Array[] {
+  return argumentsIn(entry, []).map(({ data }) => data)
 }
 
 /** The first byte of a value of any kind, and its length. */
 const ANY_VALUE = 15
+const SHARED_VALUE = 14
+const OBJECT = 12
+const OBJECT_BYTES = 2
 const PREFIX_BYTES = 5
 
 /** The entry of a result. */

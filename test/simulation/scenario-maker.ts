@@ -224,7 +224,44 @@ function pickNeeds(random: Random, { names, pins }: Made): string[] {
   return Array.from({ length: random.whole(1, 2) }, () => random.pick(all))
 }
 
-function makeGraph(random: Random, { atMs, name, taste, made }: StepFacts): Step {
+function makeGraph(random: Random, facts: StepFacts): Step {
+  return random.fork('layers').chance(0.3) ? makeLayers(random, facts) : makeMixed(random, facts)
+}
+
+/** Layers of short nodes of one function, which are sent in runs. */
+function makeLayers(random: Random, { atMs, name, taste, made }: StepFacts): Step {
+  const width = random.whole(2, 30)
+  const layers = random.whole(1, 4)
+  const options = makeProgram(random, taste, name, 0)
+  const ms = random.spread(0.001, 0.3)
+  const nodes: NodePlan[] = []
+  for (let index = 0; index < width * layers; index += 1) {
+    const before = index - width
+    const { retries, deathLimit, priority } = options
+    const isOdd = random.chance(0.05)
+    const program = {
+      ...makeProgram(random, { ...taste, trouble: isOdd ? 0.5 : 0 }, `${name}n${index}`, 0),
+      fn: 'layer',
+      retries,
+      deathLimit,
+      priority,
+      timeoutMs: 0,
+      abortMs: -1,
+      ms: isOdd ? ms * 1_000 : ms,
+    }
+    const beside = before - (before % width) + ((before + 1) % width)
+    const inner = before < 0 ? [] : [`${name}n${before}`, `${name}n${beside}`]
+    const outer = random.chance(0.05) ? pickNeeds(random, made) : []
+    const isTarget = index >= width * (layers - 1) || random.chance(0.1)
+    const wish = isTarget ? makeWish(random) : WANTED
+    nodes.push({ program, needs: [...new Set(inner), ...outer], isTarget, wish })
+  }
+  made.graphs.push(name)
+  made.names.push(...nodes.filter(({ isTarget }) => isTarget).map(({ program }) => program.name))
+  return { type: 'graph', atMs, name, nodes }
+}
+
+function makeMixed(random: Random, { atMs, name, taste, made }: StepFacts): Step {
   const chain = random.fork('chain')
   const isChain = chain.chance(0.3)
   const count = isChain ? chain.whole(3, 12) : random.whole(1, 6)

@@ -75,7 +75,7 @@ class GraphEncoder {
         this.#failures.set(node, inputError(error, nodeTitle(this.#plan.keys[node])))
       }
     }
-    this.#nodes.trim()
+    this.#nodes.finish()
     return { nodes: this.#nodes, failures: this.#failures }
   }
 

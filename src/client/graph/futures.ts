@@ -3,7 +3,7 @@
 import { NO_BYTES } from '../../base/bytes.js'
 import { SerializeError } from '../../base/errors.js'
 import { identity, type TaskId } from '../../base/ids.js'
-import { nodePosition } from '../../core/client/graph/nodes.js'
+import { nodeNumber } from '../../core/client/graph/nodes.js'
 import { blameCaller } from '../../runtime/call-site.js'
 import { Future } from '../future/future.js'
 import type { FutureHome, TargetNames } from '../future/home.js'
@@ -23,7 +23,7 @@ export class NodeNames implements TargetNames {
   /** Why the graph was cancelled, if it was. */
   cancelReason: unknown
   readonly #idPrefix: string
-  /** By position. */
+  /** By the numbers in their ids. */
   readonly #keys: readonly string[]
   /** Nodes that are futures, by the ids of their tasks. */
   readonly #futures: ReadonlyMap<TaskId, string>
@@ -41,8 +41,8 @@ export class NodeNames implements TargetNames {
   }
 
   #keyOf(id: TaskId): string | undefined {
-    const position = nodePosition(this.#idPrefix, id)
-    return position === undefined ? this.#futures.get(id) : this.#keys[position]
+    const number = nodeNumber(this.#idPrefix, id)
+    return number === undefined ? this.#futures.get(id) : this.#keys[number]
   }
 }
 

@@ -85,11 +85,8 @@ function addFailures(
   }
 }
 
-/**
- * The number of random bytes at the beginning of the ids of all nodes of one graph: unique for each
- * graph.
- */
-const PREFIX_BYTES = 12
+/** The number of random bytes in the ids of all nodes of one graph: unique for each graph. */
+const PREFIX_BYTES = 10
 
 /** Submits a graph. Throws `TypeError` for anything but a graph and a list of keys. */
 export function submitGraph(
@@ -193,9 +190,13 @@ function addFutures(
   return targets
 }
 
-/** The keys of all calls, by position. */
-function keysOf({ plan }: PreparedGraph): string[] {
-  return Array.from(plan.order, (number) => plan.keys[number] ?? '')
+/** The keys of all calls, by the numbers in their ids. */
+function keysOf({ plan, nodes }: PreparedGraph): string[] {
+  const keys = Array<string>(plan.order.length).fill('')
+  for (const [position, node] of plan.order.entries()) {
+    keys[nodes.numberOf(position)] = plan.keys[node] ?? ''
+  }
+  return keys
 }
 
 /** The keys of nodes that are futures, by the ids of their tasks. */

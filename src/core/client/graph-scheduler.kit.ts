@@ -34,7 +34,7 @@ export function sketchGraph(
   calls: Readonly<Record<string, SketchCall>>,
   targets: readonly string[],
 ): GraphSubmission<string> & { readonly idOf: (name: string) => TaskId } {
-  const nodes = new GraphNodes(id.padEnd(12, '-').slice(0, 12))
+  const nodes = new GraphNodes(id.padEnd(10, '-').slice(0, 10))
   const functions = new Map<string, number>()
   const positions = new Map<string, number>()
   for (const [name, [fn, ...args]] of Object.entries(calls)) {
@@ -44,7 +44,7 @@ export function sketchGraph(
     positions.set(name, nodes.addCall(number))
     for (const argument of args) addArgument(nodes, positions, argument)
   }
-  nodes.trim()
+  nodes.finish()
   const positionOf = (name: string): number => positions.get(name) ?? assert.fail(name)
   return {
     graphId: taskId(id),

@@ -236,8 +236,10 @@ export type Child = TaskEntry | Graph
 /** The link from a task to the graph node that it runs. */
 export interface GraphNode {
   readonly graph: Graph
-  /** Its position in the graph: lower positions run first. */
+  /** Its position in the graph. Of several: that of the first. */
   readonly index: number
+  /** Nodes of lower rank run first: usually the position. */
+  readonly rank: number
   /** The largest object that it needs, if any: it preferably runs where that is cached. */
   readonly input: ObjectEntry | undefined
   /** What its worker got behind it. Meaningful only while it has that worker. */

@@ -31,6 +31,10 @@ export const OBJECT = 9
 export const BINARY = 10
 /** A bigint of 64 bits. */
 export const BIGINT = 11
+/** Another argument of the task, by its number; only for arguments. */
+const INPUT = 12
+/** The same as `SERIALIZED`, for a value that other tasks get as well; only for arguments. */
+const SHARED = 14
 /** Any value, as the serializer writes it. */
 export const SERIALIZED = 15
 /** Plus an integer below 128. */
@@ -132,6 +136,16 @@ interface ValueSource {
   serialize(value: unknown): Uint8Array
 }
 
+/** Values of a task that are not its own. */
+export interface SharedValues {
+  /** How many arguments are objects, without the attachments of the function. */
+  readonly inputCount: number
+  /** The value of one of these. Throws what reading it throws. */
+  input(index: number): unknown
+  /** A value that other tasks get as well. The bytes are not kept. Throws likewise. */
+  shared(bytes: Uint8Array): unknown
+}
+
 const float = new Float64Array(1)
 const floatBytes = new Uint8Array(float.buffer)
 
@@ -140,6 +154,7 @@ export class PackedReader {
   readonly #bytes: Buffer
   readonly #layout: CheckedLayout
   readonly #source: ValueSource
+  readonly #others: SharedValues | undefined
   #shapes: readonly ReadShape[] | undefined
   #at = 0
   /** The end of the entry. */
@@ -152,10 +167,17 @@ export class PackedReader {
   #values: readonly unknown[] = []
   readonly #next: Next = () => this.#value()
 
-  constructor(packed: Uint8Array, layout: CheckedLayout, source: ValueSource) {
+  /** `others`: only for arguments. */
+  constructor(
+    packed: Uint8Array,
+    layout: CheckedLayout,
+    source: ValueSource,
+    others?: SharedValues,
+  ) {
     this.#bytes = asBuffer(packed)
     this.#layout = layout
     this.#source = source
+    this.#others = others
   }
 
   /**
@@ -166,7 +188,12 @@ export class PackedReader {
     this.#open(index)
     const values: unknown[] = []
     this.#values = values
-    while (this.#at < this.#end) values.push(this.#value())
+    const others = this.#others
+    while (this.#at < this.#end) {
+      const kind = this.#bytes[this.#at]
+      if (others === undefined || (kind !== INPUT && kind !== SHARED)) values.push(this.#value())
+      else this.#addShared(values, kind, others)
+    }
     return values
   }
 
@@ -205,6 +232,19 @@ export class PackedReader {
     this.#at = start + uint32(bytes, headEnd + 4 * index)
     this.#end = start + uint32(bytes, headEnd + 4 * index + 4)
     this.#depth = 0
+  }
+
+  #addShared(values: unknown[], kind: number, others: SharedValues): void {
+    this.#at += 1
+    if (kind === INPUT) {
+      const number = this.#bytes[this.#skip(1)] as number
+      // A scheduler does not know which arguments are attachments, so it lists them, too.
+      if (number < others.inputCount) values.push(others.input(number))
+      return
+    }
+    const length = this.#length()
+    const start = this.#skip(length)
+    values.push(others.shared(this.#bytes.subarray(start, start + length)))
   }
 
   #value(): unknown {

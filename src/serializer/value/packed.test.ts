@@ -17,6 +17,18 @@ function readerOf(packed: Buffer, count: number): PackedReader {
   return new PackedReader(packed, layout, defaultCodec)
 }
 
+/** Of one entry without shapes. */
+function layoutOfOne(): { headAt: number; headEnd: number; entriesAt: number } {
+  return { headAt: 4, headEnd: 4, entriesAt: 12 }
+}
+
+/** One entry without shapes. */
+function packOne(entry: Buffer): Buffer {
+  const begin = Buffer.alloc(12)
+  begin.writeUInt32LE(entry.byteLength, 8)
+  return Buffer.concat([begin, entry])
+}
+
 function packEach(values: readonly unknown[], target: ValueTarget = defaultCodec): Buffer {
   const writer = new PackedWriter(target)
   for (const value of values) {
@@ -248,6 +260,25 @@ test('an entry has the values of all arguments', () => {
   assert.throws(() => reader.value(0), DeserializeError)
   assert.throws(() => reader.value(1), DeserializeError)
   assert.equal(writer.count, 0)
+})
+
+test('arguments that a task shares with others are read by whoever has them', () => {
+  const bytes = defaultCodec.serialize('s')
+  const entry = Buffer.from([12, 1, 14, bytes.length, 0, 0, 0, ...bytes, 12, 2, 12, 0, 128])
+  const packed = packOne(entry)
+  const others = {
+    inputCount: 2,
+    input: (index: number): unknown => `object ${index}`,
+    shared: (part: Uint8Array): unknown => [defaultCodec.deserialize(part)],
+  }
+  const reader = new PackedReader(packed, layoutOfOne(), defaultCodec, others)
+  // Number 2 is an attachment of the function.
+  assert.deepEqual(reader.values(0), ['object 1', ['s'], 'object 0', 0])
+  const results = new PackedReader(packed, layoutOfOne(), defaultCodec)
+  assert.throws(() => results.values(0), DeserializeError)
+  const short = packOne(entry.subarray(0, 5))
+  const cut = new PackedReader(short, layoutOfOne(), defaultCodec, others)
+  assert.throws(() => cut.values(0), { message: 'a packed value ends too early' })
 })
 
 test('a dropped entry leaves nothing behind', () => {

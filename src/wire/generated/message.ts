@@ -334,7 +334,7 @@ export interface Task {
   readonly workerDeathLimit: number
   /** How often it was started before. Set by schedulers. Not in 1.9.9. */
   readonly attempt: number
-  /** The worker should keep a result that becomes an object: another task needs it. Set by schedulers. Not in 1.9.9. */
+  /** The worker should keep a result that becomes an object: another task needs it. Set by schedulers. Small results of packed tasks are then written by the serializer. Not in 1.9.9. */
   readonly keepsResult: boolean
   /** Another scheduler process had it before: a worker may still have it. Set by clients. Not in 1.9.9. */
   readonly mayHaveRun: boolean

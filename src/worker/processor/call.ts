@@ -12,7 +12,7 @@ import { textOf, withPathPrefix } from '../../serializer/refusal.js'
 import { pendingImportOf } from '../../serializer/pending-read.js'
 import type { TaskCodec } from '../../serializer/task-codec.js'
 import type { OutputPlace, Task } from '../../wire/message.js'
-import { PackedReader } from '../../serializer/value/packed-reader.js'
+import { PackedReader, type SharedValues } from '../../serializer/value/packed-reader.js'
 import { countOf, layoutOf } from '../../wire/run.js'
 import { withoutOwnFrames } from './own-frames.js'
 import { freezeData, type StoredBytes, type StoredObject, type TaskFunction } from './objects.js'
@@ -76,7 +76,10 @@ export interface RunnableTask extends TimeLimit {
   readonly after: MissingInput | undefined
   /** Why it cannot be run. */
   readonly refusal: Refusal | undefined
-  /** Its arguments, if they are packed; then `inputs` are only the attachments of the function. */
+  /**
+   * Its arguments, if they are packed; then `inputs` are the objects that these refer to, and the
+   * attachments of the function.
+   */
   readonly packed: PackedEntry | undefined
 }
 
@@ -94,7 +97,7 @@ export interface PackedEntry {
 }
 
 /** The part of a Task that has the arguments of a run. */
-export type PackedTask = Pick<Task, 'taskId' | 'attempt' | 'packed' | 'count'>
+export type PackedTask = Pick<Task, 'taskId' | 'attempt' | 'packed' | 'count' | 'keepsResult'>
 
 /** The arguments of tasks that arrived together. */
 export class PackedArguments {
@@ -102,28 +105,58 @@ export class PackedArguments {
   readonly id: TaskId
   readonly attempt: number
   readonly count: number
+  /** Whether results are written by the serializer, because other tasks get their bytes. */
+  readonly keepsResult: boolean
   readonly #packed: Uint8Array
   #reader: { readonly codec: TaskCodec; readonly packed: PackedReader } | undefined
 
   /** `packed`: as in the Task. */
-  constructor({ taskId, attempt, packed, count }: PackedTask) {
+  constructor({ taskId, attempt, packed, count, keepsResult }: PackedTask) {
     this.id = taskId
     this.attempt = attempt
     this.count = countOf({ count })
+    this.keepsResult = keepsResult
     this.#packed = packed
   }
 
-  /** The arguments of the task with this index. Throws what reading a value throws. */
-  read(codec: TaskCodec, index: number): unknown[] {
+  /**
+   * The arguments of the task with this index. `task`: any of them. Throws what reading a value
+   * throws.
+   */
+  read(task: RunnableTask, codec: TaskCodec, index: number): unknown[] {
     try {
       if (this.#reader?.codec !== codec) {
         const layout = layoutOf(this.#packed, this.count)
-        this.#reader = { codec, packed: new PackedReader(this.#packed, layout, codec) }
+        const others = new TaskInputs(task, codec)
+        this.#reader = { codec, packed: new PackedReader(this.#packed, layout, codec, others) }
       }
       return this.#reader.packed.values(index)
     } catch (error) {
       throw unreadable(`argument ${(this.#reader?.packed.readCount ?? 0) + 1}`, error)
     }
+  }
+}
+
+/** What the packed arguments of tasks refer to. */
+class TaskInputs implements SharedValues {
+  readonly inputCount: number
+  readonly #task: RunnableTask
+  readonly #codec: TaskCodec
+
+  constructor(task: RunnableTask, codec: TaskCodec) {
+    this.inputCount = task.inputs.length - task.fn.attachmentCount(codec)
+    this.#task = task
+    this.#codec = codec
+  }
+
+  input(index: number): unknown {
+    const { inputs, shared } = this.#task
+    const isShared = shared?.has(index) === true
+    return readInput(this.#codec, inputs[index] as StoredObject | Uint8Array, isShared)
+  }
+
+  shared(bytes: Uint8Array): unknown {
+    return readInput(this.#codec, bytes, true)
   }
 }
 
@@ -145,7 +178,7 @@ export function readCall(task: RunnableTask): TaskCall {
   const codec = serializer.codec()
   if (packed !== undefined) {
     const fn = functionOf(task, codec)
-    return { codec, fn, values: packed.run.read(codec, packed.index) }
+    return { codec, fn, values: packed.run.read(task, codec, packed.index) }
   }
   const count = inputs.length - stored.attachmentCount(codec)
   const attachments = attachmentsFrom(inputs, count)
@@ -160,10 +193,9 @@ export function readCall(task: RunnableTask): TaskCall {
   return { codec, fn, values }
 }
 
-/** The function of a task without inputs other than attachments. Throws like `readCall`. */
+/** The function of a task with packed arguments. Throws like `readCall`. */
 export function functionOf({ fn: stored, inputs }: RunnableTask, codec: TaskCodec): TaskFunction {
   const count = inputs.length - stored.attachmentCount(codec)
-  if (count > 0) throw new DeserializeError('a task of a run has arguments of another kind')
   return stored.function(codec, attachmentsFrom(inputs, count))
 }
 
@@ -204,15 +236,20 @@ function readArgument(
   { index, isShared }: { readonly index: number; readonly isShared: boolean },
 ): unknown {
   try {
-    if (!(input instanceof Uint8Array)) {
-      return isShared ? input.shared(codec) : codec.deserialize(input.bytes)
-    }
-    const value = codec.deserialize(input)
-    if (isShared) freezeData(value)
-    return value
+    return readInput(codec, input, isShared)
   } catch (error) {
     throw unreadable(`argument ${index + 1}`, error)
   }
+}
+
+/** Throws what reading a value throws. */
+function readInput(codec: TaskCodec, input: StoredObject | Uint8Array, isShared: boolean): unknown {
+  if (!(input instanceof Uint8Array)) {
+    return isShared ? input.shared(codec) : codec.deserialize(input.bytes)
+  }
+  const value = codec.deserialize(input)
+  if (isShared) freezeData(value)
+  return value
 }
 
 /** What to throw for values that cannot be read: usually a `DeserializeError`. */

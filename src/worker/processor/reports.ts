@@ -99,6 +99,8 @@ const FULL_BYTES = 64 * 1024
 class PackedResults {
   readonly #add: (part: PackedPart) => void
   readonly #writers = new WeakMap<TaskCodec, PackedWriter>()
+  /** The same for results that are written by the serializer alone. */
+  readonly #serializers = new WeakMap<TaskCodec, PackedWriter>()
   readonly #seconds = new Float32Array(MAX_RUN_TASKS)
   readonly #profiles: Uint8Array[] = []
   #open: OpenResults | undefined
@@ -168,8 +170,12 @@ class PackedResults {
     const isNext = open?.run === run && open.first + open.count === index
     if (isNext && open.codec === codec) return open
     this.close()
-    let writer = this.#writers.get(codec)
-    if (writer === undefined) this.#writers.set(codec, (writer = new PackedWriter(codec)))
+    const writers = run.keepsResult ? this.#serializers : this.#writers
+    let writer = writers.get(codec)
+    if (writer === undefined) {
+      const target = { serialize: (value: unknown) => codec.serialize(value) }
+      writers.set(codec, (writer = new PackedWriter(run.keepsResult ? target : codec)))
+    }
     return (this.#open = { run, codec, writer, isProfiled, first: index, count: 0 })
   }
 }

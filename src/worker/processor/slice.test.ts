@@ -40,7 +40,8 @@ class SliceSetup extends Setup {
     })
     const object = new StoredObject([Buffer.from(fn)])
     const task = runnableTask(nth(first), fn, this.codec, { fn: object, ...facts })
-    const packed = { taskId: nth(first), attempt: task.attempt, count, packed: pack(entries) }
+    const { attempt, keepsResult } = task
+    const packed = { taskId: nth(first), attempt, keepsResult, count, packed: pack(entries) }
     this.runner.addSlice(task, new PackedArguments(packed))
   }
 

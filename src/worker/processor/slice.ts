@@ -289,7 +289,7 @@ export class SliceRunner {
     const { board, meter, reports } = this.#parts
     const codec = slice.task.serializer.codec()
     const fn = slice.functionFor(codec)
-    const values = slice.run.read(codec, task.index)
+    const values = slice.run.read(slice.task, codec, task.index)
     task.codec = codec
     task.fn = fn
     task.values = values

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { taskId } from '../../../base/ids.js'
+import { isBlockId } from '../../../wire/run.js'
 import { GraphNodes } from './nodes.js'
 import { storedFunction } from '../graph-scheduler.kit.js'
 
-const PREFIX = 'prefix------'
+const PREFIX = 'prefix----'
 
 function withCalls(count: number): GraphNodes {
   const nodes = new GraphNodes(PREFIX)
@@ -23,12 +24,33 @@ test('a call and its id lead to each other', () => {
   assert.notEqual(nodes.idOf(255), nodes.idOf(256))
 })
 
+test('calls of one layer and function have consecutive numbers', () => {
+  const nodes = new GraphNodes(PREFIX)
+  for (const name of ['f', 'g'])
+    nodes.addFunction({ function: storedFunction(name), attachments: [] })
+  // Depth first: f, f of it, f, f of it, g, g of both.
+  const inputs = [[], [0], [], [2], [], [1, 3]]
+  for (const [position, needs] of inputs.entries()) {
+    nodes.addCall(position < 4 ? 0 : 1)
+    for (const input of needs) nodes.addCallArgument(input)
+  }
+  nodes.finish()
+  assert.deepEqual(
+    inputs.map((_, position) => nodes.numberOf(position)),
+    [0, 3, 1, 4, 2, 5],
+  )
+  for (const position of inputs.keys()) {
+    assert.equal(nodes.positionOf(nodes.idOf(position)), position)
+    assert.ok(isBlockId(nodes.idOf(position)))
+  }
+})
+
 test('other ids are those of no call', () => {
   const nodes = withCalls(3)
   for (const id of ['', PREFIX, nodes.idOf(3), `${nodes.idOf(1)}x`, nodes.idOf(1).slice(1)]) {
     assert.equal(nodes.positionOf(taskId(id)), undefined)
   }
-  assert.equal(nodes.positionOf(new GraphNodes('another-----').idOf(1)), undefined)
+  assert.equal(nodes.positionOf(new GraphNodes('another---').idOf(1)), undefined)
 })
 
 test('values of any size keep their bytes', () => {
@@ -36,7 +58,7 @@ test('values of any size keep their bytes', () => {
   const sizes = [0, 1, 1_000, 1_024, 30, 5_000, 3 * 1024 ** 2, 2, 0, 600_000, 600_000]
   const values = sizes.map((size, index) => Buffer.alloc(size, index + 1))
   const numbers = values.map((bytes) => nodes.addValue(bytes))
-  nodes.trim()
+  nodes.finish()
   for (const [index, number] of numbers.entries()) {
     assert.equal(nodes.sourceOf(number), undefined)
     assert.deepEqual(Buffer.from(nodes.bytesOf(number)), values[index])
@@ -61,7 +83,7 @@ test('arguments are calls, bytes and other sources in order', () => {
   nodes.addCallArgument(0)
   nodes.addValueArgument(task)
   nodes.addCall(0)
-  nodes.trim()
+  nodes.finish()
   assert.deepEqual([nodes.argsStart(1), nodes.argsStart(2), nodes.argsStart(3)], [0, 0, 4])
   assert.equal(nodes.argsStart(4), 4)
   assert.deepEqual(

@@ -4,6 +4,7 @@
 import { assert } from '../../../base/assert.js'
 import { taskId, type TaskId } from '../../../base/ids.js'
 import { IntList } from '../../../base/int-list.js'
+import { isBlockId, numberAtEnd } from '../../../wire/run.js'
 import type { ArgumentSource, StoredValue } from '../events.js'
 
 // Which results of outside tasks, and which objects, the targets of a graph depend on, directly or
@@ -107,23 +108,65 @@ const MAX_CHUNK_BYTES = 1024 ** 2
 /** Instead of a chunk: the value is a source. */
 const NO_CHUNK = -1
 
-/** An id is the prefix of its graph followed by the position in this many bytes. */
-const POSITION_BYTES = 4
+// The ids of calls. Calls of one function that may be ready together have consecutive numbers, so
+// that a scheduler can send them as a run (docs/protocol.md#runs): the number of a call follows the
+// layers of the graph, its position the best order of execution.
 
-/** The id of the node at a position of the graph with this prefix. */
-function nodeId(prefix: string, position: number): TaskId {
-  const upper = String.fromCharCode(position >>> 24, (position >>> 16) & 0xff)
-  return taskId(prefix + upper + String.fromCharCode((position >>> 8) & 0xff, position & 0xff))
+/** The length of the part of an id that all calls of a graph share. */
+const PREFIX_LENGTH = 10
+
+/** The id of the node with a number: the lower half of the number, the prefix, the number. */
+function nodeId(prefix: string, number: number): TaskId {
+  const lower = String.fromCharCode((number >>> 8) & 0xff, number & 0xff)
+  const upper = String.fromCharCode(number >>> 24, (number >>> 16) & 0xff)
+  return taskId(lower + prefix + upper + lower)
 }
 
-/** The position of the node with an id; undefined if it belongs to another graph. */
-export function nodePosition(prefix: string, id: TaskId): number | undefined {
-  if (id.length !== prefix.length + POSITION_BYTES || !id.startsWith(prefix)) return undefined
-  let position = 0
-  for (let at = prefix.length; at < id.length; at += 1) {
-    position = position * 256 + id.charCodeAt(at)
+/** The number of the node with an id; undefined if it belongs to another graph. */
+export function nodeNumber(prefix: string, id: TaskId): number | undefined {
+  if (prefix.length !== PREFIX_LENGTH || !isBlockId(id)) return undefined
+  return id.startsWith(prefix, 2) ? numberAtEnd(id) : undefined
+}
+
+/**
+ * The numbers of calls, by position: in order of their layer, then of their function, then of their
+ * position.
+ */
+function numberCalls(nodes: GraphNodes): Int32Array {
+  const layers = new Int32Array(nodes.count)
+  const functions = new Int32Array(nodes.count)
+  for (let position = 0; position < nodes.count; position += 1) {
+    let layer = 0
+    const end = nodes.argsStart(position + 1)
+    for (let at = nodes.argsStart(position); at < end; at += 1) {
+      const input = nodes.argAt(at)
+      if (input >= 0) layer = Math.max(layer, (layers[input] ?? 0) + 1)
+    }
+    layers[position] = layer
+    functions[position] = nodes.functionOf(position)
   }
-  return position
+  const order = sortedBy(layers, sortedBy(functions, Int32Array.from(layers.keys())))
+  const numbers = new Int32Array(nodes.count)
+  for (const [number, position] of order.entries()) numbers[position] = number
+  return numbers
+}
+
+/** Some positions by their small keys; those of equal keys keep their order. */
+function sortedBy(keys: Int32Array, positions: Int32Array): Int32Array {
+  let highest = 0
+  for (const key of keys) highest = Math.max(highest, key)
+  const next = new Int32Array(highest + 2)
+  for (const key of keys) next[key + 1] = (next[key + 1] ?? 0) + 1
+  for (let key = 0; key <= highest; key += 1)
+    next[key + 1] = (next[key + 1] ?? 0) + (next[key] ?? 0)
+  const sorted = new Int32Array(positions.length)
+  for (const position of positions) {
+    const key = keys[position] ?? 0
+    const at = next[key] ?? 0
+    sorted[at] = position
+    next[key] = at + 1
+  }
+  return sorted
 }
 
 /**
@@ -146,8 +189,12 @@ export class GraphNodes {
   readonly #valueChunks = new IntList()
   readonly #valueOffsets = new IntList()
   readonly #valueBytes = new IntList()
+  /** Undefined before `finish`: the number of a call is its position. */
+  #numbers: Int32Array | undefined
+  /** By number. */
+  #positions: Int32Array | undefined
 
-  /** `idPrefix`: 12 bytes, unique to this graph. */
+  /** `idPrefix`: 10 bytes, unique to this graph. */
   constructor(idPrefix: string) {
     this.#idPrefix = idPrefix
   }
@@ -157,15 +204,21 @@ export class GraphNodes {
     return this.#functionOf.length
   }
 
+  /** The number in the id of the call at a position. */
+  numberOf(position: number): number {
+    return this.#numbers?.[position] ?? position
+  }
+
   /** The id of the task for the call at a position. */
   idOf(position: number): TaskId {
-    return nodeId(this.#idPrefix, position)
+    return nodeId(this.#idPrefix, this.numberOf(position))
   }
 
   /** The position of the call with an id; undefined if it is not in this graph. */
   positionOf(id: TaskId): number | undefined {
-    const position = nodePosition(this.#idPrefix, id)
-    return position === undefined || position >= this.count ? undefined : position
+    const number = nodeNumber(this.#idPrefix, id)
+    if (number === undefined || number >= this.count) return undefined
+    return this.#positions?.[number] ?? number
   }
 
   /** Adds a function; returns its number. */
@@ -204,8 +257,11 @@ export class GraphNodes {
     this.#args.push(~number)
   }
 
-  /** Frees reserved memory when nothing more will be added. */
-  trim(): void {
+  /** Nothing more will be added: numbers the calls, and frees reserved memory. */
+  finish(): void {
+    this.#numbers = numberCalls(this)
+    this.#positions = new Int32Array(this.count)
+    for (const [position, number] of this.#numbers.entries()) this.#positions[number] = position
     for (const list of [this.#functionOf, this.#starts, this.#args]) list.trim()
     for (const list of [this.#valueChunks, this.#valueOffsets, this.#valueBytes]) list.trim()
   }

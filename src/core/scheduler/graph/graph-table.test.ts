@@ -9,8 +9,10 @@ import { NodeIndex, NONE, ReadySet } from './index.js'
 import { HOLDS_VALUE, IS_OBJECT, NodeTable, SUCCEEDED } from './nodes.js'
 import { ByteStore, NodeArgumentStore, ValueStore } from './store.js'
 
-const numbered = (number: number): string =>
-  `a prefix ::${String.fromCharCode(7, number >> 24, number >> 16, (number >> 8) & 255, number & 255)}`
+const numbered = (number: number): string => {
+  const lower = String.fromCharCode((number >> 8) & 255, number & 255)
+  return `${lower}a prefix::${String.fromCharCode(number >>> 24, (number >> 16) & 255)}${lower}`
+}
 
 test('property: a node is found by its id, whatever the ids', () => {
   const id = fc.oneof(
@@ -49,6 +51,30 @@ test('a hundred thousand ids of all kinds are found again', () => {
     index.add(id)
   }
   for (const [place, id] of ids.entries()) assert.equal(index.find(id), place)
+})
+
+test('nodes are found by the numbers in their ids, in any order', () => {
+  const index = new NodeIndex()
+  const numbers = [1_030, 3, 70_000, 0, 1_029, 16_777_300]
+  for (const number of numbers) index.add(taskId(numbered(number)))
+  index.add(taskId('another id'))
+  for (const [node, number] of numbers.entries()) {
+    assert.equal(index.numberOf(node), number)
+    assert.equal(index.atNumber(number), node)
+    assert.equal(index.idOf(node), numbered(number))
+  }
+  assert.equal(index.numberOf(numbers.length), NONE)
+  for (const other of [1, 1_028, 2_000, 70_001]) assert.equal(index.atNumber(other), NONE)
+  index.checkInvariants()
+})
+
+test('numbers that are far apart take little memory', () => {
+  const index = new NodeIndex()
+  for (let node = 0; node < 4_000; node += 1) index.add(taskId(numbered(node * 5_000)))
+  const isNumbered = (node: number): boolean => index.numberOf(node) !== NONE
+  const known = Array.from({ length: 4_000 }, (_, node) => node).filter(isNumbered)
+  assert.ok(known.length > 1_000 && known.length < 1_200, String(known.length))
+  index.checkInvariants()
 })
 
 test('property: the smallest number of a set is the smallest', () => {

@@ -14,23 +14,16 @@ import type {
   TaskResult,
   TaskStatus,
 } from '../../../wire/message.js'
-import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
+import type { ClientEntry, GraphNode, Runtime, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { adopt, leaveParent } from '../task/family.js'
 import { addChild, parentLink } from '../task/links.js'
 import { sendStatus, statusResult, stopLinks } from '../task/task.js'
 import { holdsBack, roomFor, spendRoom } from '../worker/load.js'
 import { NONE } from './index.js'
+import type { NodeKind } from './kinds.js'
 import { followLinks, sendLinks } from './links.js'
-import {
-  DROPPED,
-  IS_LOOSE,
-  IS_TARGET,
-  IS_UNWANTED,
-  type NodeKind,
-  STARTED,
-  SUCCEEDED,
-} from './nodes.js'
+import { DROPPED, IS_LOOSE, IS_TARGET, IS_UNWANTED, STARTED, SUCCEEDED } from './nodes.js'
 import { addPart } from './part.js'
 import {
   cancelNode,
@@ -41,9 +34,11 @@ import {
   settle,
   stopTask,
   succeedNode,
+  succeedWith,
   sweep,
   tell,
 } from './settle.js'
+import { resultOfOne, valuesOf } from './run.js'
 import { graphReport, type ReportRoom } from './shape.js'
 import { checkGraph, GraphTables } from './tables.js'
 import { fillQueue } from './task.js'
@@ -182,29 +177,54 @@ export class Graph implements Worklist {
     const tables = this.#tables
     leaveQueue(tables, task)
     if (this.#abortStatus !== undefined) return
-    sendLinks(tables, task)
+    if (task.count === 1) sendLinks(tables, task)
     fillQueue(tables, this)
     if (tables.ended !== NONE) this.#work()
   }
 
-  /** The task of a node has ended and left all tables. */
+  /** The task of a node, or those of several nodes, has ended and left all tables. */
   onTaskEnded(task: TaskEntry, result: TaskResult): void {
     const tables = this.#tables
-    const node = task.node?.index ?? NONE
+    const { nodes } = tables
     leaveQueue(tables, task)
-    if (this.#isOver || this.#abortStatus !== undefined || tables.nodes.hasEnded(node)) {
+    const isDead = this.#isOver || this.#abortStatus !== undefined
+    const values = valuesOf(task, result)
+    const number = isDead ? NONE : nodes.numberOf(task.node?.index ?? NONE)
+    for (let at = 0; at < task.count; at += 1) {
+      const value = values?.[at]
+      const node = isDead
+        ? NONE
+        : at === 0
+          ? (task.node?.index ?? NONE)
+          : nodes.atNumber(number + at)
+      const isPlain = node !== NONE && !nodes.has(node, IS_TARGET) && !nodes.hasEnded(node)
+      if (value !== undefined && isPlain) succeedWith(tables, node, value)
+      else this.#onNodeEnded(task, node, resultOfOne(task, result, { at, value }))
+    }
+    this.#work()
+  }
+
+  #onNodeEnded(task: TaskEntry, node: number, result: TaskResult): void {
+    const tables = this.#tables
+    if (node === NONE || tables.nodes.hasEnded(node)) {
       stopLinks(this.#state, task)
       this.#state.objects.delete(this.#client, result.results)
-      return
-    }
-    if (result.status === 'success') {
+    } else if (result.status === 'success') {
       succeedNode(tables, node, result)
       followLinks(tables, this, task)
     } else {
       failNode(tables, node, result)
       stopLinks(this.#state, task)
     }
-    this.#work()
+  }
+
+  /** The entry of some nodes was shortened. Returns what belongs to the entry of the others. */
+  onCut(entry: TaskEntry, rest: TaskEntry): GraphNode {
+    const { nodes, queued } = this.#tables
+    const at = queued.indexOf(entry)
+    if (at >= 0) queued.splice(at, 0, rest)
+    const rank = entry.node?.rank ?? 0
+    return { graph: this, index: nodes.find(rest.id), rank, input: undefined, links: undefined }
   }
 
   /** Its client lost its connection, and may reconnect. */

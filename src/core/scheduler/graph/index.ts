@@ -1,53 +1,99 @@
 // From the ids of a graph's nodes to their numbers 0, 1, 2, … and back.
 //
-// Our clients number the nodes of a graph themselves: all ids share a prefix, and the last four
-// bytes are the number of the node. Such ids are neither stored nor looked up: in a large graph
-// each table lookup would miss all caches. All other ids are in a hash table that grows by one
-// bucket at a time (linear hashing): a `Map` would block for a tenth of a second when the millionth
-// entry makes it grow.
+// The ids of our clients end with a number, have their other bytes in common, and may be in runs
+// (wire/run.ts). They are neither stored nor looked up: only the nodes of such numbers are listed,
+// in blocks. All other ids are in a hash table that grows by one bucket at a time (linear hashing):
+// a `Map` would block for a tenth of a second when the millionth entry makes it grow.
 
 import { assert } from '../../../base/assert.js'
 import { bytesToLatin1, latin1Slice, latin1ToBytes } from '../../../base/bytes.js'
 import { taskId, type TaskId } from '../../../base/ids.js'
 import { partOf, partToSplit } from '../../../base/spread.js'
+import { isBlockId, MAX_RUN_TASKS, numberAtEnd } from '../../../wire/run.js'
 import { ByteStore, Records } from './store.js'
 
 /** No such node. */
 export const NONE = -1
 
 const USUAL_LENGTH = 16
-const PREFIX_LENGTH: number = USUAL_LENGTH - 4
+const NUMBER_LENGTH = 4
 const FIRST_BUCKETS = 16
-/** Larger than any node number. */
-const NO_NODE: number = 2 ** 31 - 1
 
-/** The fields of an id's record, which is empty for a numbered node. */
+/** The fields of an id's record. */
 const HASH = 0
-/** The next node in its bucket, plus 1. */
+/** The next record in its bucket, plus 1. */
 const NEXT = 1
 /** The id itself if it has the usual length, otherwise its handle in a store. */
 const ID = 2
-const ID_FIELDS = 6
+const NODE = 6
+const ID_FIELDS = 7
 
-/** The two lowest bits of a hash: the hash is set; the id is in a store. */
-const IS_HASH = 1
-const IS_STORED = 2
-const HASH_SHIFT = 2
+/** The lowest bit of a hash: the id is in a store. */
+const IS_STORED = 1
+
+/** The nodes of numbers: a block has those of 1,024 consecutive numbers. */
+class Numbers {
+  /** By the number divided by 1,024: the nodes plus 1. */
+  readonly #blocks = new Map<number, Int32Array>()
+  /** The block that was used last. */
+  #last: Int32Array = new Int32Array(0)
+  #lastAt = NONE
+
+  /** The node of a number; `NONE` if it has none. */
+  get(number: number): number {
+    return (this.#block(Math.floor(number / MAX_RUN_TASKS))[number % MAX_RUN_TASKS] ?? 0) - 1
+  }
+
+  /**
+   * Sets the node of a number. Returns false if its block does not exist: a client whose numbers
+   * are far apart could make a scheduler use kilobytes for each.
+   */
+  set(number: number, node: number): boolean {
+    const at = Math.floor(number / MAX_RUN_TASKS)
+    let block = this.#block(at)
+    const place = number % MAX_RUN_TASKS
+    if (place >= block.length) {
+      if (block.length === 0 && this.#blocks.size > FREE_BLOCKS + node / NODES_PER_BLOCK)
+        return false
+      const larger = new Int32Array(Math.min(MAX_RUN_TASKS, Math.max(FIRST_ROOM, 2 * place)))
+      larger.set(block)
+      block = larger
+      this.#blocks.set(at, block)
+      this.#last = block
+      this.#lastAt = at
+    }
+    block[place] = node + 1
+    return true
+  }
+
+  #block(at: number): Int32Array {
+    if (at === this.#lastAt) return this.#last
+    const block = this.#blocks.get(at)
+    if (block === undefined) return NO_BLOCK
+    this.#last = block
+    this.#lastAt = at
+    return block
+  }
+}
+
+const NO_BLOCK = new Int32Array(0)
+/** The smallest block has room for so many numbers. */
+const FIRST_ROOM = 16
+/** So many blocks may exist, and one more for each few nodes. */
+const FREE_BLOCKS = 1024
+const NODES_PER_BLOCK = 64
 
 /** The ids of the nodes of one graph. */
 export class NodeIndex {
-  #count = 0
-  /** The common prefix of the ids of numbered nodes; undefined before the first. */
-  #prefix: string | undefined
-  /** The prefix with room for a number. */
+  /** An id of a numbered node; undefined before the first. */
+  #pattern: TaskId | undefined
+  /** The same in bytes. */
   #id: Buffer = Buffer.alloc(0)
-  /** The first node that has a record. Nodes before it are numbered. */
-  #firstOther = NO_NODE
-  /** Invariant: a record for each node from `#firstOther` on. */
+  readonly #numbers = new Numbers()
+  /** By node: its number plus 1, or `OTHER` and its record. */
+  readonly #places = new Records(1)
   readonly #others = new Records(ID_FIELDS)
-  /** The number of records that are not empty. */
-  #hashed = 0
-  /** The first node of each bucket, plus 1. */
+  /** The first record of each bucket, plus 1. */
   readonly #buckets = new Records(1)
   /** Ids of unusual length. */
   #ids: ByteStore | undefined
@@ -58,101 +104,121 @@ export class NodeIndex {
 
   /** The number of nodes. */
   get count(): number {
-    return this.#count
+    return this.#places.count
   }
 
   /** The number of a node; `NONE` for an unknown one. */
   find(id: TaskId): number {
-    const number = this.#numberIn(id)
-    if (number < this.#count && this.#hashOf(number) === 0) return number
-    return this.#hashed === 0 ? NONE : this.#search(id)
+    if (this.#isNumbered(id)) {
+      const node = this.#numbers.get(numberAtEnd(id))
+      if (node !== NONE) return node
+    }
+    return this.#others.count === 0 ? NONE : this.#search(id)
   }
 
   /** The same for an id in bytes. */
   findBytes(id: Uint8Array): number {
     const number = this.#numberInBytes(id)
-    if (number < this.#count && this.#hashOf(number) === 0) return number
-    return this.#hashed === 0 ? NONE : this.#search(taskId(bytesToLatin1(id)))
+    const node = number === NONE ? NONE : this.#numbers.get(number)
+    if (node !== NONE || this.#others.count === 0) return node
+    return this.#search(taskId(bytesToLatin1(id)))
   }
 
   /** Adds a node with a new id and returns its number, which is the next one. */
   add(id: TaskId): number {
-    const node = this.#count
-    this.#count += 1
-    if (this.#prefix === undefined && lastNumberIn(id) === node) this.#begin(id)
-    if (this.#numberIn(id) !== node) this.#addOther(node, id)
-    else if (this.#firstOther < node) this.#others.add()
+    const node = this.#places.add()
+    if (this.#pattern === undefined && isBlockId(id)) this.#begin(id)
+    const number = this.#isNumbered(id) ? numberAtEnd(id) : OTHER
+    if (number < OTHER - 1 && this.#numbers.set(number, node)) this.#places.set(node, 0, number + 1)
+    else this.#addOther(node, id)
     return node
+  }
+
+  /** The number in the id of a node; `NONE` if its id cannot be in a run. */
+  numberOf(node: number): number {
+    const place = this.#places.get(node, 0)
+    return place < OTHER ? place - 1 : NONE
+  }
+
+  /** The node with this number in its id; `NONE` if there is none. */
+  atNumber(number: number): number {
+    return this.#numbers.get(number)
   }
 
   /** The id of a node. */
   idOf(node: number): TaskId {
-    const hash = this.#hashOf(node)
-    if (hash === 0) {
-      this.#id.writeUInt32BE(node, PREFIX_LENGTH)
+    const place = this.#places.get(node, 0)
+    if (place < OTHER) {
+      this.#id.writeUInt32BE(place - 1, USUAL_LENGTH - NUMBER_LENGTH)
+      this.#id.writeUInt16BE((place - 1) & 0xffff, 0)
       return taskId(latin1Slice(this.#id, 0, USUAL_LENGTH))
     }
-    const record = node - this.#firstOther
-    if ((hash & IS_STORED) === 0) return taskId(this.#others.text(record, ID, USUAL_LENGTH))
+    const record = place - OTHER
+    const isStored = (this.#others.get(record, HASH) & IS_STORED) !== 0
+    if (!isStored) return taskId(this.#others.text(record, ID, USUAL_LENGTH))
     assert(this.#ids !== undefined, 'a stored id is missing')
     return taskId(this.#ids.latin1(this.#others.get(record, ID)))
   }
 
   /** Throws if a node cannot be found. */
   checkInvariants(): void {
-    for (let node = 0; node < this.#count; node += 1) {
+    for (let node = 0; node < this.count; node += 1) {
       const id = this.idOf(node)
       assert(this.find(id) === node, 'a node is not found by its id')
       assert(this.findBytes(latin1ToBytes(id)) === node, 'a node is not found by its bytes')
     }
   }
 
-  /** Takes the prefix from the first numbered node. */
+  /** Takes the common part from the id of the first numbered node. */
   #begin(id: TaskId): void {
-    this.#prefix = id.slice(0, PREFIX_LENGTH)
+    this.#pattern = id
     this.#id = latin1ToBytes(id)
   }
 
-  /** The number at the end of an id; an invalid one if the prefix differs. */
-  #numberIn(id: TaskId): number {
-    const prefix = this.#prefix
-    return prefix !== undefined && id.startsWith(prefix) ? lastNumberIn(id) : Infinity
+  /** Whether an id may be that of a numbered node. */
+  #isNumbered(id: TaskId): boolean {
+    const pattern = this.#pattern
+    if (pattern === undefined || !isBlockId(id)) return false
+    for (let at = 2; at < USUAL_LENGTH - NUMBER_LENGTH; at += 1) {
+      if (id.charCodeAt(at) !== pattern.charCodeAt(at)) return false
+    }
+    return true
   }
 
+  /** The number in the id of what may be a numbered node; `NONE` for other ids. */
   #numberInBytes(id: Uint8Array): number {
-    const prefix = this.#id
-    if (id.length !== USUAL_LENGTH || prefix.length === 0) return Infinity
+    const pattern = this.#id
+    if (id.length !== USUAL_LENGTH || pattern.length === 0) return NONE
+    for (let at = 2; at < USUAL_LENGTH - NUMBER_LENGTH; at += 1) {
+      if (id[at] !== pattern[at]) return NONE
+    }
+    if (id[0] !== id[USUAL_LENGTH - 2] || id[1] !== id[USUAL_LENGTH - 1]) return NONE
     let number = 0
-    for (let at = 0; at < PREFIX_LENGTH; at += 1) if (id[at] !== prefix[at]) return Infinity
-    for (let at = PREFIX_LENGTH; at < USUAL_LENGTH; at += 1) {
+    for (let at = USUAL_LENGTH - NUMBER_LENGTH; at < USUAL_LENGTH; at += 1) {
       number = number * 256 + (id[at] as number)
     }
     return number
   }
 
-  /** The hash of a node's id; 0 for a numbered node. */
-  #hashOf(node: number): number {
-    return node < this.#firstOther ? 0 : this.#others.get(node - this.#firstOther, HASH)
-  }
-
   #addOther(node: number, id: TaskId): void {
-    this.#firstOther = Math.min(this.#firstOther, node)
     const record = this.#others.add()
     if (id.length === USUAL_LENGTH) this.#others.setText(record, ID, id)
     else this.#others.set(record, ID, (this.#ids ??= new ByteStore()).addLatin1(id))
     const hash = hashOf(id)
     this.#others.set(record, HASH, hash)
-    this.#link(this.#bucketOf(hash), node)
-    this.#hashed += 1
-    if (this.#hashed > this.#buckets.count) this.#split()
+    this.#others.set(record, NODE, node)
+    this.#places.set(node, 0, OTHER + record)
+    this.#link(this.#bucketOf(hash), record)
+    if (this.#others.count > this.#buckets.count) this.#split()
   }
 
   #search(id: TaskId): number {
     const hash = hashOf(id)
     let entry = this.#buckets.get(this.#bucketOf(hash), 0)
     while (entry !== 0) {
-      const record = entry - 1 - this.#firstOther
-      if (this.#others.get(record, HASH) === hash && this.#hasId(record, id)) return entry - 1
+      const record = entry - 1
+      const isSame = this.#others.get(record, HASH) === hash && this.#hasId(record, id)
+      if (isSame) return this.#others.get(record, NODE)
       entry = this.#others.get(record, NEXT)
     }
     return NONE
@@ -165,12 +231,12 @@ export class NodeIndex {
   }
 
   #bucketOf(hash: number): number {
-    return partOf(hash >>> HASH_SHIFT, this.#buckets.count)
+    return partOf(hash >>> 1, this.#buckets.count)
   }
 
-  #link(bucket: number, node: number): void {
-    this.#others.set(node - this.#firstOther, NEXT, this.#buckets.get(bucket, 0))
-    this.#buckets.set(bucket, 0, node + 1)
+  #link(bucket: number, record: number): void {
+    this.#others.set(record, NEXT, this.#buckets.get(bucket, 0))
+    this.#buckets.set(bucket, 0, record + 1)
   }
 
   /** Adds a bucket, and moves its entries from the bucket that held them until now. */
@@ -180,30 +246,24 @@ export class NodeIndex {
     let entry = this.#buckets.get(source, 0)
     this.#buckets.set(source, 0, 0)
     while (entry !== 0) {
-      const node = entry - 1
-      const record = node - this.#firstOther
+      const record = entry - 1
       entry = this.#others.get(record, NEXT)
-      this.#link(this.#bucketOf(this.#others.get(record, HASH)), node)
+      this.#link(this.#bucketOf(this.#others.get(record, HASH)), record)
     }
   }
 }
 
-/** The number at the end of an id of the usual length; otherwise an invalid one. */
-function lastNumberIn(id: TaskId): number {
-  if (id.length !== USUAL_LENGTH) return Infinity
-  const upper = id.charCodeAt(PREFIX_LENGTH) * 256 + id.charCodeAt(PREFIX_LENGTH + 1)
-  return upper * 65_536 + id.charCodeAt(PREFIX_LENGTH + 2) * 256 + id.charCodeAt(PREFIX_LENGTH + 3)
-}
+/** Larger than any number in an id that is used as such. */
+const OTHER: number = 2 ** 31
 
-/** 32 bits, never 0; the two lowest bits are flags. */
+/** 32 bits, of which the lowest says whether the id is in a store. */
 function hashOf(id: TaskId): number {
   let hash = id.length
   for (let index = 0; index < id.length; index += 1) {
     hash = Math.imul(hash ^ id.charCodeAt(index), 0x9e37_79b1)
     hash ^= hash >>> 15
   }
-  const marks = id.length === USUAL_LENGTH ? IS_HASH : IS_HASH | IS_STORED
-  return ((hash & ~(IS_HASH | IS_STORED)) | marks) >>> 0
+  return (id.length === USUAL_LENGTH ? hash & ~IS_STORED : hash | IS_STORED) >>> 0
 }
 
 // The ready nodes of a graph by number, for finding the smallest. A bit set with a second level

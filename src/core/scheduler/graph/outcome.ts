@@ -81,7 +81,15 @@ export function keepValue({ nodes, values }: GraphTables, node: number, result: 
   const [inline] = result.inlineResults
   const value = inline ?? latin1ToBytes(result.results[0] ?? '')
   if (!isWhole && nodes.putValue(node, value, inline === undefined)) return
+  if (!isWhole) nodes.kindOf(node).isTiny = false
   nodes.setOutcome(node, values.add(result, isWhole))
+}
+
+/** The same for a value that is known alone. */
+export function keepBytes({ nodes, values }: GraphTables, node: number, value: Uint8Array): void {
+  if (nodes.putValue(node, value, false)) return
+  nodes.kindOf(node).isTiny = false
+  nodes.setOutcome(node, values.addBytes(value))
 }
 
 /** The value as an argument of a node that needs it. Its bytes are a view. */

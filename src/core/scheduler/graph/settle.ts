@@ -10,6 +10,7 @@ import type { TaskEntry } from '../entries.js'
 import {
   failedResult,
   failureOf,
+  keepBytes,
   keepValue,
   objectOf,
   releaseValue,
@@ -42,6 +43,13 @@ export function succeedNode(graph: GraphTables, node: number, result: TaskResult
   const isNeeded = graph.isOpen || nodes.neededBy(node) > 0
   if (result.inlineResults.length === 0) takeObject(graph, node, result, isNeeded)
   if (isNeeded || isTarget) keepValue(graph, node, result)
+  end(graph, node, SUCCEEDED)
+}
+
+/** The same for a node that is no target, of whose result only the value is known. */
+export function succeedWith(graph: GraphTables, node: number, value: Uint8Array): void {
+  const isNeeded = graph.isOpen || graph.nodes.neededBy(node) > 0
+  if (isNeeded) keepBytes(graph, node, value)
   end(graph, node, SUCCEEDED)
 }
 
@@ -115,7 +123,7 @@ function stopLink({ nodes, state }: GraphTables, node: number): void {
     at = pendingInput(nodes, at)
     const task = at === NONE || nodes.stateOf(at) !== STARTED ? undefined : nodes.idOf(at)
     if (task === undefined) continue
-    const links = state.tasks.get(task)?.node?.links
+    const links = state.tasks.peek(task)?.node?.links
     if (links !== undefined) stopAll(state, links.worker, links.cut(nodes.idOf(node)))
     return
   }
@@ -234,6 +242,7 @@ function takeObject(graph: GraphTables, node: number, result: TaskResult, isNeed
   const [id] = result.results
   const entry = id === undefined ? undefined : objects.get(id)
   if (entry === undefined) return
+  graph.nodes.kindOf(node).hasObjects = true
   if (isNeeded) objects.use(graph, entry)
   const worker = workers.get(result.worker)
   // Also if it is no longer needed, so that the worker is notified of its deletion.

@@ -383,6 +383,14 @@ export class ValueStore {
     return handle
   }
 
+  /** Stores a value alone. */
+  addBytes(value: Uint8Array): number {
+    const handle = this.#store.reserve(HEAD_BYTES + value.byteLength)
+    this.#store.setHead(handle, 0)
+    this.#store.buffer(handle).set(value, this.#store.start(handle) + HEAD_BYTES)
+    return handle
+  }
+
   /** The value, or the id of its object. The bytes are a view. */
   valueOf(handle: number): { readonly isObject: boolean; readonly data: Buffer } {
     const head = this.#store.head(handle)

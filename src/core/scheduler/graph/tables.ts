@@ -30,6 +30,68 @@ export interface Failure {
   readonly error: Pick<ObjectEntry, 'type' | 'name' | 'chunks'> | undefined
 }
 
+/** Larger numbers in ids are not looked at. */
+const MAX_NUMBER: number = 2 ** 24
+
+/** The nodes of a graph that are ready. */
+export class ReadyNodes {
+  readonly #nodes: NodeTable
+  readonly #ready = new ReadySet()
+  /** The numbers of those whose results are tiny, as far as is known. */
+  readonly #numbers = new ReadySet()
+
+  constructor(nodes: NodeTable) {
+    this.#nodes = nodes
+  }
+
+  /** The one that was sent first; `NONE`: there is none. */
+  get first(): number {
+    return this.#ready.first
+  }
+
+  get size(): number {
+    return this.#ready.size
+  }
+
+  has(node: number): boolean {
+    return this.#ready.has(node)
+  }
+
+  add(node: number): void {
+    this.#ready.add(node)
+    const number = this.#nodes.numberOf(node)
+    const hasPlace = number !== NONE && number < MAX_NUMBER
+    if (hasPlace && this.#nodes.kindOf(node).isTiny) this.#numbers.add(number)
+  }
+
+  remove(node: number): void {
+    this.#ready.remove(node)
+    const number = this.#nodes.numberOf(node)
+    if (number !== NONE && this.#numbers.has(number)) this.#numbers.remove(number)
+  }
+
+  /**
+   * Where a run begins instead of at this node, the first one: in the first layer that is ready. A
+   * graph that is run layer by layer makes longer runs, but keeps more results: only tiny ones.
+   */
+  firstOfRun(node: number): number {
+    return this.isTiny(node) ? this.#nodes.atNumber(this.#numbers.first) : node
+  }
+
+  /** Whether the result of a ready node is tiny, as far as is known. */
+  isTiny(node: number): boolean {
+    const number = this.#nodes.numberOf(node)
+    return number !== NONE && this.#numbers.has(number)
+  }
+
+  /** Throws if the sets disagree. */
+  checkInvariants(): void {
+    this.#ready.checkInvariants()
+    this.#numbers.checkInvariants()
+    assert(this.#numbers.size <= this.#ready.size, 'numbers of nodes that are not ready')
+  }
+}
+
 /** The tables of one graph. */
 export class GraphTables {
   readonly state: SchedulerState
@@ -45,7 +107,7 @@ export class GraphTables {
   /** Failures of failed nodes, by outcome minus 1. */
   readonly failures: Failure[] = []
   /** Invariant: the nodes whose state is ready. */
-  readonly ready: ReadySet = new ReadySet()
+  readonly ready: ReadyNodes
   /**
    * Queued tasks of nodes that no worker has had yet. Invariant: the queue has them in reverse
    * order, so the last one is first there, and precedes each ready node.
@@ -72,6 +134,7 @@ export class GraphTables {
     this.client = client
     this.id = id
     this.begunAt = state.turn.now
+    this.ready = new ReadyNodes(this.nodes)
     this.tellsFrom = client.features === 0 ? state.turn.now + EARLY_MS : -Infinity
   }
 }
@@ -87,14 +150,15 @@ export function checkGraph(graph: GraphTables, isAlive: boolean): void {
   graph.ready.checkInvariants()
   checkNodes(graph)
   for (const [index, task] of graph.queued.entries()) {
-    const after = graph.queued[index + 1]?.node?.index ?? -1
+    const after = graph.queued[index + 1]?.node?.rank ?? -1
     const isKnown = state.tasks.has(task)
     assert(isKnown && task.state === 'inactive', 'a queued node is not inactive')
-    assert((task.node?.index ?? -1) > after, 'the queued nodes are out of order')
+    assert((task.node?.rank ?? -1) >= after, 'the queued nodes are out of order')
   }
-  const front = graph.queued.at(-1)?.node?.index
-  const first = graph.ready.first
-  assert(first < 0 || (front !== undefined && front < first), 'a ready node is not queued')
+  const front = graph.queued.at(-1)?.node?.rank
+  const { first } = graph.ready
+  if (first === NONE) return
+  assert(front !== undefined && front <= first, 'a ready node is not queued')
 }
 
 function checkNodes(graph: GraphTables): void {
@@ -108,8 +172,9 @@ function checkNodes(graph: GraphTables): void {
     if (counts !== undefined && nodeState === WAITING) counts[0] += 1
     if (counts !== undefined && nodeState === READY) counts[1] += 1
     assert((nodeState === READY) === graph.ready.has(node), 'a ready node is not in the set')
-    const task = state.tasks.get(nodes.idOf(node))
-    if (nodeState === STARTED) assert(task?.node?.index === node, 'a started node has no task')
+    const task = state.tasks.peek(nodes.idOf(node))
+    const isThere = task?.count === 1 ? task.node?.index === node : task?.node !== undefined
+    if (nodeState === STARTED) assert(isThere, 'a started node has no task')
     if (nodeState === DROPPED) assert(!graph.isOpen, 'a node was dropped too early')
     if (nodeState === FAILED) assert(nodes.outcomeOf(node) !== 0, 'a node failed for no reason')
     if (nodeState === SUCCEEDED) checkValue(graph, node)

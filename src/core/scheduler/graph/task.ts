@@ -11,6 +11,7 @@ import { NONE } from './index.js'
 import { argumentOf } from './outcome.js'
 import { endUnstarted, failNode, leaveInputs } from './settle.js'
 import { KEEPS_RESULT, STARTED } from './nodes.js'
+import { hasSmallInputs, isAlike, runLength, taskOfRun } from './run.js'
 import type { GraphTables } from './tables.js'
 import { publishTask, refusedFields } from '../publication.js'
 import { newTask, vacates } from '../task/arrival.js'
@@ -19,17 +20,28 @@ import { redeemLease, statusResult } from '../task/task.js'
 /** Minimum number of queued nodes, if enough are ready: with one the queue would often be empty. */
 const MIN_QUEUED = 2
 
+/** A node that is about to be a task, or the first of a run, and its place in the queue. */
+interface ReadyNode {
+  readonly node: number
+  readonly rank: number
+}
+
 /** Queues ready nodes, unless enough nodes that precede them are already queued. */
 export function fillQueue(graph: GraphTables, owner: Graph): void {
-  for (let node = graph.ready.first; node !== NONE; node = graph.ready.first) {
-    const front = graph.queued.at(-1)?.node?.index ?? Infinity
-    if (front < node && graph.queued.length >= MIN_QUEUED) return
-    graph.ready.remove(node)
-    startNode(graph, owner, node)
+  const { ready, queued } = graph
+  for (let rank = ready.first; rank !== NONE; rank = ready.first) {
+    const node = ready.firstOfRun(rank)
+    const count = runLength(graph, node)
+    const front = queued.at(-1)?.node?.rank ?? Infinity
+    // A run that is made later may be longer.
+    if (front <= rank && (count > 1 || queued.length >= MIN_QUEUED)) return
+    if (count > 1 && startRun(graph, owner, { node, rank, count })) continue
+    ready.remove(node)
+    startNode(graph, owner, { node, rank })
   }
 }
 
-function startNode(graph: GraphTables, owner: Graph, node: number): void {
+function startNode(graph: GraphTables, owner: Graph, { node, rank }: ReadyNode): void {
   const { state, client, nodes } = graph
   const id = nodes.idOf(node)
   const known = state.tasks.get(id)
@@ -40,21 +52,71 @@ function startNode(graph: GraphTables, owner: Graph, node: number): void {
     failNode(graph, node, statusResult(id, 'notFound'))
     return
   }
-  const task = addTask(graph, owner, node)
-  enqueue(graph, task, node)
+  const task = addTask(graph, owner, { node, rank })
+  enqueue(graph, task)
   publishTask(state, task, 'inactive')
   if (state.leases.size > 0) redeemLease(state, task)
 }
 
+/** Starts a ready node together with those behind it, at most so many, if they can be a run. */
+function startRun(
+  graph: GraphTables,
+  owner: Graph,
+  { node: first, rank, count }: ReadyNode & { readonly count: number },
+): boolean {
+  const { state, client, nodes } = graph
+  const begin = taskOf(graph, first)
+  const calls = readyCalls(graph, first, { most: count, name: begin.name })
+  if (calls.length < 2) return false
+  const task = newTask(state, client, taskOfRun(begin, calls))
+  assert(task !== undefined, 'a node was not validated on arrival')
+  task.node = { graph: owner, index: first, rank, input: undefined, links: undefined }
+  const number = nodes.numberOf(first)
+  for (let at = 0; at < task.count; at += 1) {
+    const node = nodes.atNumber(number + at)
+    graph.ready.remove(node)
+    nodes.raise(node, KEEPS_RESULT)
+    nodes.setState(node, STARTED)
+    nodes.releaseArguments(node)
+    leaveInputs(graph, node)
+  }
+  state.tasks.add(task)
+  client.taskCount += task.count
+  enqueue(graph, task)
+  publishTask(state, task, 'inactive')
+  return true
+}
+
+/** The arguments of nodes from a ready one on that can be in one run. */
+function readyCalls(
+  graph: GraphTables,
+  first: number,
+  { most, name }: { readonly most: number; readonly name: string },
+): readonly (readonly TaskArgument[])[] {
+  const { nodes } = graph
+  const calls: (readonly TaskArgument[])[] = []
+  const number = nodes.numberOf(first)
+  for (let at = 0; at < most; at += 1) {
+    const node = nodes.atNumber(number + at)
+    if (!hasSmallInputs(graph, node)) break
+    const call = argumentsOf(graph, node)
+    const [other] = calls
+    const isFit = call.name === name && isAlike(call.functionArgs, other ?? call.functionArgs)
+    if (!isFit) break
+    calls.push(call.functionArgs)
+  }
+  return calls
+}
+
 /** Adds the task of a node, which is not queued. */
-function addTask(graph: GraphTables, owner: Graph, node: number): TaskEntry {
+function addTask(graph: GraphTables, owner: Graph, { node, rank }: ReadyNode): TaskEntry {
   const { state, client, nodes } = graph
   const message = taskOf(graph, node)
   const task = newTask(state, client, message)
   assert(task !== undefined, 'a node was not validated on arrival')
   const input = largestObject(graph, message.functionArgs)
   task.bytes = encode(message)
-  task.node = { graph: owner, index: node, input, links: undefined }
+  task.node = { graph: owner, index: node, rank, input, links: undefined }
   nodes.setState(node, STARTED)
   nodes.releaseArguments(node)
   // Values are part of the task; objects must stay until it has ended.
@@ -74,7 +136,7 @@ export function startLink(
   const dependent = nodes.takeDependent(before)
   const pending = nodes.decreasePending(node)
   assert(dependent === node && pending === 0, 'a link needs more than the node before it')
-  const task = addTask(graph, owner, node)
+  const task = addTask(graph, owner, { node, rank: node })
   publishTask(graph.state, task, 'inactive')
   return task
 }
@@ -89,10 +151,11 @@ export function linkMessageOf(graph: GraphTables, node: number, before: number):
 }
 
 /** Queues a node. A graph that has begun precedes tasks that its client has sent since. */
-function enqueue(graph: GraphTables, task: TaskEntry, node: number): void {
+function enqueue(graph: GraphTables, task: TaskEntry): void {
   const { queued } = graph
+  const rank = rankOf(task)
   const { queue } = graph.state.pools[task.runtime]
-  const before = queued.findLastIndex((other) => (other.node?.index ?? 0) > node)
+  const before = queued.findLastIndex((other) => rankOf(other) > rank)
   const next = queued[before]
   const previous = queued[before + 1]
   if (next !== undefined) queue.pushBefore(task, next)
@@ -103,17 +166,17 @@ function enqueue(graph: GraphTables, task: TaskEntry, node: number): void {
   queued.splice(before + 1, 0, task)
 }
 
+function rankOf({ node }: TaskEntry): number {
+  return node?.rank ?? 0
+}
+
 /** The Task of a node whose inputs have all succeeded, except perhaps `before`. */
 function taskOf(graph: GraphTables, node: number, before: number = NONE): Task {
   const { nodes, client } = graph
   // A later part of an open graph may need any node.
   const keepsResult = client.runtime === 'javascript' && (graph.isOpen || nodes.neededBy(node) > 0)
   if (keepsResult) nodes.raise(node, KEEPS_RESULT)
-  const { name, functionArgs } = nodes.readArguments(node, (index) => {
-    const input = nodes.input(node, index)
-    if (input !== before) return argumentOf(graph, input)
-    return { type: 'task', data: latin1ToBytes(nodes.idOf(input)) }
-  })
+  const { name, functionArgs } = argumentsOf(graph, node, before)
   const { functionId, options } = nodes.kindOf(node)
   return {
     kind: 'task',
@@ -137,6 +200,20 @@ function taskOf(graph: GraphTables, node: number, before: number = NONE): Task {
     count: 0,
     packed: NO_BYTES,
   }
+}
+
+/** The name and arguments of a node whose inputs have all succeeded, except perhaps `before`. */
+function argumentsOf(
+  graph: GraphTables,
+  node: number,
+  before: number = NONE,
+): Pick<Task, 'name' | 'functionArgs'> {
+  const { nodes } = graph
+  return nodes.readArguments(node, (index) => {
+    const input = nodes.input(node, index)
+    if (input !== before) return argumentOf(graph, input)
+    return { type: 'task', data: latin1ToBytes(nodes.idOf(input)) }
+  })
 }
 
 /** The largest object that a task needs; undefined if it needs none. */

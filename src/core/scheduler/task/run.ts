@@ -73,6 +73,7 @@ export function cutTask(entry: TaskEntry, count: number): TaskEntry {
   }
   entry.count = count
   entry.expectedSeconds *= share
+  rest.node = entry.node?.graph.onCut(entry, rest)
   if (place !== undefined) rest.place = place.queue?.insertAfter(rest, place)
   if (extra?.parent !== undefined) adopt(extra.parent, rest)
   return rest

@@ -174,6 +174,14 @@ export function leastSeconds(task: TaskEntry, worker: WorkerEntry): number {
   return Math.max(each, Math.min(each * task.count, SLICE_SECONDS))
 }
 
+/** How many short tasks of a function so many workers get in a moment. */
+export function runLimit(fn: ObjectEntry | undefined, workers: number): number {
+  if (fn?.averageSeconds === undefined) return 1
+  const seconds = fn.measuredTasks < NEW_TASKS ? NEW_SLICE_SECONDS : SLICE_SECONDS
+  const most = (workers * seconds) / Math.max(fn.averageSeconds, MIN_TASK_SECONDS)
+  return Math.max(1, Math.min(MAX_RUN_TASKS, Math.floor(most)))
+}
+
 /** The least work that is worth a message of its own, in seconds. */
 const MIN_SLICE_SECONDS = 0.000_25
 

@@ -1,0 +1,122 @@
+// Ready nodes of one function as a run: consecutive ids, one message, packed arguments, and results
+// that come back together. Only short ones, so that none waits long behind another, and only small
+// values, whose bytes are copied from the results of other nodes. docs/protocol.md#runs
+
+import { NO_BYTES } from '../../../base/bytes.js'
+import type { Task, TaskArgument, TaskResult } from '../../../wire/message.js'
+import {
+  anyValues,
+  isObjectArgument,
+  MAX_RUN_TASKS,
+  nthTaskId,
+  packArguments,
+  sliceProfiles,
+} from '../../../wire/run.js'
+import type { TaskEntry } from '../entries.js'
+import { statusResult } from '../task/task.js'
+import { runLimit } from '../worker/load.js'
+import { NONE } from './index.js'
+import { READY } from './nodes.js'
+import { objectOf } from './outcome.js'
+import type { GraphTables } from './tables.js'
+
+/** Fewer nodes than this start alone if others can follow them as links (links.ts). */
+const MIN_BESIDE_LINKS = 16
+
+/** The most objects among the arguments of a node in a run: their numbers are bytes. */
+const MAX_OBJECTS = 256
+
+/** How many nodes from a ready one on can be in a run, as far as their arguments allow. */
+export function runLength(graph: GraphTables, first: number): number {
+  const { nodes, state, client } = graph
+  const kind = nodes.kindOf(first)
+  const number = nodes.numberOf(first)
+  const isPossible = number !== NONE && client.runtime === 'javascript' && !kind.hasObjects
+  if (!isPossible || state.runless.size > 0 || state.leases.size > 0) return 1
+  const limit = runLimit(
+    state.objects.get(kind.functionId),
+    state.pools[client.runtime].workerCount,
+  )
+  const most = Math.min(limit, MAX_RUN_TASKS - (number % MAX_RUN_TASKS))
+  let count = 1
+  for (let last = first; count < most; count += 1) {
+    const node = nodes.atNumber(number + count)
+    // In their order: the entry is queued in the place of its first node.
+    if (node < last || nodes.stateOf(node) !== READY || nodes.kindOf(node) !== kind) break
+    last = node
+  }
+  if (count < MIN_BESIDE_LINKS && hasLink(graph, first)) return 1
+  return state.tasks.hasAny(nodes.idOf(first), count) ? 1 : count
+}
+
+/** Whether the node behind this one may follow it as a link. */
+function hasLink({ nodes, isOpen }: GraphTables, node: number): boolean {
+  const edge = nodes.firstEdgeTo(node)
+  if (isOpen || edge === 0 || nodes.nextEdge(edge) !== 0) return false
+  return nodes.pendingOf(nodes.dependentOf(edge)) === 1
+}
+
+/** Whether all results that a node needs are values, not objects. */
+export function hasSmallInputs(graph: GraphTables, node: number): boolean {
+  const { nodes } = graph
+  for (let index = 0; index < nodes.inputCount(node); index += 1) {
+    if (objectOf(graph, nodes.input(node, index)) !== undefined) return false
+  }
+  return true
+}
+
+/** The Task of a run of nodes; `calls`: the arguments of each, which are alike. */
+export function taskOfRun(first: Task, calls: readonly (readonly TaskArgument[])[]): Task {
+  const functionArgs = first.functionArgs.filter(isObjectArgument)
+  const packed = packArguments(calls)
+  // Its results are bytes that other Tasks can contain: docs/protocol.md#runs
+  return { ...first, functionArgs, keepsResult: true, count: calls.length, packed }
+}
+
+/** Whether a call can be in a run with another one: its arguments that are objects are the same. */
+export function isAlike(args: readonly TaskArgument[], others: readonly TaskArgument[]): boolean {
+  let at = 0
+  let objects = 0
+  for (const argument of args) {
+    if (!isObjectArgument(argument)) continue
+    objects += 1
+    let other = others[at]
+    while (other !== undefined && !isObjectArgument(other)) other = others[(at += 1)]
+    if (other === undefined || !isSame(argument, other)) return false
+    at += 1
+  }
+  return objects < MAX_OBJECTS && !others.slice(at).some(isObjectArgument)
+}
+
+function isSame(one: TaskArgument, other: TaskArgument): boolean {
+  return one.type === other.type && Buffer.compare(one.data, other.data) === 0
+}
+
+/** The values that the nodes of an entry returned, in order; undefined: it is no such result. */
+export function valuesOf(
+  { count }: TaskEntry,
+  { status, packed }: TaskResult,
+): readonly (Uint8Array | undefined)[] | undefined {
+  return status === 'success' && packed.byteLength > 0 ? anyValues(packed, count) : undefined
+}
+
+/** The result of one node of an entry. `value`: what it returned, if it did. */
+export function resultOfOne(
+  { id, count }: TaskEntry,
+  result: TaskResult,
+  { at, value }: { readonly at: number; readonly value: Uint8Array | undefined },
+): TaskResult {
+  if (count === 1 && result.packed.byteLength === 0) return result
+  const taskId = nthTaskId(id, at)
+  // A worker of another kind may have written it in another way.
+  if (result.status === 'success' && value === undefined) return statusResult(taskId, 'canceled')
+  return {
+    ...result,
+    taskId,
+    metadata: sliceProfiles(result.metadata, count, at, at + 1),
+    inlineResults: value === undefined ? [] : [value],
+    count: 0,
+    packed: NO_BYTES,
+    bytes: undefined,
+  }
+}
