@@ -150,7 +150,9 @@ export class TaskTable<T extends CountedEntry> {
     const index = lastUpTo(entries, placeInBlock(id))
     if (entries[index] !== entry) return false
     this.#blockTasks -= entry.count
-    if (entries.length > 1) entries.splice(index, 1)
+    // Tasks usually end in their order.
+    if (entries.length > 1 && index === 0) entries.shift()
+    else if (entries.length > 1) entries.splice(index, 1)
     else {
       this.#blocks.delete(name)
       this.#last = undefined

@@ -14,11 +14,17 @@ export async function gather<F extends Future<unknown>>(
   futures: Iterable<F>,
 ): Promise<Awaited<F>[]> {
   const states = Array.from(checkFutures(futures), (future) => Future.stateOf(future))
-  await new Promise<void>((resolve, reject) => new Gathering(states, resolve, reject).start())
+  await allEnded(states)
   return states.map(valueOf) as Awaited<F>[]
 }
 
-function valueOf(state: FutureState): unknown {
+/** Resolves when all futures have values; rejects with the first error. Counts as observing them. */
+export function allEnded(states: readonly FutureState[]): Promise<void> {
+  return new Promise((resolve, reject) => new Gathering(states, resolve, reject).start())
+}
+
+/** The value of a future that has one. */
+export function valueOf(state: FutureState): unknown {
   const { outcome } = state
   return outcome?.isSuccess === true ? outcome.value : undefined
 }

@@ -6,6 +6,7 @@ import { identity, type TaskId } from '../../base/ids.js'
 import { nodeNumber } from '../../core/client/graph/nodes.js'
 import { blameCaller } from '../../runtime/call-site.js'
 import { Future } from '../future/future.js'
+import { valueOf } from '../future/gather.js'
 import type { FutureHome, TargetNames } from '../future/home.js'
 import { FutureState } from '../future/state.js'
 import { FailedInput } from '../submit/arguments.js'
@@ -76,14 +77,25 @@ function quote(key: string): string {
 const MAX_TARGETS_WITH_SITE = 32
 const NOTHING = { metadata: NO_BYTES, worker: identity(''), failedTaskId: undefined }
 
+/** A requested node that is a value. */
+class ReadyValue {
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
 /** The futures of one graph. */
 export class GraphFutures {
-  /** By the requested keys, in their order. */
-  readonly states: Map<string, FutureState> = new Map()
+  /** The requested keys. */
+  readonly keys: string[] = []
   /** Those of calls. */
   readonly targets: FutureState[] = []
+  /** By requested key. A value gets a future only when somebody asks for it. */
+  readonly #states: (FutureState | ReadyValue)[] = []
   /** Futures that are nodes, by their keys. */
-  readonly given: Map<string, Future<unknown>> = new Map()
+  readonly #given = new Map<string, Future<unknown>>()
   readonly #parts: GraphParts
   readonly #call: GraphCall
   /** The home of the futures. A graph is watched as a whole, not future by future. */
@@ -98,6 +110,30 @@ export class GraphFutures {
     this.#home = scope === undefined ? parts.home : parts.home.with({ scope })
   }
 
+  /** All futures, in the order of the keys. */
+  all(): readonly Future<unknown>[] {
+    return this.keys.map((key, index) => {
+      const state = this.#states[index]
+      if (state instanceof FutureState) return this.#given.get(key) ?? new Future(state)
+      const made = this.#make()
+      made.succeed(state?.value, NOTHING)
+      this.#states[index] = made
+      return new Future(made)
+    })
+  }
+
+  /** Those that may not have settled yet. */
+  get states(): readonly FutureState[] {
+    return this.#states.filter((state) => state instanceof FutureState)
+  }
+
+  /** The values of all, once they are here, in the order of the keys. */
+  get values(): readonly unknown[] {
+    return this.#states.map((state) =>
+      state instanceof FutureState ? valueOf(state) : state.value,
+    )
+  }
+
   /** The future of a call. */
   addTarget(key: string, taskId: TaskId, names: NodeNames): FutureState {
     const state = this.#add(key, taskId, names)
@@ -105,16 +141,18 @@ export class GraphFutures {
     return state
   }
 
-  /** The future of a node with a value: it has settled already. */
+  /** A node with a value: its future has settled already. */
   addValue(key: string, node: unknown): void {
     if (node instanceof Future) {
-      this.given.set(key, node as Future<unknown>)
-      this.states.set(key, Future.stateOf(node as Future<unknown>))
-      return
+      this.#given.set(key, node as Future<unknown>)
+      this.keys.push(key)
+      this.#states.push(Future.stateOf(node as Future<unknown>))
+    } else if (node instanceof ObjectReference) {
+      this.#read(this.#add(key), key, node as ObjectReference<unknown>)
+    } else {
+      this.keys.push(key)
+      this.#states.push(new ReadyValue(plainValue(node)))
     }
-    const state = this.#add(key)
-    if (node instanceof ObjectReference) this.#read(state, key, node as ObjectReference<unknown>)
-    else state.succeed(plainValue(node), NOTHING)
   }
 
   /** The future of a node that needs one which cannot travel. */
@@ -143,14 +181,19 @@ export class GraphFutures {
     }
   }
 
-  #add(key: string, taskId: TaskId = this.#parts.ids.next(), names?: NodeNames): FutureState {
+  #add(key: string, taskId?: TaskId, names?: NodeNames): FutureState {
+    const state = this.#make(taskId, names)
+    this.keys.push(key)
+    this.#states.push(state)
+    return state
+  }
+
+  #make(taskId: TaskId = this.#parts.ids.next(), names?: NodeNames): FutureState {
     const { scope } = this.#call.context
     if (names !== undefined) this.#named ??= this.#parts.home.with({ names, scope })
     const place = names === undefined ? this.#home : (this.#named ?? this.#home)
     const site = this.targets.length < MAX_TARGETS_WITH_SITE ? this.#call.site : undefined
-    const state = new FutureState(taskId, place, site)
-    this.states.set(key, state)
-    return state
+    return new FutureState(taskId, place, site)
   }
 }
 

@@ -25,10 +25,11 @@ export function checkKeys(keys: unknown): readonly string[] {
   return [...new Set(keys as readonly string[])]
 }
 
-/** An object with these entries as its own properties, whatever their keys are. */
-export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
+/** An object with these properties, whatever their keys are. */
+export function toRecord<T>(keys: readonly string[], values: readonly T[]): Record<string, T> {
   const record: Record<string, T> = {}
-  for (const [key, value] of entries) {
+  for (const [index, key] of keys.entries()) {
+    const value = values[index] as T
     if (key === '__proto__') {
       const attributes = { value, enumerable: true, configurable: true, writable: true }
       Object.defineProperty(record, key, attributes)

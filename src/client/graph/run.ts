@@ -5,7 +5,8 @@ import type { TaskId } from '../../base/ids.js'
 import { blameCaller, type CallSite } from '../../runtime/call-site.js'
 import type { SpanEnd, TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
-import { Future, type RejectionReason } from '../future/future.js'
+import type { Future, RejectionReason } from '../future/future.js'
+import { allEnded } from '../future/gather.js'
 import type { EndListener, FutureState } from '../future/state.js'
 import type { Cancellable } from '../submit/signal.js'
 import type { SubmitContext } from '../submit/submitter.js'
@@ -91,10 +92,8 @@ export class GraphRun implements Cancellable, EndListener {
   }
 
   get futures(): Record<string, Future<unknown>> {
-    const { states, given } = this.#setup.futures
-    this.#futures ??= toRecord(
-      Array.from(states, ([key, state]) => [key, given.get(key) ?? new Future(state)] as const),
-    )
+    const { futures } = this.#setup
+    this.#futures ??= toRecord(futures.keys, futures.all())
     return this.#futures
   }
 
@@ -143,7 +142,7 @@ export class GraphRun implements Cancellable, EndListener {
 
   #cancelWith(reason: unknown): boolean {
     if (this.#cancelError !== undefined) return false
-    const states = [...this.#setup.futures.states.values()]
+    const { states } = this.#setup.futures
     if (states.every((state) => state.hasEnded)) return false
     const error = new TaskCancelledError('the graph was cancelled', { cause: reason })
     blameCaller(error, this.#setup.site)
@@ -154,20 +153,13 @@ export class GraphRun implements Cancellable, EndListener {
   }
 
   #makePromise(): Promise<unknown> {
-    const { states } = this.#setup.futures
-    const promises = Array.from(states.values(), (state) => state.promise)
-    const all = Promise.all(promises).then((values) => this.#toRecord(values))
+    const { futures } = this.#setup
+    const all = allEnded(futures.states).then(() => toRecord(futures.keys, futures.values))
     return new Promise((resolve, reject) => {
       this.#reject = reject
       if (this.#cancelError !== undefined) reject(this.#cancelError)
       all.then(resolve, reject)
     })
-  }
-
-  #toRecord(values: readonly unknown[]): Record<string, unknown> {
-    return toRecord(
-      Array.from(this.#setup.futures.states.keys(), (key, index) => [key, values[index]]),
-    )
   }
 }
 

@@ -173,15 +173,19 @@ function addFutures(
   { plan, nodes, failures }: PreparedGraph,
   names: NodeNames,
 ): { readonly position: number; readonly owner: FutureState }[] {
-  const numbers = new Map<string, number>()
-  for (const number of plan.requested) numbers.set(plan.keys[number] ?? '', number)
   const targets: { readonly position: number; readonly owner: FutureState }[] = []
+  // The plan has them in the same order, without those that fail.
+  let place = 0
   for (const key of requested) {
     const failure = failures.get(key)
-    const number = numbers.get(key) ?? 0
+    if (failure !== undefined) {
+      futures.addFailure(key, failure)
+      continue
+    }
+    const number = plan.requested[place] ?? 0
+    place += 1
     const position = plan.positions[number] ?? 0
-    if (failure !== undefined) futures.addFailure(key, failure)
-    else if (position < 0) futures.addValue(key, plan.nodes[number])
+    if (position < 0) futures.addValue(key, plan.nodes[number])
     else {
       const owner = futures.addTarget(key, nodes.idOf(position), names)
       targets.push({ position, owner })
