@@ -9,6 +9,7 @@ import { PackedWriter } from '#src/serializer/value/packed-writer.js'
 import { MAX_RUN_TASKS } from '#src/wire/run.js'
 import type { Outbox } from '#src/worker/link/outbox.js'
 import { PackedArguments, type RunnableTask } from '#src/worker/processor/call.js'
+import { newResultMemory, ResultBoard } from '#src/worker/processor/result-board.js'
 import { TaskMeter } from '#src/worker/processor/meter.js'
 import { StoredObject } from '#src/worker/processor/objects.js'
 import { TaskRunner } from '#src/worker/processor/runner.js'
@@ -91,6 +92,7 @@ function newRunner(): TaskRunner {
     claims: new ClaimTable(newClaimCells()),
     scopes: new TaskScopes(),
     keep: () => {},
+    results: new ResultBoard(newResultMemory()),
     retire: () => {},
   })
   const worker = identity('worker')

@@ -1,14 +1,16 @@
 // A thread beside user code. It holds the lifeline to the agent, so that these work even if user
 // code never returns to the event loop: when the agent dies, for whatever reason, the processor and
 // everything that it has started are killed; when the agent asks for the status of a task or takes
-// back tasks that have not started, it gets an answer; when an operator asks what user code does,
-// another thread looks; and the memory of profiled tasks is sampled.
+// back tasks that have not started, it gets an answer, and the results of earlier tasks; when an
+// operator asks what user code does, another thread looks; and the memory of profiled tasks is
+// sampled.
 
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ProtocolError } from '../base/errors.js'
 import { ProcessUsage } from '../runtime/process-usage.js'
 import { BoardReader, ClaimTaker, type GuardianMessage } from './processor/shared-memory.js'
+import { ResultTaker } from './processor/result-board.js'
 import { killOwnGroup } from './link/lifeline.js'
 import {
   type AgentFrame,
@@ -25,6 +27,8 @@ export interface GuardianInput {
   readonly cells: Int32Array
   /** See `newClaimCells`. */
   readonly claimCells: Int32Array
+  /** See `newResultMemory`. */
+  readonly results: SharedArrayBuffer
   /** When the main thread's clock was 0, by the clock that all threads share, in milliseconds. */
   readonly originMs: number
   /** Node's permissions apply to the main thread: it has no inspector. */
@@ -41,12 +45,18 @@ function sharedNow(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
+type Tell = (frame: ProcessorFrame) => unknown
+type Answer = (question: AgentFrame, tell: Tell) => ProcessorFrame
+
+/** A task that has run for this long may take much longer: results before it are sent. */
+const LONG_MS = 50
+
 /** Watches the lifeline for as long as this process lives. */
-function watch(looker: StackLooker, answer: (question: AgentFrame) => ProcessorFrame): void {
+function watch(looker: StackLooker, answer: Answer): void {
   const lifeline = new Socket({ fd: LIFELINE_FD })
-  const tell = (frame: ProcessorFrame): unknown => lifeline.write(controlBytes(frame))
+  const tell: Tell = (frame) => lifeline.write(controlBytes(frame))
   const onQuestion = (question: AgentFrame): void => {
-    if (question.type !== 'askStack') tell(answer(question))
+    if (question.type !== 'askStack') tell(answer(question, tell))
     else void looker.look().then((report) => tell({ type: 'stack', report }))
   }
   const parser = new FrameParser({
@@ -81,13 +91,17 @@ function listen(board: BoardReader, nowMs: () => number): void {
   })
 }
 
-function main({ cells, claimCells, originMs, isRestricted }: GuardianInput): void {
+function main({ cells, claimCells, results, originMs, isRestricted }: GuardianInput): void {
   const board = new BoardReader(cells)
+  const resultTaker = new ResultTaker(results)
   const taker = new ClaimTaker(claimCells)
   const nowMs = (): number => Math.trunc(sharedNow() - originMs)
-  watch(new StackLooker(isRestricted), (question) => {
+  watch(new StackLooker(isRestricted), (question, tell) => {
     if (question.type === 'askStatus') {
-      return { type: 'status', status: board.statusOf(question.task, nowMs(), question.count) }
+      const status = board.statusOf(question.task, nowMs(), question.count)
+      const taken = status.runningMs > LONG_MS ? resultTaker.take() : undefined
+      if (taken !== undefined) tell({ type: 'results', results: taken })
+      return { type: 'status', status }
     }
     if (question.type !== 'retract') return { type: 'pulse' }
     return { type: 'retracted', tasks: question.tasks.filter((task) => taker.retract(task)) }

@@ -28,6 +28,7 @@ import {
   type ProcessorHostHandler,
 } from './agent/processor-host.js'
 import type { ProcessorOptions } from './agent/spawn.js'
+import type { TakenResults } from './link/frames.js'
 
 const CLIENT = identity('1|Client|00112233445566778899aabbccddeeff')
 
@@ -59,6 +60,8 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
   readonly ready: Promise<number>
   readonly exit: Promise<Exit>
   readonly results: TaskResult[] = []
+  /** What the guardian has sent. */
+  readonly taken: TakenResults[] = []
   readonly updates: TaskUpdate[] = []
   readonly outputs: TaskOutput[] = []
   readonly statuses: RunStatus[] = []
@@ -210,6 +213,10 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
 
   onStatus(status: RunStatus): void {
     this.statuses.push(status)
+  }
+
+  onTaken(results: TakenResults): void {
+    this.taken.push(results)
   }
 
   onStack(report: StackReport): void {

@@ -26,6 +26,7 @@ import { FrameParser } from './link/pipe.js'
 import { tapOutput, type PrintStream } from './processor/output-tap.js'
 import { Processor } from './processor/processor.js'
 import { ObjectStore } from './processor/objects.js'
+import { newResultMemory, ResultBoard } from './processor/result-board.js'
 import { TaskRun } from './processor/run.js'
 import { TaskRunner } from './processor/runner.js'
 
@@ -36,10 +37,11 @@ const MAX_FLUSH_MS = 200
 function startGuardian(
   cells: Int32Array,
   claimCells: Int32Array,
+  results: SharedArrayBuffer,
 ): (message: GuardianMessage) => void {
   const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
   const isRestricted = (process as { permission?: unknown }).permission !== undefined
-  const workerData: GuardianInput = { cells, claimCells, originMs, isRestricted }
+  const workerData: GuardianInput = { cells, claimCells, results, originMs, isRestricted }
   const guardian = new Worker(new URL('../../dist/worker/guardian.cjs', import.meta.url), {
     workerData,
     // It inherits no settings of user code or the command line.
@@ -90,6 +92,7 @@ function main(): void {
   })
   const cells = newBoardCells()
   const claimCells = newClaimCells()
+  const results = newResultMemory()
   let tellGuardian: ((message: GuardianMessage) => void) | undefined
   const outbox = new Outbox(OUTBOX_FD, killOwnGroup)
   const objects = new ObjectStore()
@@ -101,6 +104,7 @@ function main(): void {
     claims: new ClaimTable(claimCells),
     scopes: taskScopes,
     keep: (id, chunks) => objects.keep(id, chunks),
+    results: new ResultBoard(results),
     retire: () => {
       writeExitNote()
       // Abandoned tasks may have exit handlers that would keep this process alive.
@@ -120,7 +124,7 @@ function main(): void {
   process.on('exit', writeExitNote)
   const processor = new Processor(runner, objects, (order) => {
     if (order.type === 'guard') {
-      tellGuardian ??= startGuardian(cells, claimCells)
+      tellGuardian ??= startGuardian(cells, claimCells, results)
       return
     }
     if (order.type === 'end') {
@@ -145,7 +149,7 @@ function main(): void {
   outbox.add(encode({ kind: 'processorInitialized' }))
   outbox.flush()
   // Node's permissions may forbid threads: then no task should be the one to find out.
-  if (process.permission?.has('worker') === false) startGuardian(cells, claimCells)
+  if (process.permission?.has('worker') === false) startGuardian(cells, claimCells, results)
 }
 
 main()

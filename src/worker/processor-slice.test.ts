@@ -2,12 +2,16 @@
 // prints.
 
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { latin1ToBytes } from '../base/bytes.js'
 import { type TaskId, taskId } from '../base/ids.js'
 import { defaultCodec } from '../serializer/task-codec.js'
 import type { TaskArgument } from '../wire/message.js'
-import { countOf, nthTaskId } from '../wire/run.js'
+import { PackedReader } from '../serializer/value/packed-reader.js'
+import { countOf, layoutOf, nthTaskId } from '../wire/run.js'
 import { unpack } from '../wire/run.kit.js'
 import { LiveProcessor } from './live-processor.kit.js'
 
@@ -15,6 +19,10 @@ const FIRST = taskId('\0\0middle-bytes\0\0')
 
 function nth(n: number): TaskId {
   return nthTaskId(FIRST, n)
+}
+
+function numberIn(value: unknown): number {
+  return (value as { readonly n: number }).n
 }
 
 const NUMBERS = Array.from({ length: 1_000 }, (_, n) => n)
@@ -47,11 +55,49 @@ test('the tasks behind one that never returns are taken back', async (context) =
   assert.deepEqual(processor.retractions[0]?.retracted, [4, 5, 6, 7, 8, 9])
 })
 
+test('results before a task that runs for long are sent by the guardian, once', async (context) => {
+  const processor = new LiveProcessor()
+  context.after(() => processor.host.kill())
+  const directory = mkdtempSync(join(tmpdir(), 'scaler-'))
+  context.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'go on')
+  const some = processor.define((n: number) => {
+    while (n === 5 && !process.getBuiltinModule('fs').existsSync(file));
+    return { n }
+  })
+  processor.dispatchSlice(FIRST, some, NUMBERS.slice(0, 10))
+  const arrived = (): readonly unknown[] => {
+    const taken = processor.taken.flatMap(({ packed, count }) => {
+      const bytes = Buffer.from(packed, 'base64')
+      const reader = new PackedReader(bytes, layoutOf(bytes, count), defaultCodec)
+      return Array.from({ length: count }, (_, at) => reader.value(at))
+    })
+    const sent = processor.results.flatMap(({ packed, ...result }) => {
+      const count = countOf(result)
+      const reader = new PackedReader(packed, layoutOf(packed, count), defaultCodec)
+      return Array.from({ length: count }, (_, at) => reader.value(at))
+    })
+    return [...taken, ...sent].toSorted((one, other) => numberIn(one) - numberIn(other))
+  }
+  const expected = NUMBERS.slice(0, 10).map((n) => ({ n }))
+  await processor.begun(5)
+  processor.statuses.length = 0
+  await processor.until('a status', () => {
+    processor.host.askStatus(5, 1)
+    return processor.statuses.some(({ runningMs }) => runningMs > 100)
+  })
+  // The first ones may have taken so long that they were sent at once.
+  assert.deepEqual(arrived(), expected.slice(0, 5))
+  writeFileSync(file, '')
+  await processor.until('the others', () => arrived().length >= expected.length)
+  assert.deepEqual(arrived(), expected)
+})
+
 test('nodes of a graph get results, objects and values; their results are any values', async (context) => {
   const processor = new LiveProcessor()
   context.after(() => processor.host.end())
   const big = Array.from({ length: 20_000 }, (_, n) => n)
-  const join = (...args: unknown[]): unknown => [...args, big.length]
+  const list = (...args: unknown[]): unknown => [...args, big.length]
   const frozen = (...args: unknown[]): unknown => args.map((arg) => Object.isFrozen(arg))
   const bytes = (value: unknown): Uint8Array => defaultCodec.serialize(value)
   const stored = (type: TaskArgument['type'], content: Uint8Array): TaskArgument => {
@@ -68,7 +114,7 @@ test('nodes of a graph get results, objects and values; their results are any va
   processor.dispatchNodes(FIRST, processor.define(frozen), calls)
   await processor.until('two answers', () => processor.packedValues.size === 2)
   assert.deepEqual([...processor.packedValues.values()], Array(2).fill([true, true, true, false]))
-  const { bytes: fn, attachments } = defaultCodec.serializeFunction(join)
+  const { bytes: fn, attachments } = defaultCodec.serializeFunction(list)
   assert.equal(attachments.length, 1)
   const attached = attachments.map((attachment) => stored('objectID', attachment))
   processor.dispatchNodes(

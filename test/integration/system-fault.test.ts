@@ -168,6 +168,7 @@ async function assertUnstarted(code: string): Promise<void> {
         onUpdate: () => {},
         onStatus: () => {},
         onStack: () => {},
+        onTaken: () => {},
         onRetracted: () => {},
         onOutput: () => {},
         onPrinted: () => {},

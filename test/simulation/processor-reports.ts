@@ -93,9 +93,20 @@ export class ProcessorReports {
       return
     }
     const results = [{ task, bytes, metadata }]
-    const word = (): void => this.#setup.onResult(packedResultOf(results, this.#setup.worker))
+    const word = (): void => {
+      const { onResult, worker } = this.#setup
+      if (results.length > 0) onResult(packedResultOf(results, worker))
+    }
     this.#packed = { results, word }
     this.#setup.voice.add(word)
+  }
+
+  /** The guardian takes the results that leave with the next flush; undefined: there are none. */
+  take(): TaskResult | undefined {
+    const last = this.#packed
+    if (last === undefined || last.results.length === 0) return undefined
+    if (!this.#setup.voice.isLast(last.word)) return undefined
+    return packedResultOf(last.results.splice(0), this.#setup.worker)
   }
 
   /** A run was skipped, or is not needed any more. */

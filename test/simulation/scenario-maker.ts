@@ -237,12 +237,13 @@ function makeLayers(random: Random, { atMs, name, taste, made }: StepFacts): Ste
   const nodes: NodePlan[] = []
   for (let index = 0; index < width * layers; index += 1) {
     const before = index - width
-    const { retries, deathLimit, priority } = options
+    const { retries, failsFirst, deathLimit, priority } = options
     const isOdd = random.chance(0.05)
     const program = {
       ...makeProgram(random, { ...taste, trouble: isOdd ? 0.5 : 0 }, `${name}n${index}`, 0),
       fn: 'layer',
       retries,
+      failsFirst: isOdd ? failsFirst : 0,
       deathLimit,
       priority,
       timeoutMs: 0,

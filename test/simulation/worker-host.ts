@@ -244,6 +244,7 @@ export class WorkerHost {
         onOutput: (output) => handle({ type: 'outputReported', processor: number, output }),
         onPrinted: () => {},
         onStack: () => {},
+        onTaken: () => {},
         onStatus: (status) => handle({ type: 'statusReported', processor: number, status }),
         onRetracted: (asked, retracted) => {
           for (const index of retracted) {

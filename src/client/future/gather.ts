@@ -18,7 +18,7 @@ export async function gather<F extends Future<unknown>>(
   return states.map(valueOf) as Awaited<F>[]
 }
 
-/** Resolves when all futures have values; rejects with the first error. Counts as observing them. */
+/** Resolves when all futures have values; rejects with the first error. Observes them. */
 export function allEnded(states: readonly FutureState[]): Promise<void> {
   return new Promise((resolve, reject) => new Gathering(states, resolve, reject).start())
 }

@@ -56,7 +56,9 @@ const floatBytes = new Uint8Array(float.buffer)
  */
 export class PackedWriter {
   readonly #target: ValueTarget
-  #bytes: Buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES)
+  /** Where entries are written while there is room. */
+  readonly #memory: Buffer
+  #bytes: Buffer
   #length = 0
   /** The ends of the entries. */
   #ends: number[] = []
@@ -70,8 +72,11 @@ export class PackedWriter {
   )
   #seenCount = 0
 
-  constructor(target: ValueTarget) {
+  /** `memory`: where the entries of each run are written, as long as they fit. */
+  constructor(target: ValueTarget, memory: Buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES)) {
     this.#target = target
+    this.#memory = memory
+    this.#bytes = memory
     this.#shapes = new WrittenShapes((object) => target.isNamed?.(object) === true)
   }
 
@@ -83,6 +88,21 @@ export class PackedWriter {
   /** The size of the entries, in bytes. */
   get byteLength(): number {
     return this.#length
+  }
+
+  /** Whether the entries are in the memory that was given. */
+  get isInPlace(): boolean {
+    return this.#bytes === this.#memory
+  }
+
+  /** The size of the head, in bytes. */
+  get headBytes(): number {
+    return this.#shapes.headBytes
+  }
+
+  /** Writes the head as it is now. */
+  writeHead(target: Buffer, at: number): void {
+    this.#shapes.write(target, at)
   }
 
   /** The size of the entry that was begun, in bytes. */
@@ -167,9 +187,8 @@ export class PackedWriter {
     this.#length = 0
     this.#ends = []
     this.#shapes.drop(0)
-    if (this.#bytes.byteLength > MAX_KEPT_BYTES) {
-      this.#bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES)
-    }
+    const isShared = this.#memory.buffer instanceof SharedArrayBuffer
+    if (isShared || this.#bytes.byteLength > MAX_KEPT_BYTES) this.#bytes = this.#memory
   }
 
   #forgetSeen(): void {

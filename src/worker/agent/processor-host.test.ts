@@ -55,6 +55,10 @@ class Listener implements ProcessorHostHandler {
     assert.fail('nothing was asked')
   }
 
+  onTaken(): void {
+    assert.fail('nothing was asked')
+  }
+
   onRetracted(): void {
     assert.fail('nothing was asked')
   }

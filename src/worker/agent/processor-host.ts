@@ -22,13 +22,14 @@ import {
   decodeProcessorFrame,
   type HostFacts,
   INBOX_FD,
+  type TakenResults,
   LIFELINE_FD,
   OUTBOX_FD,
   type ProcessorFrame,
 } from '../link/frames.js'
 import { Lifeline, type LifelineEvent } from '../link/lifeline.js'
 import { OutputBatch, OutputLog } from './output.js'
-import { ByteTail, type ProcessorOptions, spawnProcessor } from './spawn.js'
+import { ByteTail, exitOf, type ProcessorOptions, spawnProcessor } from './spawn.js'
 
 // A wait with a timeout.
 
@@ -79,6 +80,8 @@ export interface ProcessorHostHandler {
   onStatus(status: RunStatus): void
   /** Answers `askStack`. */
   onStack(report: StackReport): void
+  /** Results of tasks before one that keeps the processor busy. */
+  onTaken(results: TakenResults): void
   /** Answers `retract`: of the `asked` tasks, `retracted` will neither run nor be answered. */
   onRetracted(asked: readonly number[], retracted: readonly number[]): void
   onExit(death: ProcessorDeath, lastRun: LastRun): void
@@ -368,6 +371,7 @@ class RunningProcessor implements ProcessorHost {
     if (event.type === 'frozen') this.#onFrozen(event.silentMs)
     else if (event.type === 'status') this.#handler?.onStatus(event.status)
     else if (event.type === 'stack') this.#handler?.onStack(event.report)
+    else if (event.type === 'results') this.#handler?.onTaken(event.results)
     else this.#handler?.onRetracted(event.asked, event.retracted)
   }
 
@@ -427,13 +431,6 @@ class RunningProcessor implements ProcessorHost {
       this.#child.kill(signal)
     }
   }
-}
-
-/** Its exit code and signal, once it has exited. */
-function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
-  const { exitCode, signalCode } = child
-  if (exitCode !== null || signalCode !== null) return Promise.resolve([exitCode, signalCode])
-  return new Promise((resolve) => child.once('exit', (...how) => resolve(how)))
 }
 
 function adviceFor(message: string): string {

@@ -149,3 +149,10 @@ function trySpawn({ execArgv, env, cwd }: SpawnOptions): ChildProcess | Error {
     return error instanceof Error ? error : new Error(String(error))
   }
 }
+
+/** The exit code and signal of a process, once it has exited. */
+export function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+  const { exitCode, signalCode } = child
+  if (exitCode !== null || signalCode !== null) return Promise.resolve([exitCode, signalCode])
+  return new Promise((resolve) => child.once('exit', (...how) => resolve(how)))
+}

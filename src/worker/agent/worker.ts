@@ -22,7 +22,11 @@ import {
   type OutputStream,
   type PeerInfo,
   type WorkerHeartbeat,
+  PLAIN_RESULT,
+  type TaskResult,
 } from '../../wire/message.js'
+import { nthTaskId } from '../../wire/run.js'
+import type { TakenResults } from '../link/frames.js'
 import type { CheckedAgentOptions } from './options.js'
 import type { ConnectReport } from './agent.js'
 import { newResultId, serializerIdOf } from '../object-ids.js'
@@ -263,6 +267,10 @@ export class AgentWorker {
         },
         onPrinted: (stream, content) => this.#onPrinted(host, processor, { stream, content }),
         onStatus: (status) => handle({ type: 'statusReported', processor, status }),
+        onTaken: (results) => {
+          const result = resultOf(results, this.#identity)
+          handle({ type: 'taskAnswered', processor, result })
+        },
         onStack: (report) => handle({ type: 'stackReported', processor, report }),
         onRetracted: (asked, retracted) =>
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
@@ -316,6 +324,15 @@ export class AgentWorker {
       this.#resolveEnded({ reason, isFailure })
     })
   }
+}
+
+/** The TaskResult of results that a guardian has sent. */
+function resultOf(taken: TakenResults, worker: Identity): TaskResult {
+  const { id, from, attempt, count } = taken
+  const packed = Buffer.from(taken.packed, 'base64')
+  const metadata = Buffer.from(taken.metadata, 'base64')
+  const what = { taskId: nthTaskId(id, from), attempt, count, packed, metadata, worker }
+  return { kind: 'taskResult', status: 'success', results: [], ...PLAIN_RESULT, ...what }
 }
 
 function newMachine(options: AgentWorkerOptions): WorkerMachine {

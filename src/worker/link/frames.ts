@@ -86,6 +86,19 @@ export type ProcessorFrame =
   | { readonly type: 'retracted'; readonly tasks: readonly number[] }
   | { readonly type: 'pulse' }
   | { readonly type: 'stack'; readonly report: StackReport }
+  /** Results of tasks before one that keeps the main thread busy. */
+  | { readonly type: 'results'; readonly results: TakenResults }
+
+/** Results of consecutive tasks that the guardian has taken. Bytes are base64. */
+export interface TakenResults {
+  readonly id: TaskId
+  /** The place of the first result after that of the task with this id. */
+  readonly from: number
+  readonly attempt: number
+  readonly count: number
+  readonly packed: string
+  readonly metadata: string
+}
 
 /** A longer control frame is refused. */
 export const MAX_CONTROL_BYTES: number = 16 * 1024 ** 2
@@ -190,6 +203,7 @@ const PROCESSOR_FRAMES: Readers<ProcessorFrame> = {
   retracted: ({ tasks }) => (areCounts(tasks) ? { type: 'retracted', tasks } : undefined),
   pulse: () => ({ type: 'pulse' }),
   stack: ({ report }) => (isStackReport(report) ? { type: 'stack', report } : undefined),
+  results: ({ results }) => (areResults(results) ? { type: 'results', results } : undefined),
 }
 
 const STOP_REASONS: ReadonlySet<unknown> = new Set<StopReason>(['cancelled', 'timedOut', 'givenUp'])
@@ -215,6 +229,12 @@ function isStatus(value: unknown): value is RunStatus {
     (flag) => typeof flag === 'boolean',
   )
   return isCount(dispatchNumber) && isCount(taskNumber) && isCount(runningMs) && areFlags
+}
+
+function areResults(value: unknown): value is TakenResults {
+  const { id, from, attempt, count, packed, metadata } = (value ?? {}) as Fields
+  const isPlain = isId(id) && typeof packed === 'string' && typeof metadata === 'string'
+  return isPlain && isCount(from) && isCount(attempt) && isCount(count) && count > 0
 }
 
 const STACK_OUTCOMES: ReadonlySet<unknown> = new Set<StackReport['outcome']>([

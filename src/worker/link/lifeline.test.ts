@@ -37,6 +37,7 @@ class Setup {
       if (event.type === 'status') this.told.push(event.status.dispatchNumber)
       else if (event.type === 'retracted') this.told.push([event.asked, event.retracted])
       else if (event.type === 'stack') this.told.push(event.report.outcome)
+      else if (event.type === 'results') this.told.push(event.results.count)
       else if (event.type === 'frozen') this.told.push(`frozen ${event.silentMs}`)
       else this.told.push((event.error as Error).name)
     })

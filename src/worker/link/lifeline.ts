@@ -4,7 +4,12 @@
 import type { Duplex } from 'node:stream'
 import { ProtocolError } from '../../base/errors.js'
 import type { RunStatus, StackReport } from '../../core/worker/events.js'
-import { type AgentFrame, decodeProcessorFrame, type ProcessorFrame } from './frames.js'
+import {
+  type AgentFrame,
+  decodeProcessorFrame,
+  type ProcessorFrame,
+  type TakenResults,
+} from './frames.js'
 import { controlBytes, FrameParser } from './pipe.js'
 
 /**
@@ -25,6 +30,8 @@ export type LifelineEvent =
     }
   /** Answers `askStack`. */
   | { readonly type: 'stack'; readonly report: StackReport }
+  /** Results of tasks before one that runs for long; before the answer to an `askStatus`. */
+  | { readonly type: 'results'; readonly results: TakenResults }
   /** The guardian has not answered for this long. Reported once. */
   | { readonly type: 'frozen'; readonly silentMs: number }
   /** The guardian sent invalid data. Nothing more is read. */
@@ -93,7 +100,8 @@ export class Lifeline {
 
   #onAnswer(answer: ProcessorFrame): void {
     this.#isAnswered = true
-    if (answer.type === 'status' || answer.type === 'stack') this.#tell(answer)
+    const { type } = answer
+    if (type === 'status' || type === 'stack' || type === 'results') this.#tell(answer)
     else if (answer.type === 'retracted') this.#onRetracted(answer.tasks)
     else if (answer.type !== 'pulse') throw new ProtocolError(`a ${answer.type} on the lifeline`)
   }

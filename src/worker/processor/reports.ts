@@ -13,7 +13,8 @@ import type { Outbox } from '../link/outbox.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
 import { defaultCodec, type TaskCodec } from '../../serializer/task-codec.js'
 import { PackedWriter } from '../../serializer/value/packed-writer.js'
-import { MAX_RUN_TASKS, nthTaskId } from '../../wire/run.js'
+import { MAX_RUN_TASKS, nthTaskId, sliceProfiles, slicePacked } from '../../wire/run.js'
+import type { ResultBoard } from './result-board.js'
 import type { PackedArguments, PackedEntry, RunnableTask, TaskCall } from './call.js'
 import { newResultId } from '../object-ids.js'
 import type { TaskRun } from './run.js'
@@ -102,11 +103,13 @@ class PackedResults {
   /** The same for results that are written by the serializer alone. */
   readonly #serializers = new WeakMap<TaskCodec, PackedWriter>()
   readonly #seconds = new Float32Array(MAX_RUN_TASKS)
+  readonly #board: ResultBoard
   readonly #profiles: Uint8Array[] = []
   #open: OpenResults | undefined
 
   /** `add`: sends complete results. */
-  constructor(add: (part: PackedPart) => void) {
+  constructor(board: ResultBoard, add: (part: PackedPart) => void) {
+    this.#board = board
     this.#add = add
   }
 
@@ -136,13 +139,20 @@ class PackedResults {
   /** The task whose result was written last has ended. `profile`: if it is profiled. */
   end(tookMs: number, profile: Uint8Array | undefined): void {
     const open = this.#open as OpenResults
-    if (profile === undefined) this.#seconds[open.count] = tookMs / 1000
+    const seconds = tookMs / 1000
+    if (profile === undefined) this.#seconds[open.count] = seconds
     else this.#profiles.push(profile)
     open.count += 1
+    if (profile === undefined) this.#board.add(open.count, open.writer, seconds)
     if (open.writer.byteLength >= FULL_BYTES) this.close()
   }
 
-  /** Sends the results. */
+  /** Something else has to reach the agent before further results. */
+  hold(): void {
+    this.#board.stop()
+  }
+
+  /** Sends the results, but for those that the guardian has sent. */
   close(): void {
     const open = this.#open
     this.#open = undefined
@@ -150,12 +160,16 @@ class PackedResults {
     const { run, writer, count, first } = open
     // User code ends the process while its result is written.
     if (writer.isOpen) writer.dropEntry()
+    const taken = this.#board.close()
+    const packed = writer.finish()
+    const metadata = this.#metadata(open)
+    if (taken === count) return
     this.#add({
-      taskId: nthTaskId(run.id, first),
+      taskId: nthTaskId(run.id, first + taken),
       attempt: run.attempt,
-      count,
-      packed: writer.finish(),
-      metadata: this.#metadata(open),
+      count: count - taken,
+      packed: taken === 0 ? packed : slicePacked(packed, count, taken, count),
+      metadata: sliceProfiles(metadata, count, taken, count),
     })
   }
 
@@ -174,8 +188,10 @@ class PackedResults {
     let writer = writers.get(codec)
     if (writer === undefined) {
       const target = { serialize: (value: unknown) => codec.serialize(value) }
-      writers.set(codec, (writer = new PackedWriter(run.keepsResult ? target : codec)))
+      const { memory } = this.#board
+      writers.set(codec, (writer = new PackedWriter(run.keepsResult ? target : codec, memory)))
     }
+    this.#board.open(nthTaskId(run.id, index), run.attempt)
     return (this.#open = { run, codec, writer, isProfiled, first: index, count: 0 })
   }
 }
@@ -199,7 +215,8 @@ const MAX_SLICE_HOLD_MS = 2
 const NO_RESULTS: readonly ObjectId[] = []
 
 /** What reports need. */
-interface RunReportsOptions {
+/** The parts of the processor that reports need. */
+export interface RunReportsOptions {
   readonly outbox: Outbox
   /**
    * The async context outside all tasks: callbacks scheduled from there do not belong to a task.
@@ -207,6 +224,8 @@ interface RunReportsOptions {
   readonly outside: AsyncResource
   /** Keeps a result as an object for later tasks. */
   readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
+  /** Where the guardian finds results that are not sent yet. */
+  readonly results: ResultBoard
 }
 
 /** Further facts about a finished run. */
@@ -237,12 +256,12 @@ export class RunReports {
   /** When the oldest unsent result was added to the outbox. */
   #heldSince = 0
 
-  constructor({ outbox, outside, keep }: RunReportsOptions) {
+  constructor({ outbox, outside, keep, results }: RunReportsOptions) {
     this.#outbox = outbox
     this.#outside = outside
     this.#keepObject = keep
     this.#progress = new ProgressTeller(outbox)
-    this.#packed = new PackedResults((part) => this.#sendPacked(part))
+    this.#packed = new PackedResults(results, (part) => this.#sendPacked(part))
   }
 
   /** Sets the worker of the results, and the size above which results become objects. */
@@ -286,6 +305,8 @@ export class RunReports {
   written(run: TaskRun | undefined, tookMs: number, now: number, profile?: Uint8Array): void {
     if (run !== undefined) this.#progress.tell(run)
     if (this.#packed.isEmpty) this.#hold(now)
+    // Such as output, which comes before results.
+    if (this.#outbox.bytes > 0) this.#packed.hold()
     this.#packed.end(tookMs, profile)
   }
 

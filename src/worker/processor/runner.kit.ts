@@ -5,6 +5,7 @@ import type { RunStatus } from '../../core/worker/events.js'
 import { TaskScopes, type TaskScope } from '../../runtime/task-scope.js'
 import type { OutgoingFrame } from '../../transport/options.js'
 import { decode, type TaskResult, type TaskUpdate } from '../../wire/message.js'
+import { newResultMemory, ResultBoard } from './result-board.js'
 import {
   BoardReader,
   ClaimTable,
@@ -81,6 +82,7 @@ export class Setup {
   readonly outbox: FakeOutbox = new FakeOutbox()
   readonly cells: Int32Array = newBoardCells()
   readonly #claimCells: Int32Array = newClaimCells()
+  readonly resultMemory: SharedArrayBuffer = newResultMemory()
   /** The guardian's side of the claims. */
   readonly taker: ClaimTaker = new ClaimTaker(this.#claimCells)
   readonly scopes: TaskScopes = new TaskScopes()
@@ -94,6 +96,7 @@ export class Setup {
     scopes: this.scopes,
     keep: (id, chunks) => void this.kept.set(id, Buffer.concat(chunks).toString()),
     retire: () => (this.isRetired = true),
+    results: new ResultBoard(this.resultMemory),
   })
   now = 1000
   readonly #objects = new Map<string, StoredObject>()

@@ -8,7 +8,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { NO_BYTES } from '../../base/bytes.js'
-import { identity, type ObjectId, type TaskId } from '../../base/ids.js'
+import { identity, type TaskId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
 import type { StopReason } from '../../core/worker/events.js'
 import type { TaskHost, TaskScopes } from '../../runtime/task-scope.js'
@@ -18,12 +18,11 @@ import type { PendingImport } from '../../serializer/module/policy.js'
 import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
 import type { ClaimTable, TaskBoard } from './shared-memory.js'
 import { type ExitNote, exitNoteOf, type HostFacts, type LogWords } from '../link/frames.js'
-import type { Outbox } from '../link/outbox.js'
 import { OutputPlaces, type Speaker, type Stage } from './output-tap.js'
 import type { PackedArguments, RunnableTask } from './call.js'
 import { readMsOf, NotedRuns, type ResultPlace, RunQueue, TaskRun } from './run.js'
 import { isThenable, skipIn, Slice, type SliceHandler, SliceRunner, SliceTask } from './slice.js'
-import { RunReports } from './reports.js'
+import { RunReports, type RunReportsOptions } from './reports.js'
 import { HeldTask, isPlainPromise, RunEnds } from './run-ends.js'
 import type { TaskMeter } from './meter.js'
 
@@ -34,14 +33,11 @@ const MAX_BURST_MS = 5
 const LONG_TASK_MS = 1
 
 /** What a runner needs. */
-export interface TaskRunnerOptions {
-  readonly outbox: Outbox
+export interface TaskRunnerOptions extends Omit<RunReportsOptions, 'outside'> {
   readonly meter: TaskMeter
   readonly board: TaskBoard
   readonly claims: ClaimTable
   readonly scopes: TaskScopes
-  /** Keeps a result as an object for later tasks. */
-  readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
   /** Only abandoned tasks are left: the process should exit. */
   readonly retire: () => void
 }
@@ -76,13 +72,14 @@ export class TaskRunner implements SliceHandler, Stage {
   #burstEnd = 0
   #host: TaskHost = { address: '', worker: identity(''), clients: new Map() }
 
-  constructor({ outbox, meter, board, claims, scopes, keep, retire }: TaskRunnerOptions) {
+  constructor(options: TaskRunnerOptions) {
+    const { meter, board, claims, scopes, retire } = options
     this.#meter = meter
     this.#board = board
     this.#claims = claims
     this.#scopes = scopes
     this.#retire = retire
-    const reports = new RunReports({ outbox, outside: this.#outside, keep })
+    const reports = new RunReports({ ...options, outside: this.#outside })
     this.#reports = reports
     const slices = new SliceRunner({ meter, board, claims, scopes, reports }, this)
     const onOver = (run: TaskRun): void => this.#onOver(run)
