@@ -94,8 +94,7 @@ export class ProcessorReports {
     }
     const results = [{ task, bytes, metadata }]
     const word = (): void => {
-      const { onResult, worker } = this.#setup
-      if (results.length > 0) onResult(packedResultOf(results, worker))
+      if (results.length > 0) this.#setup.onResult(packedResultOf(results, this.#setup.worker))
     }
     this.#packed = { results, word }
     this.#setup.voice.add(word)
