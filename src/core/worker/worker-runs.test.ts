@@ -176,9 +176,9 @@ test('no more than some milliseconds of work are passed on', () => {
   run.warm()
   run.receive(runOf(0, 8))
   run.answer(resultsOf(0, 8, 0.9))
-  assert.deepEqual(run.receive(runOf(8, 20)), ['dispatch 8-12'])
+  assert.deepEqual(run.receive(runOf(8, 40)), ['dispatch 8-18'])
   assert.deepEqual(run.answer(resultsOf(8, 10, 0.9)), ['8-9 success'])
-  assert.deepEqual(run.answer(resultsOf(10, 11, 0.9)), ['10 success', 'dispatch 13-15'])
+  assert.deepEqual(run.answer(resultsOf(10, 14, 0.9)), ['10-13 success', 'dispatch 19-24'])
 })
 
 test('a run waits for its objects as one, and fails task by task if one does not exist', () => {

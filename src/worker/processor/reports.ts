@@ -206,15 +206,11 @@ interface ResultPlace {
   readonly limitBytes: number
 }
 
-/** How long a result waits for the next one, in milliseconds. */
-export const MAX_HOLD_MS = 0.2
-
-/** How long results of one slice wait for each other, in milliseconds. */
-const MAX_SLICE_HOLD_MS = 2
+/** How long a result waits for those of the tasks behind it, in milliseconds. */
+export const MAX_HOLD_MS = 4
 
 const NO_RESULTS: readonly ObjectId[] = []
 
-/** What reports need. */
 /** The parts of the processor that reports need. */
 export interface RunReportsOptions {
   readonly outbox: Outbox
@@ -342,14 +338,12 @@ export class RunReports {
 
   /** Whether this task could delay waiting results for too long. */
   mayHoldUp({ fn }: RunnableTask, now: number): boolean {
-    if (!this.#isHolding) return false
-    if (!(fn.lastCallMs < MAX_HOLD_MS)) return true
-    return now - this.#heldSince > MAX_HOLD_MS
+    return this.#isHolding && this.mayHoldUpSlice(fn.lastCallMs, now)
   }
 
-  /** The same for the next task of a slice. */
+  /** The same for the next task of a slice, the last one of which took so long. */
   mayHoldUpSlice(lastMs: number, now: number): boolean {
-    return lastMs >= MAX_HOLD_MS || now - this.#heldSince > MAX_SLICE_HOLD_MS
+    return now - this.#heldSince + lastMs > MAX_HOLD_MS
   }
 
   /** Sends all queued reports. */

@@ -434,14 +434,14 @@ export class TaskRunner implements SliceHandler, Stage {
     return endedAt > this.#burstEnd || this.#meter.lastMs > LONG_TASK_MS
   }
 
-  /** Sends finished results and gives the event loop its turn. */
+  /** Gives the event loop its turn. Results wait only if more tasks do. */
   #yield(): void {
-    this.#reports.flush()
-    if (this.#queue.size === 0) return
+    if (this.#queue.size === 0) return this.#reports.flush()
     this.#isYielding = true
     setImmediate(() => {
       this.#isYielding = false
-      this.run()
+      if (this.#mayStart()) this.run()
+      else this.#reports.flush()
     })
   }
 }

@@ -12,7 +12,7 @@ import type { HostUnits } from './units.js'
 // so that the processor never waits for its agent.
 
 /** Most work that is dispatched ahead of time, in milliseconds. */
-const MAX_WORK_MS = 5
+const MAX_WORK_MS = 10
 
 /** Most tasks in a processor at a time. */
 const MAX_TASKS = 2048
