@@ -1,4 +1,4 @@
-// Graphs of no-op calls, of three shapes and several sizes: the cost of a node must not depend on
+// Graphs of no-op calls, of four shapes and several sizes: the cost of a node must not depend on
 // the number of nodes. A chain shows the cost of one step from call to call.
 
 import type { Client } from 'scaler-ts'
@@ -35,7 +35,7 @@ export const graphs: Benchmark = {
 
 async function measureAll(client: Client, { graphNodes }: BenchOptions): Promise<Sample[]> {
   const samples: Sample[] = []
-  for (const [shape, make] of Object.entries({ layers, chain, random })) {
+  for (const [shape, make] of Object.entries({ layers, chain, random, flat })) {
     const sizes = graphNodes.filter((nodes) => shape !== 'chain' || nodes <= MAX_CHAIN)
     const costs: number[] = []
     for (const nodes of sizes) {
@@ -87,6 +87,16 @@ function layers(nodes: number): Sketch {
   }
   const last = Math.max(0, nodes - WIDTH)
   return { graph, keys: Array.from({ length: nodes - last }, (_, i) => `n${last + i}`) }
+}
+
+/** Half of the nodes are values, the others calls of these; all are requested. */
+function flat(nodes: number): Sketch {
+  const graph: Graph = {}
+  for (let i = 0; i < nodes / 2; i += 1) {
+    graph[`c${i}`] = i
+    graph[`n${i}`] = [noop, `c${i}`]
+  }
+  return { graph, keys: Object.keys(graph) }
 }
 
 /** Each node needs the one before. */

@@ -22,6 +22,7 @@ import { slices } from './slices.js'
 import { memory, startUp } from './start-up.js'
 import { busyTasks, clearing, runKinds, secondClient } from './runs.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
+import { scaling } from './scaling.js'
 import { watched } from './watched.js'
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -48,6 +49,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   busyTasks,
   distantWorkers,
   clearing,
+  scaling,
   watched,
 ]
 

@@ -152,56 +152,122 @@ const INPUT_BYTES = 2
 const PREFIX_BYTES = 5
 
 /** Packs the arguments of tasks, none of type `task`. The objects of each are the same. */
-export function packArguments(calls: readonly (readonly TaskArgument[])[]): Uint8Array {
-  const entriesAt = OFFSET_BYTES + OFFSET_BYTES * (calls.length + 1)
-  let length = entriesAt
-  for (const args of calls) for (const argument of args) length += packedLength(argument)
-  const packed = Buffer.allocUnsafeSlow(length)
-  packed.writeUInt32LE(0, 0)
-  let at = entriesAt
-  let offsetAt = OFFSET_BYTES
-  for (const args of calls) {
-    packed.writeUInt32LE(at - entriesAt, offsetAt)
-    offsetAt += OFFSET_BYTES
-    let objects = 0
-    for (const argument of args) {
-      if (isObjectArgument(argument)) {
-        packed[at] = INPUT
-        packed[at + 1] = objects
-        objects += 1
-      } else {
-        packed[at] = argument.type === 'sharedInline' ? SHARED : ANY
-        packed.writeUInt32LE(argument.data.byteLength, at + 1)
-        packed.set(argument.data, at + PREFIX_BYTES)
-      }
-      at += packedLength(argument)
+export class ArgumentPacker {
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #length = 0
+  /** The ends of the entries. */
+  readonly #ends: number[] = []
+  /** How many objects the entry has. */
+  #objects = 0
+
+  /** How many entries are complete. */
+  get count(): number {
+    return this.#ends.length
+  }
+
+  /** Adds an argument to the entry. */
+  add(argument: TaskArgument): void {
+    const { type, data } = argument
+    if (isObjectArgument(argument)) {
+      this.#reserve(INPUT_BYTES)
+      this.#bytes[this.#length] = INPUT
+      this.#bytes[this.#length + 1] = this.#objects
+      this.#length += INPUT_BYTES
+      this.#objects += 1
+    } else {
+      this.#begin(type === 'sharedInline' ? SHARED : ANY, data.byteLength)
+      this.#bytes.set(data, this.#length)
+      this.#length += data.byteLength
     }
   }
-  packed.writeUInt32LE(at - entriesAt, offsetAt)
-  return packed
+
+  /** Adds an argument of type `sharedInline`: some of these bytes. */
+  addShared(from: Uint8Array, start: number, end: number): void {
+    const length = end - start
+    this.#begin(SHARED, length)
+    const bytes = this.#bytes
+    const at = this.#length
+    // A native copy costs more than most of them.
+    if (length > MAX_SHORT_BYTES) bytes.set(from.subarray(start, end), at)
+    else for (let n = 0; n < length; n += 1) bytes[at + n] = from[start + n] as number
+    this.#length = at + length
+  }
+
+  /** The entry is complete. */
+  endEntry(): void {
+    this.#ends.push(this.#length)
+    this.#objects = 0
+  }
+
+  /** The complete entries. Call it once. */
+  finish(): Uint8Array {
+    const end = this.#ends.at(-1) ?? 0
+    const entriesAt = OFFSET_BYTES + OFFSET_BYTES * (this.#ends.length + 1)
+    const packed = Buffer.allocUnsafeSlow(entriesAt + end)
+    packed.fill(0, 0, 2 * OFFSET_BYTES)
+    for (const [index, offset] of this.#ends.entries()) {
+      packed.writeUInt32LE(offset, OFFSET_BYTES * (index + 2))
+    }
+    this.#bytes.copy(packed, entriesAt, 0, end)
+    return packed
+  }
+
+  #begin(kind: number, length: number): void {
+    this.#reserve(PREFIX_BYTES + length)
+    const bytes = this.#bytes
+    const at = this.#length
+    bytes[at] = kind
+    bytes[at + 1] = length
+    bytes[at + 2] = length >> 8
+    bytes[at + 3] = length >> 16
+    bytes[at + 4] = length >> 24
+    this.#length = at + PREFIX_BYTES
+  }
+
+  #reserve(length: number): void {
+    const needed = this.#length + length
+    if (needed <= this.#bytes.byteLength) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.byteLength * 2))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
 }
+
+const FIRST_BYTES = 1024
+const MAX_SHORT_BYTES = 32
 
 /** Whether an argument is an object, not a value. */
 export function isObjectArgument({ type }: TaskArgument): boolean {
   return type === 'objectID' || type === 'sharedObjectID'
 }
 
-function packedLength(argument: TaskArgument): number {
-  return isObjectArgument(argument) ? INPUT_BYTES : PREFIX_BYTES + argument.data.byteLength
-}
+/** Values of checked packed bytes, one in each entry, that are bytes of any kind. */
+export class AnyValues {
+  /** The bytes that the values are in. */
+  readonly bytes: Buffer
+  /** Where the last value that was found is. */
+  start = 0
+  end = 0
+  readonly #headEnd: number
+  readonly #entriesAt: number
 
-/** The bytes of the entries of checked packed bytes; undefined for one of another kind. */
-export function anyValues(packed: Uint8Array, count: number): readonly (Uint8Array | undefined)[] {
-  const bytes = asBuffer(packed)
-  const headEnd = OFFSET_BYTES + bytes.readUInt32LE(0)
-  const start = headEnd + OFFSET_BYTES * (count + 1) - bytes.readUInt32LE(headEnd)
-  return Array.from({ length: count }, (_, index) => {
-    const at = start + bytes.readUInt32LE(headEnd + OFFSET_BYTES * index)
-    const end = start + bytes.readUInt32LE(headEnd + OFFSET_BYTES * (index + 1))
-    const isWhole = end - at >= PREFIX_BYTES && bytes[at] === ANY
-    if (!isWhole || bytes.readUInt32LE(at + 1) !== end - at - PREFIX_BYTES) return undefined
-    return bytes.subarray(at + PREFIX_BYTES, end)
-  })
+  constructor(packed: Uint8Array, count: number) {
+    this.bytes = asBuffer(packed)
+    this.#headEnd = OFFSET_BYTES + this.bytes.readUInt32LE(0)
+    const first = this.bytes.readUInt32LE(this.#headEnd)
+    this.#entriesAt = this.#headEnd + OFFSET_BYTES * (count + 1) - first
+  }
+
+  /** Finds a value. False: the entry is of another kind. */
+  find(index: number): boolean {
+    const { bytes } = this
+    const offsetAt = this.#headEnd + OFFSET_BYTES * index
+    const at = this.#entriesAt + bytes.readUInt32LE(offsetAt)
+    this.start = at + PREFIX_BYTES
+    this.end = this.#entriesAt + bytes.readUInt32LE(offsetAt + OFFSET_BYTES)
+    if (this.end < this.start || bytes[at] !== ANY) return false
+    return bytes.readUInt32LE(at + 1) === this.end - this.start
+  }
 }
 
 /** The profiles `from` up to, not including, `to` of the profiles of `count` tasks; a view. */

@@ -20,7 +20,7 @@ import {
   type TaskUpdate,
 } from '../wire/message.js'
 import { encodeTaskFlags } from '../wire/metadata.js'
-import { countOf, isObjectArgument, layoutOf, nthTaskId, packArguments } from '../wire/run.js'
+import { countOf, isObjectArgument, layoutOf, nthTaskId, ArgumentPacker } from '../wire/run.js'
 import { serializerIdOf } from './object-ids.js'
 import {
   hostProcessor,
@@ -142,7 +142,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     calls: readonly (readonly TaskArgument[])[],
   ): void {
     const functionArgs = calls[0]?.filter(isObjectArgument) ?? []
-    const run = { count: calls.length, packed: packArguments(calls), keepsResult: true }
+    const run = { count: calls.length, packed: packCalls(calls), keepsResult: true }
     this.dispatch(first, funcObjectId, [], { ...run, functionArgs })
   }
 
@@ -260,4 +260,13 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     }
     this.host.send(encodeFrame({ kind: 'objectResponse', responseType: 'content', objectContent }))
   }
+}
+
+function packCalls(calls: readonly (readonly TaskArgument[])[]): Uint8Array {
+  const packer = new ArgumentPacker()
+  for (const call of calls) {
+    for (const argument of call) packer.add(argument)
+    packer.endEntry()
+  }
+  return packer.finish()
 }

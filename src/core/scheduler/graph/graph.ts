@@ -189,17 +189,15 @@ export class Graph implements Worklist {
     leaveQueue(tables, task)
     const isDead = this.#isOver || this.#abortStatus !== undefined
     const values = valuesOf(task, result)
-    const number = isDead ? NONE : nodes.numberOf(task.node?.index ?? NONE)
+    const first = isDead ? NONE : (task.node?.index ?? NONE)
+    const number = first === NONE || task.count === 1 ? NONE : nodes.numberOf(first)
     for (let at = 0; at < task.count; at += 1) {
-      const value = values?.[at]
-      const node = isDead
-        ? NONE
-        : at === 0
-          ? (task.node?.index ?? NONE)
-          : nodes.atNumber(number + at)
+      const node = at === 0 || first === NONE ? first : nodes.atNumber(number + at)
+      const isFound = values?.find(at) === true
       const isPlain = node !== NONE && !nodes.has(node, IS_TARGET) && !nodes.hasEnded(node)
-      if (value !== undefined && isPlain) succeedWith(tables, node, value)
-      else this.#onNodeEnded(task, node, resultOfOne(task, result, { at, value }))
+      if (isFound && isPlain) succeedWith(tables, node, values)
+      else
+        this.#onNodeEnded(task, node, resultOfOne(task, result, at, isFound ? values : undefined))
     }
     this.#work()
   }

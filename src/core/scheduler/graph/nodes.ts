@@ -10,6 +10,7 @@
 import { assert } from '../../../base/assert.js'
 import type { TaskId } from '../../../base/ids.js'
 import type { Task, TaskArgument } from '../../../wire/message.js'
+import type { ArgumentPacker } from '../../../wire/run.js'
 import { NodeIndex, NONE } from './index.js'
 import { type NodeKind, NodeKindTable } from './kinds.js'
 import { NodeArgumentStore, Records } from './store.js'
@@ -81,6 +82,13 @@ const EDGE_FIELDS = 3
  * number of the edge + 1; for others: this constant + their index.
  */
 const FURTHER = 2 ** 31
+
+/** Some bytes of an array. */
+interface Part {
+  readonly bytes: Uint8Array
+  readonly start: number
+  readonly end: number
+}
 
 /** All nodes of one graph. */
 export class NodeTable {
@@ -275,6 +283,29 @@ export class NodeTable {
     this.setOutcome(node, value.byteLength)
     this.#nodes.buffer(node).set(value, this.#nodes.start(node, EDGES))
     return true
+  }
+
+  /** The same for some bytes of a larger array, which are not an object. */
+  putBytes(node: number, { bytes, start, end }: Part): boolean {
+    const length = end - start
+    if (length === 0 || length > EDGE_BYTES || this.inputCount(node) > 0) return false
+    this.raise(node, HOLDS_VALUE)
+    this.setOutcome(node, length)
+    const memory = this.#nodes.buffer(node)
+    const at = this.#nodes.start(node, EDGES)
+    for (let n = 0; n < length; n += 1) memory[at + n] = bytes[start + n] as number
+    return true
+  }
+
+  /** Adds the value that it holds to the arguments of another node. */
+  packValue(node: number, packer: ArgumentPacker): void {
+    const start = this.#nodes.start(node, EDGES)
+    packer.addShared(this.#nodes.buffer(node), start, start + this.outcomeOf(node))
+  }
+
+  /** Whether all its arguments are results of other nodes, and it has no name. */
+  hasOnlyInputs(node: number): boolean {
+    return !this.has(node, HAS_ARGUMENTS)
   }
 
   /** The value that `putValue` stored, as a view. */

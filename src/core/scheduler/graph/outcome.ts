@@ -6,6 +6,7 @@ import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import { type ObjectId, objectIdOf, type TaskId } from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { PLAIN_RESULT, type TaskArgument, type TaskResult } from '../../../wire/message.js'
+import type { AnyValues, ArgumentPacker } from '../../../wire/run.js'
 import type { ClientEntry } from '../entries.js'
 import type { Output } from '../output.js'
 import type { SchedulerState } from '../state.js'
@@ -86,10 +87,21 @@ export function keepValue({ nodes, values }: GraphTables, node: number, result: 
 }
 
 /** The same for a value that is known alone. */
-export function keepBytes({ nodes, values }: GraphTables, node: number, value: Uint8Array): void {
-  if (nodes.putValue(node, value, false)) return
+export function keepBytes({ nodes, values }: GraphTables, node: number, found: AnyValues): void {
+  const { bytes, start, end } = found
+  if (nodes.putBytes(node, { bytes, start, end })) return
   nodes.kindOf(node).isTiny = false
-  nodes.setOutcome(node, values.addBytes(value))
+  nodes.setOutcome(node, values.addBytes(bytes.subarray(start, end)))
+}
+
+/** Adds the value, which is not an object, to the arguments of a node that needs it. */
+export function packValue(
+  { nodes, values }: GraphTables,
+  node: number,
+  packer: ArgumentPacker,
+): void {
+  if (nodes.has(node, HOLDS_VALUE)) nodes.packValue(node, packer)
+  else packer.add({ type: 'sharedInline', data: values.valueOf(nodes.outcomeOf(node)).data })
 }
 
 /** The value as an argument of a node that needs it. Its bytes are a view. */

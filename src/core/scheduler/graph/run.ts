@@ -5,11 +5,11 @@
 import { NO_BYTES } from '../../../base/bytes.js'
 import type { Task, TaskArgument, TaskResult } from '../../../wire/message.js'
 import {
-  anyValues,
+  AnyValues,
+  type ArgumentPacker,
   isObjectArgument,
   MAX_RUN_TASKS,
   nthTaskId,
-  packArguments,
   sliceProfiles,
 } from '../../../wire/run.js'
 import type { TaskEntry } from '../entries.js'
@@ -65,12 +65,12 @@ export function hasSmallInputs(graph: GraphTables, node: number): boolean {
   return true
 }
 
-/** The Task of a run of nodes; `calls`: the arguments of each, which are alike. */
-export function taskOfRun(first: Task, calls: readonly (readonly TaskArgument[])[]): Task {
+/** The Task of a run of nodes. `packed`: their arguments. */
+export function taskOfRun(first: Task, packed: ArgumentPacker): Task {
   const functionArgs = first.functionArgs.filter(isObjectArgument)
-  const packed = packArguments(calls)
   // Its results are bytes that other Tasks can contain: docs/protocol.md#runs
-  return { ...first, functionArgs, keepsResult: true, count: calls.length, packed }
+  const { count } = packed
+  return { ...first, functionArgs, keepsResult: true, count, packed: packed.finish() }
 }
 
 /** Whether a call can be in a run with another one: its arguments that are objects are the same. */
@@ -92,29 +92,30 @@ function isSame(one: TaskArgument, other: TaskArgument): boolean {
   return one.type === other.type && Buffer.compare(one.data, other.data) === 0
 }
 
-/** The values that the nodes of an entry returned, in order; undefined: it is no such result. */
+/** The values that the nodes of an entry returned; undefined: it is no such result. */
 export function valuesOf(
   { count }: TaskEntry,
   { status, packed }: TaskResult,
-): readonly (Uint8Array | undefined)[] | undefined {
-  return status === 'success' && packed.byteLength > 0 ? anyValues(packed, count) : undefined
+): AnyValues | undefined {
+  return status === 'success' && packed.byteLength > 0 ? new AnyValues(packed, count) : undefined
 }
 
-/** The result of one node of an entry. `value`: what it returned, if it did. */
+/** The result of one node of an entry. `found`: what it returned, if it did. */
 export function resultOfOne(
   { id, count }: TaskEntry,
   result: TaskResult,
-  { at, value }: { readonly at: number; readonly value: Uint8Array | undefined },
+  at: number,
+  found: AnyValues | undefined,
 ): TaskResult {
   if (count === 1 && result.packed.byteLength === 0) return result
   const taskId = nthTaskId(id, at)
   // A worker of another kind may have written it in another way.
-  if (result.status === 'success' && value === undefined) return statusResult(taskId, 'canceled')
+  if (result.status === 'success' && found === undefined) return statusResult(taskId, 'canceled')
   return {
     ...result,
     taskId,
     metadata: sliceProfiles(result.metadata, count, at, at + 1),
-    inlineResults: value === undefined ? [] : [value],
+    inlineResults: found === undefined ? [] : [found.bytes.subarray(found.start, found.end)],
     count: 0,
     packed: NO_BYTES,
     bytes: undefined,

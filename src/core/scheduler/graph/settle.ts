@@ -6,6 +6,7 @@ import { latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import { identity } from '../../../base/ids.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
+import type { AnyValues } from '../../../wire/run.js'
 import type { TaskEntry } from '../entries.js'
 import {
   failedResult,
@@ -46,8 +47,8 @@ export function succeedNode(graph: GraphTables, node: number, result: TaskResult
   end(graph, node, SUCCEEDED)
 }
 
-/** The same for a node that is no target, of whose result only the value is known. */
-export function succeedWith(graph: GraphTables, node: number, value: Uint8Array): void {
+/** The same for a node that is no target, of whose result only the value was looked up. */
+export function succeedWith(graph: GraphTables, node: number, value: AnyValues): void {
   const isNeeded = graph.isOpen || graph.nodes.neededBy(node) > 0
   if (isNeeded) keepBytes(graph, node, value)
   end(graph, node, SUCCEEDED)

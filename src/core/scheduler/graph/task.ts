@@ -5,10 +5,11 @@ import { assert } from '../../../base/assert.js'
 import { bytesToLatin1, latin1ToBytes, totalBytes, NO_BYTES } from '../../../base/bytes.js'
 import { objectId } from '../../../base/ids.js'
 import { encode, type Task, type TaskArgument } from '../../../wire/message.js'
+import { ArgumentPacker, isObjectArgument } from '../../../wire/run.js'
 import type { ObjectEntry, TaskEntry } from '../entries.js'
 import type { Graph } from './graph.js'
 import { NONE } from './index.js'
-import { argumentOf } from './outcome.js'
+import { argumentOf, packValue } from './outcome.js'
 import { endUnstarted, failNode, leaveInputs } from './settle.js'
 import { KEEPS_RESULT, STARTED } from './nodes.js'
 import { hasSmallInputs, isAlike, runLength, taskOfRun } from './run.js'
@@ -66,9 +67,9 @@ function startRun(
 ): boolean {
   const { state, client, nodes } = graph
   const begin = taskOf(graph, first)
-  const calls = readyCalls(graph, first, { most: count, name: begin.name })
-  if (calls.length < 2) return false
-  const task = newTask(state, client, taskOfRun(begin, calls))
+  const packed = packReady(graph, first, { most: count, begin })
+  if (packed.count < 2) return false
+  const task = newTask(state, client, taskOfRun(begin, packed))
   assert(task !== undefined, 'a node was not validated on arrival')
   task.node = { graph: owner, index: first, rank, input: undefined, links: undefined }
   const number = nodes.numberOf(first)
@@ -87,25 +88,32 @@ function startRun(
   return true
 }
 
-/** The arguments of nodes from a ready one on that can be in one run. */
-function readyCalls(
+/** The arguments of nodes from a ready one on, whose Task is `begin`, that can be in one run. */
+function packReady(
   graph: GraphTables,
   first: number,
-  { most, name }: { readonly most: number; readonly name: string },
-): readonly (readonly TaskArgument[])[] {
+  { most, begin }: { readonly most: number; readonly begin: Task },
+): ArgumentPacker {
   const { nodes } = graph
-  const calls: (readonly TaskArgument[])[] = []
+  const packer = new ArgumentPacker()
   const number = nodes.numberOf(first)
+  const isPlain = begin.name === '' && !begin.functionArgs.some(isObjectArgument)
   for (let at = 0; at < most; at += 1) {
     const node = nodes.atNumber(number + at)
     if (!hasSmallInputs(graph, node)) break
-    const call = argumentsOf(graph, node)
-    const [other] = calls
-    const isFit = call.name === name && isAlike(call.functionArgs, other ?? call.functionArgs)
-    if (!isFit) break
-    calls.push(call.functionArgs)
+    if (nodes.hasOnlyInputs(node)) {
+      if (!isPlain) break
+      for (let index = 0; index < nodes.inputCount(node); index += 1) {
+        packValue(graph, nodes.input(node, index), packer)
+      }
+    } else {
+      const { name, functionArgs } = argumentsOf(graph, node)
+      if (name !== begin.name || !isAlike(functionArgs, begin.functionArgs)) break
+      for (const argument of functionArgs) packer.add(argument)
+    }
+    packer.endEntry()
   }
-  return calls
+  return packer
 }
 
 /** Adds the task of a node, which is not queued. */
