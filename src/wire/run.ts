@@ -165,6 +165,11 @@ export class ArgumentPacker {
     return this.#ends.length
   }
 
+  /** The size of the entries, in bytes. */
+  get byteLength(): number {
+    return this.#length
+  }
+
   /** Adds an argument to the entry. */
   add(argument: TaskArgument): void {
     const { type, data } = argument

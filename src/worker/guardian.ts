@@ -99,8 +99,9 @@ function main({ cells, claimCells, results, originMs, isRestricted }: GuardianIn
   watch(new StackLooker(isRestricted), (question, tell) => {
     if (question.type === 'askStatus') {
       const status = board.statusOf(question.task, nowMs(), question.count)
-      const taken = status.runningMs > LONG_MS ? resultTaker.take() : undefined
-      if (taken !== undefined) tell({ type: 'results', results: taken })
+      if (status.runningMs > LONG_MS) {
+        resultTaker.take((results) => void tell({ type: 'results', results }))
+      }
       return { type: 'status', status }
     }
     if (question.type !== 'retract') return { type: 'pulse' }

@@ -65,7 +65,9 @@ test('results before a task that runs for long are sent by the guardian, once', 
     while (n === 5 && !process.getBuiltinModule('fs').existsSync(file));
     return { n }
   })
-  processor.dispatchSlice(FIRST, some, NUMBERS.slice(0, 10))
+  // In two parts of one run, whose results are one message.
+  processor.dispatchSlice(FIRST, some, NUMBERS.slice(0, 3))
+  processor.dispatchSlice(nth(3), some, NUMBERS.slice(3, 10))
   const arrived = (): readonly unknown[] => {
     const taken = processor.taken.flatMap(({ packed, count }) => {
       const bytes = Buffer.from(packed, 'base64')

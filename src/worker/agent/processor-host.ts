@@ -367,11 +367,12 @@ class RunningProcessor implements ProcessorHost {
 
   #onLifeline(event: LifelineEvent): void {
     if (event.type === 'garbage') return this.#onGarbage(event.error)
+    // They may be the last thing that a process has sent.
+    if (event.type === 'results') return this.#handler?.onTaken(event.results)
     if (this.#isGone) return
     if (event.type === 'frozen') this.#onFrozen(event.silentMs)
     else if (event.type === 'status') this.#handler?.onStatus(event.status)
     else if (event.type === 'stack') this.#handler?.onStack(event.report)
-    else if (event.type === 'results') this.#handler?.onTaken(event.results)
     else this.#handler?.onRetracted(event.asked, event.retracted)
   }
 
@@ -418,7 +419,8 @@ class RunningProcessor implements ProcessorHost {
 
   /** Its last results, exit note and output on stderr may still be in the pipes. */
   async #drain(): Promise<void> {
-    await inTime(this.#link.drained(), DRAIN_TIMEOUT_MS)
+    const lifeline = this.#child.stdio[LIFELINE_FD] as Readable
+    await inTime(Promise.all([this.#link.drained(), closing(lifeline)]), DRAIN_TIMEOUT_MS)
     const { stderr, stdout } = this.#child
     await inTime(Promise.all([closing(stderr), closing(stdout)]), PRINT_TIMEOUT_MS)
   }

@@ -24,6 +24,7 @@ export class Outbox {
   readonly #batch = new FrameBatch()
   readonly #cell = new Int32Array(new SharedArrayBuffer(4))
   #isBroken = false
+  #hasOther = false
 
   /** `onBroken` is called once, when the reader has closed the pipe. */
   constructor(fd: number, onBroken: () => void) {
@@ -36,9 +37,21 @@ export class Outbox {
     return this.#batch.bytes
   }
 
-  /** Adds a message, which leaves with the next `flush`, or now if many bytes are queued. */
+  /** Whether anything but results is queued: results of the same tasks must not overtake it. */
+  get hasOther(): boolean {
+    return this.#hasOther
+  }
+
+  /** Adds a result, which leaves with the next `flush`, or now if many bytes are queued. */
+  addResult(message: OutgoingFrame): void {
+    this.#batch.addMessage(message)
+    if (this.#batch.bytes >= FLUSH_BYTES) this.flush()
+  }
+
+  /** The same for any other message. */
   add(message: OutgoingFrame): void {
     this.#batch.addMessage(message)
+    this.#hasOther = true
     if (this.#batch.bytes >= FLUSH_BYTES) this.flush()
   }
 
@@ -51,6 +64,7 @@ export class Outbox {
   /** Writes all queued frames, however long that takes. */
   flush(): void {
     if (this.#batch.bytes === 0) return
+    this.#hasOther = false
     const pieces = this.#batch.take()
     if (this.#isBroken) return
     try {

@@ -2,7 +2,6 @@
 // log lines. Reports are sent in batches; this file decides when.
 
 import type { AsyncResource } from 'node:async_hooks'
-import { endianness } from 'node:os'
 import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import { identity, type Identity, NO_TASK, type ObjectId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
@@ -10,12 +9,10 @@ import { encodeFrame, PLAIN_RESULT, type TaskError, type TaskResult } from '../.
 import { splitChunks } from '../../wire/object-content.js'
 import { logLineOf, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
-import { withPathPrefix } from '../../serializer/refusal.js'
-import { defaultCodec, type TaskCodec } from '../../serializer/task-codec.js'
-import { PackedWriter } from '../../serializer/value/packed-writer.js'
-import { MAX_RUN_TASKS, nthTaskId, sliceProfiles, slicePacked } from '../../wire/run.js'
+import { defaultCodec } from '../../serializer/task-codec.js'
 import type { ResultBoard } from './result-board.js'
-import type { PackedArguments, PackedEntry, RunnableTask, TaskCall } from './call.js'
+import type { PackedEntry, RunnableTask, TaskCall } from './call.js'
+import { type PackedPart, PackedResults, type ResultPlace } from './packed-results.js'
 import { newResultId } from '../object-ids.js'
 import type { TaskRun } from './run.js'
 
@@ -81,133 +78,14 @@ class ProgressTeller {
   }
 }
 
-/** The results of consecutive tasks that arrived together. */
-interface OpenResults {
-  readonly run: PackedArguments
-  readonly codec: TaskCodec
-  readonly writer: PackedWriter
-  readonly isProfiled: boolean
-  /** The index of the first task. */
-  readonly first: number
-  /** The number of complete results. */
-  count: number
-}
+/** How long a result waits for the next one, in milliseconds. */
+export const MAX_HOLD_MS = 0.2
 
-/** Entries of this size leave together, in bytes. */
-const FULL_BYTES = 64 * 1024
+/** How long results of consecutive tasks wait for each other, in milliseconds. */
+const MAX_SLICE_HOLD_MS = 4
 
-/** Writes the results of consecutive tasks into one message, for as long as they fit together. */
-class PackedResults {
-  readonly #add: (part: PackedPart) => void
-  readonly #writers = new WeakMap<TaskCodec, PackedWriter>()
-  /** The same for results that are written by the serializer alone. */
-  readonly #serializers = new WeakMap<TaskCodec, PackedWriter>()
-  readonly #seconds = new Float32Array(MAX_RUN_TASKS)
-  readonly #board: ResultBoard
-  readonly #profiles: Uint8Array[] = []
-  #open: OpenResults | undefined
-
-  /** `add`: sends complete results. */
-  constructor(board: ResultBoard, add: (part: PackedPart) => void) {
-    this.#board = board
-    this.#add = add
-  }
-
-  /** Whether there are any. */
-  get isEmpty(): boolean {
-    return this.#open === undefined || this.#open.count === 0
-  }
-
-  /**
-   * Writes the result of a task; `end` must follow. Returns its serialized bytes instead if there
-   * are more than `limit` of them. Throws `SerializeError` with a path from `result`.
-   */
-  write(entry: PackedEntry, place: ResultPlace, value: unknown): Uint8Array | undefined {
-    const { writer } = this.#openFor(entry, place)
-    writer.beginEntry()
-    try {
-      const large = writer.value(value, place.limitBytes)
-      if (large === undefined) writer.endEntry()
-      else writer.dropEntry()
-      return large
-    } catch (error) {
-      writer.dropEntry()
-      throw withPathPrefix(error, ['result'])
-    }
-  }
-
-  /** The task whose result was written last has ended. `profile`: if it is profiled. */
-  end(tookMs: number, profile: Uint8Array | undefined): void {
-    const open = this.#open as OpenResults
-    const seconds = tookMs / 1000
-    if (profile === undefined) this.#seconds[open.count] = seconds
-    else this.#profiles.push(profile)
-    open.count += 1
-    if (profile === undefined) this.#board.add(open.count, open.writer, seconds)
-    if (open.writer.byteLength >= FULL_BYTES) this.close()
-  }
-
-  /** Something else has to reach the agent before further results. */
-  hold(): void {
-    this.#board.stop()
-  }
-
-  /** Sends the results, but for those that the guardian has sent. */
-  close(): void {
-    const open = this.#open
-    this.#open = undefined
-    if (open === undefined || open.count === 0) return
-    const { run, writer, count, first } = open
-    // User code ends the process while its result is written.
-    if (writer.isOpen) writer.dropEntry()
-    const taken = this.#board.close()
-    const packed = writer.finish()
-    const metadata = this.#metadata(open)
-    if (taken === count) return
-    this.#add({
-      taskId: nthTaskId(run.id, first + taken),
-      attempt: run.attempt,
-      count: count - taken,
-      packed: taken === 0 ? packed : slicePacked(packed, count, taken, count),
-      metadata: sliceProfiles(metadata, count, taken, count),
-    })
-  }
-
-  #metadata({ isProfiled, count }: OpenResults): Uint8Array {
-    if (isProfiled) return Buffer.concat(this.#profiles.splice(0))
-    const bytes = Buffer.from(this.#seconds.slice(0, count).buffer)
-    return endianness() === 'LE' ? bytes.swap32() : bytes
-  }
-
-  #openFor({ run, index }: PackedEntry, { codec, isProfiled }: ResultPlace): OpenResults {
-    const open = this.#open
-    const isNext = open?.run === run && open.first + open.count === index
-    if (isNext && open.codec === codec) return open
-    this.close()
-    const writers = run.keepsResult ? this.#serializers : this.#writers
-    let writer = writers.get(codec)
-    if (writer === undefined) {
-      const target = { serialize: (value: unknown) => codec.serialize(value) }
-      const { memory } = this.#board
-      writers.set(codec, (writer = new PackedWriter(run.keepsResult ? target : codec, memory)))
-    }
-    this.#board.open(nthTaskId(run.id, index), run.attempt)
-    return (this.#open = { run, codec, writer, isProfiled, first: index, count: 0 })
-  }
-}
-
-/** The parts of a packed TaskResult. */
-type PackedPart = Pick<TaskResult, 'taskId' | 'attempt' | 'count' | 'packed' | 'metadata'>
-
-/** How a result is written. */
-interface ResultPlace {
-  readonly codec: TaskCodec
-  readonly isProfiled: boolean
-  readonly limitBytes: number
-}
-
-/** How long a result waits for those of the tasks behind it, in milliseconds. */
-export const MAX_HOLD_MS = 4
+/** Those of other tasks are left behind in the outbox only if they are younger than this. */
+const MAX_LEFT_MS = 0.5
 
 const NO_RESULTS: readonly ObjectId[] = []
 
@@ -251,13 +129,19 @@ export class RunReports {
   #isFlushPlanned = false
   /** When the oldest unsent result was added to the outbox. */
   #heldSince = 0
+  /** When the last packed result was complete. */
+  #lastNow = 0
 
   constructor({ outbox, outside, keep, results }: RunReportsOptions) {
     this.#outbox = outbox
     this.#outside = outside
     this.#keepObject = keep
     this.#progress = new ProgressTeller(outbox)
-    this.#packed = new PackedResults(results, (part) => this.#sendPacked(part))
+    this.#packed = new PackedResults(
+      results,
+      (part) => this.#sendPacked(part),
+      () => this.#onOther(),
+    )
   }
 
   /** Sets the worker of the results, and the size above which results become objects. */
@@ -301,8 +185,9 @@ export class RunReports {
   written(run: TaskRun | undefined, tookMs: number, now: number, profile?: Uint8Array): void {
     if (run !== undefined) this.#progress.tell(run)
     if (this.#packed.isEmpty) this.#hold(now)
-    // Such as output, which comes before results.
-    if (this.#outbox.bytes > 0) this.#packed.hold()
+    this.#lastNow = now
+    // Its output, for example, comes before its result.
+    if (this.#outbox.hasOther) this.#packed.hold()
     this.#packed.end(tookMs, profile)
   }
 
@@ -338,12 +223,14 @@ export class RunReports {
 
   /** Whether this task could delay waiting results for too long. */
   mayHoldUp({ fn }: RunnableTask, now: number): boolean {
-    return this.#isHolding && this.mayHoldUpSlice(fn.lastCallMs, now)
+    if (!this.#isHolding) return false
+    if (!(fn.lastCallMs < MAX_HOLD_MS)) return true
+    return now - this.#heldSince > MAX_HOLD_MS
   }
 
-  /** The same for the next task of a slice, the last one of which took so long. */
+  /** The same for the next task of a slice, if it takes so long. */
   mayHoldUpSlice(lastMs: number, now: number): boolean {
-    return now - this.#heldSince + lastMs > MAX_HOLD_MS
+    return this.#isHolding && now - this.#heldSince + lastMs > MAX_SLICE_HOLD_MS
   }
 
   /** Sends all queued reports. */
@@ -371,9 +258,15 @@ export class RunReports {
     if (!this.#isHolding) this.#heldSince = now
   }
 
+  /** Results that are not the next ones follow: the guardian can send only those. */
+  #onOther(): void {
+    this.#packed.close()
+    if (this.#lastNow - this.#heldSince > MAX_LEFT_MS) this.#outbox.flush()
+  }
+
   #sendPacked(part: PackedPart): void {
     const result = { ...PLAIN_RESULT, ...part, worker: this.#worker, results: NO_RESULTS }
-    this.#outbox.add(encodeFrame({ kind: 'taskResult', status: 'success', ...result }))
+    this.#outbox.addResult(encodeFrame({ kind: 'taskResult', status: 'success', ...result }))
   }
 
   #answer(
@@ -397,7 +290,7 @@ export class RunReports {
     }
     // Results are reported in order.
     this.#packed.close()
-    this.#outbox.add(encodeFrame(result))
+    this.#outbox.addResult(encodeFrame(result))
   }
 
   /** The id under which the result is kept, if it is large enough to become an object. */

@@ -6,6 +6,7 @@ import { defaultCodec } from '../../serializer/task-codec.js'
 import { PackedReader } from '../../serializer/value/packed-reader.js'
 import { PackedWriter } from '../../serializer/value/packed-writer.js'
 import { layoutOf } from '../../wire/run.js'
+import type { TakenResults } from '../link/frames.js'
 import { newResultMemory, ResultBoard, ResultTaker } from './result-board.js'
 
 const FIRST = taskId('\0\0middle-bytes\0\0')
@@ -34,7 +35,8 @@ class Setup {
 
   /** Returns how many were taken. */
   take(): number {
-    const results = this.#taker.take()
+    let results: TakenResults | undefined
+    this.#taker.take((taken) => (results = taken))
     if (results === undefined) return 0
     const { id, from, attempt, count } = results
     assert.deepEqual([id, attempt], [FIRST, 2])

@@ -136,18 +136,20 @@ export class ResultTaker {
     this.#board = new BoardMemory(memory)
   }
 
-  /** Takes the results that are complete; undefined: there are none, or they are being sent. */
-  take(): TakenResults | undefined {
+  /**
+   * Sends the results that are complete, unless they are being sent. Meanwhile, the main thread
+   * cannot exit: its exit handlers close the board.
+   */
+  take(send: (results: TakenResults) => void): void {
     const { cells } = this.#board
-    if (Atomics.load(cells, COMPLETE) === 0) return undefined
-    if (Atomics.compareExchange(cells, LOCK, FREE, IS_TAKING) !== FREE) return undefined
+    if (Atomics.load(cells, COMPLETE) === 0) return
+    if (Atomics.compareExchange(cells, LOCK, FREE, IS_TAKING) !== FREE) return
     const from = cells[TAKEN] ?? 0
     const complete = Atomics.load(cells, COMPLETE)
-    const results = complete > from ? this.#copy(from, complete) : undefined
+    if (complete > from) send(this.#copy(from, complete))
     cells[TAKEN] = Math.max(from, complete)
     Atomics.store(cells, LOCK, FREE)
     Atomics.notify(cells, LOCK)
-    return results
   }
 
   #copy(from: number, to: number): TakenResults {

@@ -39,6 +39,14 @@ export class FakeOutbox {
     return this.#waiting.length
   }
 
+  get hasOther(): boolean {
+    return this.#waiting.some((told) => !('kind' in told) || told.kind !== 'taskResult')
+  }
+
+  addResult(frame: OutgoingFrame): void {
+    this.add(frame)
+  }
+
   add(frame: OutgoingFrame): void {
     const message = decode(Buffer.concat(frame instanceof Uint8Array ? [frame] : frame))
     assert.ok(message.kind === 'taskResult' || message.kind === 'taskUpdate')

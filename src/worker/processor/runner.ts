@@ -243,7 +243,8 @@ export class TaskRunner implements SliceHandler, Stage {
     const { task, count } = slice
     const isOne = (task.isProfiled && count === 1) || task.refusal !== undefined
     if (isOne || findTracing() !== undefined) return this.#runSliceTask(slice)
-    if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
+    const { endedAt } = this.#meter
+    if (this.#reports.mayHoldUpSlice(task.fn.lastCallMs, endedAt)) this.#reports.flush()
     this.#places.note(task)
     const isFinished = this.#slices.run(slice)
     if (slice.next === slice.count) this.#queue.drop(slice)

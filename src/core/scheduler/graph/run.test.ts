@@ -172,6 +172,18 @@ test('not together: other objects, names, functions, unmeasured and long ones, g
   assert.deepEqual(first(unmeasured, two), ['W 0()'])
 })
 
+test('nodes with many bytes are in short runs, or alone', () => {
+  const counts = (bytes: number): readonly string[] => {
+    const scheduler = measured()
+    const all = nodes(0, 6, () => [`=${'x'.repeat(bytes)}`])
+    scheduler.receive('C', graph('g', [], all))
+    return sent(scheduler.actions()).map((text) => text.replace(/\(.*/, ''))
+  }
+  assert.deepEqual(counts(1_000), ['W 0+6'])
+  assert.deepEqual(counts(30_000), ['W 0+3', 'W 3+3'])
+  assert.deepEqual(counts(70_000), ['W 0', 'W 1', 'W 2', 'W 3', 'W 4', 'W 5'])
+})
+
 test('a worker that does not read runs gets single nodes', () => {
   const scheduler = measured()
   scheduler.receive('V', workerHeartbeat({ ...OURS, features: OURS.features & ~FEATURE_RUNS }))

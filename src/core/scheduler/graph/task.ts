@@ -21,6 +21,9 @@ import { redeemLease, statusResult } from '../task/task.js'
 /** Minimum number of queued nodes, if enough are ready: with one the queue would often be empty. */
 const MIN_QUEUED = 2
 
+/** A run has no more nodes than fit into this, besides the last one: each has all its arguments. */
+const MAX_RUN_BYTES = 65_536
+
 /** A node that is about to be a task, or the first of a run, and its place in the queue. */
 interface ReadyNode {
   readonly node: number
@@ -98,7 +101,7 @@ function packReady(
   const packer = new ArgumentPacker()
   const number = nodes.numberOf(first)
   const isPlain = begin.name === '' && !begin.functionArgs.some(isObjectArgument)
-  for (let at = 0; at < most; at += 1) {
+  for (let at = 0; at < most && packer.byteLength < MAX_RUN_BYTES; at += 1) {
     const node = nodes.atNumber(number + at)
     if (!hasSmallInputs(graph, node)) break
     if (nodes.hasOnlyInputs(node)) {
