@@ -24,7 +24,11 @@ export class Outbox {
   readonly #batch = new FrameBatch()
   readonly #cell = new Int32Array(new SharedArrayBuffer(4))
   #isBroken = false
-  #hasOther = false
+  /**
+   * Whether anything but results was added since this was reset: the results of the same tasks must
+   * not overtake it, and follow it at once.
+   */
+  hasOther = false
 
   /** `onBroken` is called once, when the reader has closed the pipe. */
   constructor(fd: number, onBroken: () => void) {
@@ -37,11 +41,6 @@ export class Outbox {
     return this.#batch.bytes
   }
 
-  /** Whether anything but results is queued: results of the same tasks must not overtake it. */
-  get hasOther(): boolean {
-    return this.#hasOther
-  }
-
   /** Adds a result, which leaves with the next `flush`, or now if many bytes are queued. */
   addResult(message: OutgoingFrame): void {
     this.#batch.addMessage(message)
@@ -51,7 +50,7 @@ export class Outbox {
   /** The same for any other message. */
   add(message: OutgoingFrame): void {
     this.#batch.addMessage(message)
-    this.#hasOther = true
+    this.hasOther = true
     if (this.#batch.bytes >= FLUSH_BYTES) this.flush()
   }
 
@@ -64,7 +63,6 @@ export class Outbox {
   /** Writes all queued frames, however long that takes. */
   flush(): void {
     if (this.#batch.bytes === 0) return
-    this.#hasOther = false
     const pieces = this.#batch.take()
     if (this.#isBroken) return
     try {

@@ -228,8 +228,12 @@ export class RunReports {
     return now - this.#heldSince > MAX_HOLD_MS
   }
 
-  /** The same for the next task of a slice, if it takes so long. */
+  /**
+   * The same for the next task of a slice, if it takes so long. The result of a task that has
+   * printed never waits: until it arrives, the lines of the next one seem to be mixed with its own.
+   */
   mayHoldUpSlice(lastMs: number, now: number): boolean {
+    if (this.#outbox.hasOther) return true
     return this.#isHolding && now - this.#heldSince + lastMs > MAX_SLICE_HOLD_MS
   }
 
@@ -237,6 +241,7 @@ export class RunReports {
   flush(): void {
     this.#packed.close()
     this.#outbox.flush()
+    this.#outbox.hasOther = false
   }
 
   /** Flushes at the end of this turn, so that reports leave while a task is pending. */

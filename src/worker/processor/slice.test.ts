@@ -297,3 +297,18 @@ test('a mutable function is new for each task', () => {
   setup.runner.run()
   assert.equal(copies, 3)
 })
+
+test('the result of a task that has sent something else is sent at once', () => {
+  const setup = new SliceSetup()
+  setup.define('tell', (n: number) => {
+    if (n === 1) setup.scope.context.setProgress(1, 2)
+    return n
+  })
+  setup.addSlice('tell', 4)
+  setup.runner.run()
+  assert.deepEqual(setup.answers, ['0 = 0', '1 = 1', '2 = 2', '3 = 3'])
+  const batches = setup.outbox.batches.map((batch) =>
+    batch.map((told) => ('count' in told ? told.count : 'progress')),
+  )
+  assert.deepEqual(batches, [['progress'], [2], [2]])
+})
