@@ -151,6 +151,10 @@ const ANY = 15
 const INPUT_BYTES = 2
 const PREFIX_BYTES = 5
 
+const FIRST_BYTES = 1024
+/** Up to this length, bytes are faster copied one by one. */
+const MAX_SHORT_BYTES = 32
+
 /** Packs the arguments of tasks, none of type `task`. The objects of each are the same. */
 export class ArgumentPacker {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
@@ -192,7 +196,6 @@ export class ArgumentPacker {
     this.#begin(SHARED, length)
     const bytes = this.#bytes
     const at = this.#length
-    // A native copy costs more than most of them.
     if (length > MAX_SHORT_BYTES) bytes.set(from.subarray(start, end), at)
     else for (let n = 0; n < length; n += 1) bytes[at + n] = from[start + n] as number
     this.#length = at + length
@@ -237,9 +240,6 @@ export class ArgumentPacker {
     this.#bytes = larger
   }
 }
-
-const FIRST_BYTES = 1024
-const MAX_SHORT_BYTES = 32
 
 /** Whether an argument is an object, not a value. */
 export function isObjectArgument({ type }: TaskArgument): boolean {

@@ -122,7 +122,7 @@ export class GraphFutures {
     })
   }
 
-  /** Those that may not have settled yet. */
+  /** Of all keys but those of values. */
   get states(): readonly FutureState[] {
     return this.#states.filter((state) => state instanceof FutureState)
   }

@@ -9,8 +9,15 @@ import {
   type Task,
   type TaskResult,
 } from '../../../wire/message.js'
-import type { SchedulerAction } from '../events.js'
-import { result, task } from '../scheduler.kit.js'
+import type { SchedulerAction, SchedulerCoreOptions } from '../events.js'
+import {
+  clientHeartbeat,
+  instruction,
+  result,
+  task,
+  TestScheduler,
+  workerHeartbeat,
+} from '../scheduler.kit.js'
 
 /** A node. An argument is the id of another node, `@id` an object, `=text` an inline value. */
 export function node(id: string, args: readonly string[] = [], change: Partial<Task> = {}): Task {
@@ -84,4 +91,20 @@ export function resultsTo(
 export function messageOf(action: SchedulerAction): ReturnType<typeof decode> | undefined {
   if (action.type === 'forward') return decode(action.bytes)
   return action.type === 'send' ? action.message : undefined
+}
+
+/** A client, and workers, of which W has run the function of its nodes before: for so long. */
+export function measuredScheduler(
+  seconds: number,
+  workers: readonly string[] = ['W'],
+  options: Partial<SchedulerCoreOptions> = {},
+): TestScheduler {
+  const scheduler = new TestScheduler(options)
+  scheduler.receive('C', clientHeartbeat()).receive('C', instruction('create', 'C', ['f']))
+  scheduler.receive('W', workerHeartbeat())
+  scheduler.receive('C', graph('before', ['z'], [node('z')]))
+  scheduler.receive('W', small('z', '0', { metadata: result('z', 'success', seconds).metadata }))
+  for (const worker of workers) if (worker !== 'W') scheduler.receive(worker, workerHeartbeat())
+  scheduler.actions()
+  return scheduler
 }

@@ -31,6 +31,13 @@ const ID_FIELDS = 7
 /** The lowest bit of a hash: the id is in a store. */
 const IS_STORED = 1
 
+const NO_BLOCK = new Int32Array(0)
+/** The smallest block has room for so many numbers. */
+const FIRST_ROOM = 16
+/** So many blocks may exist, and one more for each few nodes. */
+const FREE_BLOCKS = 1024
+const NODES_PER_BLOCK = 64
+
 /** The nodes of numbers: a block has those of 1,024 consecutive numbers. */
 class Numbers {
   /** By the number divided by 1,024: the nodes plus 1. */
@@ -76,12 +83,8 @@ class Numbers {
   }
 }
 
-const NO_BLOCK = new Int32Array(0)
-/** The smallest block has room for so many numbers. */
-const FIRST_ROOM = 16
-/** So many blocks may exist, and one more for each few nodes. */
-const FREE_BLOCKS = 1024
-const NODES_PER_BLOCK = 64
+/** Larger than any number in an id that is used as such. */
+const OTHER: number = 2 ** 31
 
 /** The ids of the nodes of one graph. */
 export class NodeIndex {
@@ -252,9 +255,6 @@ export class NodeIndex {
     }
   }
 }
-
-/** Larger than any number in an id that is used as such. */
-const OTHER: number = 2 ** 31
 
 /** 32 bits, of which the lowest says whether the id is in a store. */
 function hashOf(id: TaskId): number {

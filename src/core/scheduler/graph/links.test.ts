@@ -6,7 +6,16 @@ import { FEATURE_LINKS } from '../../../base/features.js'
 import { identity, objectId, taskId } from '../../../base/ids.js'
 import type { Task, TaskResult } from '../../../wire/message.js'
 import type { SchedulerCoreOptions } from '../events.js'
-import { calls, graph, large, messageOf, node, resultsTo, small } from './graph.kit.js'
+import {
+  calls,
+  graph,
+  large,
+  measuredScheduler,
+  messageOf,
+  node,
+  resultsTo,
+  small,
+} from './graph.kit.js'
 import {
   cancel,
   child,
@@ -27,19 +36,12 @@ function chain(ids: string, change: Partial<Task> = {}): Task[] {
   return each.map((id, at) => node(id, each.slice(Math.max(0, at - 1), at), change))
 }
 
-/** A client, and workers that have run the function before, which takes so long. */
 function measured(
   seconds: number = TINY,
-  workers: readonly string[] = ['W'],
-  options: Partial<SchedulerCoreOptions> = {},
+  workers?: readonly string[],
+  options?: Partial<SchedulerCoreOptions>,
 ): TestScheduler {
-  const scheduler = new TestScheduler(options)
-  scheduler.receive('C', clientHeartbeat()).receive('C', instruction('create', 'C', ['f']))
-  scheduler.receive('W', workerHeartbeat())
-  scheduler.receive('C', graph('before', ['z'], [node('z')])).receive('W', quick('z', '0', seconds))
-  for (const worker of workers) if (worker !== 'W') scheduler.receive(worker, workerHeartbeat())
-  scheduler.actions()
-  return scheduler
+  return measuredScheduler(seconds, workers, options)
 }
 
 function quick(id: string, value: string, seconds: number = TINY): TaskResult {

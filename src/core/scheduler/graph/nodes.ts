@@ -10,7 +10,7 @@
 import { assert } from '../../../base/assert.js'
 import type { TaskId } from '../../../base/ids.js'
 import type { Task, TaskArgument } from '../../../wire/message.js'
-import type { ArgumentPacker } from '../../../wire/run.js'
+import type { AnyValues, ArgumentPacker } from '../../../wire/run.js'
 import { NodeIndex, NONE } from './index.js'
 import { type NodeKind, NodeKindTable } from './kinds.js'
 import { NodeArgumentStore, Records } from './store.js'
@@ -82,13 +82,6 @@ const EDGE_FIELDS = 3
  * number of the edge + 1; for others: this constant + their index.
  */
 const FURTHER = 2 ** 31
-
-/** Some bytes of an array. */
-interface Part {
-  readonly bytes: Uint8Array
-  readonly start: number
-  readonly end: number
-}
 
 /** All nodes of one graph. */
 export class NodeTable {
@@ -285,8 +278,8 @@ export class NodeTable {
     return true
   }
 
-  /** The same for some bytes of a larger array, which are not an object. */
-  putBytes(node: number, { bytes, start, end }: Part): boolean {
+  /** The same for the value that was found, which is not an object. */
+  putFound(node: number, { bytes, start, end }: AnyValues): boolean {
     const length = end - start
     if (length === 0 || length > EDGE_BYTES || this.inputCount(node) > 0) return false
     this.raise(node, HOLDS_VALUE)

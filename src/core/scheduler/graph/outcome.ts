@@ -86,10 +86,10 @@ export function keepValue({ nodes, values }: GraphTables, node: number, result: 
   nodes.setOutcome(node, values.add(result, isWhole))
 }
 
-/** The same for a value that is known alone. */
+/** The same for a value that was found among packed ones. */
 export function keepBytes({ nodes, values }: GraphTables, node: number, found: AnyValues): void {
+  if (nodes.putFound(node, found)) return
   const { bytes, start, end } = found
-  if (nodes.putBytes(node, { bytes, start, end })) return
   nodes.kindOf(node).isTiny = false
   nodes.setOutcome(node, values.addBytes(bytes.subarray(start, end)))
 }

@@ -17,7 +17,16 @@ import {
   TestScheduler,
   workerHeartbeat,
 } from '../scheduler.kit.js'
-import { argsOf, graph, large, messageOf, node, resultsTo, small } from './graph.kit.js'
+import {
+  argsOf,
+  graph,
+  large,
+  measuredScheduler,
+  messageOf,
+  node,
+  resultsTo,
+  small,
+} from './graph.kit.js'
 
 const TINY = 0.000_01
 
@@ -35,19 +44,13 @@ function numberOf(text: string): number {
   return text.charCodeAt(14) * 256 + text.charCodeAt(15)
 }
 
-/** A client, and workers; its function was measured before. */
+/** The same with an object for their arguments. */
 function measured(
   seconds: number = TINY,
-  workers: readonly string[] = ['W'],
   options: Partial<SchedulerCoreOptions> = {},
 ): TestScheduler {
-  const scheduler = new TestScheduler(options)
-  scheduler.receive('C', clientHeartbeat()).receive('C', instruction('create', 'C', ['f', 'x']))
-  scheduler.receive('W', workerHeartbeat())
-  scheduler.receive('C', graph('before', ['z'], [node('z')]))
-  scheduler.receive('W', small('z', '0', { metadata: result('z', 'success', seconds).metadata }))
-  for (const worker of workers) if (worker !== 'W') scheduler.receive(worker, workerHeartbeat())
-  scheduler.actions()
+  const scheduler = measuredScheduler(seconds, ['W'], options)
+  scheduler.receive('C', instruction('create', 'C', ['x'])).actions()
   return scheduler
 }
 
@@ -262,8 +265,35 @@ test('tiny results: layer by layer; larger ones: in the order of the graph', () 
   assert.deepEqual(two(100), ['W 4+2', 'W 2+2'])
 })
 
+test('long functions run in the order of the graph, whatever their results', () => {
+  const begun = (scheduler: TestScheduler): readonly string[] => {
+    // A chain of 0, 4 and 5, which was sent first, then others of the first layer.
+    const all = [
+      node(id(0)),
+      node(id(4), [id(0), id(0)]),
+      node(id(5), [id(4), id(4)]),
+      ...nodes(1, 3),
+    ]
+    scheduler.receive('C', graph('g', [id(1), id(2), id(3), id(5)], all))
+    const seen: string[] = []
+    for (;;) {
+      const next = sent(scheduler.actions())
+      if (next.length === 0) return seen
+      for (const text of next) {
+        const number = Number(/ (\d+)/.exec(text)?.[1])
+        seen.push(String(number))
+        scheduler.receive(
+          'W',
+          small(id(number), 'x', { metadata: result('t', 'success', 0.1).metadata }),
+        )
+      }
+    }
+  }
+  assert.deepEqual(begun(measured(0.1)), ['0', '4', '5', '1', '2', '3'])
+})
+
 test('a worker that holds few tasks gets a part, and the next part before later nodes', () => {
-  const scheduler = measured(TINY, [], { perWorkerQueueSize: 2 })
+  const scheduler = measured(TINY, { perWorkerQueueSize: 2 })
   const all = [...nodes(0, 5), node(id(5), ['@x'])]
   scheduler.receive('C', graph('g', ids(all), all))
   assert.deepEqual(sent(scheduler.actions()), ['W 0+2(, )'])

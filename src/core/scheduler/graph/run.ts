@@ -26,18 +26,42 @@ const MIN_BESIDE_LINKS = 16
 /** The most objects among the arguments of a node in a run: their numbers are bytes. */
 const MAX_OBJECTS = 256
 
-/** How many nodes from a ready one on can be in a run, as far as their arguments allow. */
-export function runLength(graph: GraphTables, first: number): number {
-  const { nodes, state, client } = graph
+/** Nodes of consecutive numbers. */
+interface NodeRange {
+  /** The first of them. */
+  readonly node: number
+  readonly count: number
+}
+
+/**
+ * What starts next, as far as the arguments of nodes allow: the first ready node, alone or with
+ * those behind it; or, if it is short itself, a run in the first layer that is ready.
+ */
+export function nextRange(graph: GraphTables, first: number): NodeRange {
+  const alone = { node: first, count: 1 }
+  if (mostInRun(graph, first) === 1) return alone
+  const node = graph.ready.firstOfRun(first)
+  const count = runLength(graph, node)
+  if (count > 1) return { node, count }
+  return node === first ? alone : { node: first, count: runLength(graph, first) }
+}
+
+/** How many nodes from this one on may be in a run: 1 if it is long, or its result an object. */
+function mostInRun({ nodes, state, client }: GraphTables, node: number): number {
+  const { functionId, hasObjects } = nodes.kindOf(node)
+  const number = nodes.numberOf(node)
+  const isPossible = number !== NONE && client.runtime === 'javascript' && !hasObjects
+  if (!isPossible || state.runless.size > 0 || state.leases.size > 0) return 1
+  const limit = runLimit(state.objects.get(functionId), state.pools[client.runtime].workerCount)
+  return Math.min(limit, MAX_RUN_TASKS - (number % MAX_RUN_TASKS))
+}
+
+/** How many ready nodes from this one on can be in a run. */
+function runLength(graph: GraphTables, first: number): number {
+  const { nodes, state } = graph
   const kind = nodes.kindOf(first)
   const number = nodes.numberOf(first)
-  const isPossible = number !== NONE && client.runtime === 'javascript' && !kind.hasObjects
-  if (!isPossible || state.runless.size > 0 || state.leases.size > 0) return 1
-  const limit = runLimit(
-    state.objects.get(kind.functionId),
-    state.pools[client.runtime].workerCount,
-  )
-  const most = Math.min(limit, MAX_RUN_TASKS - (number % MAX_RUN_TASKS))
+  const most = mostInRun(graph, first)
   let count = 1
   for (let last = first; count < most; count += 1) {
     const node = nodes.atNumber(number + count)

@@ -12,7 +12,7 @@ import { NONE } from './index.js'
 import { argumentOf, packValue } from './outcome.js'
 import { endUnstarted, failNode, leaveInputs } from './settle.js'
 import { KEEPS_RESULT, STARTED } from './nodes.js'
-import { hasSmallInputs, isAlike, runLength, taskOfRun } from './run.js'
+import { hasSmallInputs, isAlike, nextRange, taskOfRun } from './run.js'
 import type { GraphTables } from './tables.js'
 import { publishTask, refusedFields } from '../publication.js'
 import { newTask, vacates } from '../task/arrival.js'
@@ -34,11 +34,11 @@ interface ReadyNode {
 export function fillQueue(graph: GraphTables, owner: Graph): void {
   const { ready, queued } = graph
   for (let rank = ready.first; rank !== NONE; rank = ready.first) {
-    const node = ready.firstOfRun(rank)
-    const count = runLength(graph, node)
     const front = queued.at(-1)?.node?.rank ?? Infinity
+    if (front <= rank && queued.length >= MIN_QUEUED) return
+    const { node, count } = nextRange(graph, rank)
     // A run that is made later may be longer.
-    if (front <= rank && (count > 1 || queued.length >= MIN_QUEUED)) return
+    if (front <= rank && count > 1) return
     if (count > 1 && startRun(graph, owner, { node, rank, count })) continue
     ready.remove(node)
     startNode(graph, owner, { node, rank })
