@@ -55,16 +55,22 @@ test('a hundred thousand ids of all kinds are found again', () => {
 
 test('nodes are found by the numbers in their ids, in any order', () => {
   const index = new NodeIndex()
-  const numbers = [1_030, 3, 70_000, 0, 1_029, 16_777_300]
+  const numbers = [1_030, 3, 70_000, 0, 1_029, 16_777_215]
   for (const number of numbers) index.add(taskId(numbered(number)))
-  index.add(taskId('another id'))
+  const others = ['another id', numbered(2 ** 24), numbered(2 ** 32 - 1)]
+  for (const other of others) index.add(taskId(other))
   for (const [node, number] of numbers.entries()) {
     assert.equal(index.numberOf(node), number)
     assert.equal(index.atNumber(number), node)
     assert.equal(index.idOf(node), numbered(number))
   }
-  assert.equal(index.numberOf(numbers.length), NONE)
-  for (const other of [1, 1_028, 2_000, 70_001]) assert.equal(index.atNumber(other), NONE)
+  for (const [place, other] of others.entries()) {
+    const node = numbers.length + place
+    assert.equal(index.numberOf(node), NONE, 'it is in no run')
+    assert.equal(index.find(taskId(other)), node)
+    assert.equal(index.idOf(node), other)
+  }
+  for (const other of [1, 1_028, 2_000, 70_001, 2 ** 24]) assert.equal(index.atNumber(other), NONE)
   index.checkInvariants()
 })
 

@@ -31,24 +31,25 @@ const ID_FIELDS = 7
 /** The lowest bit of a hash: the id is in a store. */
 const IS_STORED = 1
 
-const NO_BLOCK = new Int32Array(0)
+/** Larger numbers in ids are not looked at: the list of blocks stays short. */
+const MAX_NUMBER: number = 2 ** 24
+const BLOCK_BITS = 10
+const PLACE_MASK: number = MAX_RUN_TASKS - 1
 /** The smallest block has room for so many numbers. */
 const FIRST_ROOM = 16
 /** So many blocks may exist, and one more for each few nodes. */
 const FREE_BLOCKS = 1024
 const NODES_PER_BLOCK = 64
 
-/** The nodes of numbers: a block has those of 1,024 consecutive numbers. */
+/** The nodes of numbers below `MAX_NUMBER`: a block has those of 1,024 consecutive numbers. */
 class Numbers {
-  /** By the number divided by 1,024: the nodes plus 1. */
-  readonly #blocks = new Map<number, Int32Array>()
-  /** The block that was used last. */
-  #last: Int32Array = new Int32Array(0)
-  #lastAt = NONE
+  /** The nodes plus 1. */
+  readonly #blocks: (Int32Array | undefined)[] = []
+  #blockCount = 0
 
   /** The node of a number; `NONE` if it has none. */
   get(number: number): number {
-    return (this.#block(Math.floor(number / MAX_RUN_TASKS))[number % MAX_RUN_TASKS] ?? 0) - 1
+    return (this.#blocks[number >>> BLOCK_BITS]?.[number & PLACE_MASK] ?? 0) - 1
   }
 
   /**
@@ -56,34 +57,26 @@ class Numbers {
    * are far apart could make a scheduler use kilobytes for each.
    */
   set(number: number, node: number): boolean {
-    const at = Math.floor(number / MAX_RUN_TASKS)
-    let block = this.#block(at)
-    const place = number % MAX_RUN_TASKS
-    if (place >= block.length) {
-      if (block.length === 0 && this.#blocks.size > FREE_BLOCKS + node / NODES_PER_BLOCK)
-        return false
+    const at = number >>> BLOCK_BITS
+    const place = number & PLACE_MASK
+    let block = this.#blocks[at]
+    if (block === undefined) {
+      if (this.#blockCount > FREE_BLOCKS + node / NODES_PER_BLOCK) return false
+      this.#blockCount += 1
+      while (this.#blocks.length < at) this.#blocks.push(undefined)
+    }
+    if (block === undefined || place >= block.length) {
       const larger = new Int32Array(Math.min(MAX_RUN_TASKS, Math.max(FIRST_ROOM, 2 * place)))
-      larger.set(block)
+      if (block !== undefined) larger.set(block)
       block = larger
-      this.#blocks.set(at, block)
-      this.#last = block
-      this.#lastAt = at
+      this.#blocks[at] = block
     }
     block[place] = node + 1
     return true
   }
-
-  #block(at: number): Int32Array {
-    if (at === this.#lastAt) return this.#last
-    const block = this.#blocks.get(at)
-    if (block === undefined) return NO_BLOCK
-    this.#last = block
-    this.#lastAt = at
-    return block
-  }
 }
 
-/** Larger than any number in an id that is used as such. */
+/** The place of a node without a number is this plus its record. */
 const OTHER: number = 2 ** 31
 
 /** The ids of the nodes of one graph. */
@@ -112,17 +105,15 @@ export class NodeIndex {
 
   /** The number of a node; `NONE` for an unknown one. */
   find(id: TaskId): number {
-    if (this.#isNumbered(id)) {
-      const node = this.#numbers.get(numberAtEnd(id))
-      if (node !== NONE) return node
-    }
+    const number = this.#isNumbered(id) ? numberAtEnd(id) : MAX_NUMBER
+    const node = this.atNumber(number)
+    if (node !== NONE) return node
     return this.#others.count === 0 ? NONE : this.#search(id)
   }
 
   /** The same for an id in bytes. */
   findBytes(id: Uint8Array): number {
-    const number = this.#numberInBytes(id)
-    const node = number === NONE ? NONE : this.#numbers.get(number)
+    const node = this.atNumber(this.#numberInBytes(id))
     if (node !== NONE || this.#others.count === 0) return node
     return this.#search(taskId(bytesToLatin1(id)))
   }
@@ -131,8 +122,9 @@ export class NodeIndex {
   add(id: TaskId): number {
     const node = this.#places.add()
     if (this.#pattern === undefined && isBlockId(id)) this.#begin(id)
-    const number = this.#isNumbered(id) ? numberAtEnd(id) : OTHER
-    if (number < OTHER - 1 && this.#numbers.set(number, node)) this.#places.set(node, 0, number + 1)
+    const number = this.#isNumbered(id) ? numberAtEnd(id) : MAX_NUMBER
+    if (number < MAX_NUMBER && this.#numbers.set(number, node))
+      this.#places.set(node, 0, number + 1)
     else this.#addOther(node, id)
     return node
   }
@@ -145,7 +137,7 @@ export class NodeIndex {
 
   /** The node with this number in its id; `NONE` if there is none. */
   atNumber(number: number): number {
-    return this.#numbers.get(number)
+    return number < MAX_NUMBER ? this.#numbers.get(number) : NONE
   }
 
   /** The id of a node. */
@@ -188,14 +180,14 @@ export class NodeIndex {
     return true
   }
 
-  /** The number in the id of what may be a numbered node; `NONE` for other ids. */
+  /** The number in the id of what may be a numbered node; too large a number for other ids. */
   #numberInBytes(id: Uint8Array): number {
     const pattern = this.#id
-    if (id.length !== USUAL_LENGTH || pattern.length === 0) return NONE
+    if (id.length !== USUAL_LENGTH || pattern.length === 0) return MAX_NUMBER
     for (let at = 2; at < USUAL_LENGTH - NUMBER_LENGTH; at += 1) {
-      if (id[at] !== pattern[at]) return NONE
+      if (id[at] !== pattern[at]) return MAX_NUMBER
     }
-    if (id[0] !== id[USUAL_LENGTH - 2] || id[1] !== id[USUAL_LENGTH - 1]) return NONE
+    if (id[0] !== id[USUAL_LENGTH - 2] || id[1] !== id[USUAL_LENGTH - 1]) return MAX_NUMBER
     let number = 0
     for (let at = USUAL_LENGTH - NUMBER_LENGTH; at < USUAL_LENGTH; at += 1) {
       number = number * 256 + (id[at] as number)

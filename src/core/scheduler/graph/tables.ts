@@ -30,9 +30,6 @@ export interface Failure {
   readonly error: Pick<ObjectEntry, 'type' | 'name' | 'chunks'> | undefined
 }
 
-/** Larger numbers in ids are not looked at. */
-const MAX_NUMBER: number = 2 ** 24
-
 /** The nodes of a graph that are ready. */
 export class ReadyNodes {
   readonly #nodes: NodeTable
@@ -60,8 +57,7 @@ export class ReadyNodes {
   add(node: number): void {
     this.#ready.add(node)
     const number = this.#nodes.numberOf(node)
-    const hasPlace = number !== NONE && number < MAX_NUMBER
-    if (hasPlace && this.#nodes.kindOf(node).isTiny) this.#numbers.add(number)
+    if (number !== NONE && this.#nodes.kindOf(node).isTiny) this.#numbers.add(number)
   }
 
   remove(node: number): void {
