@@ -90,6 +90,53 @@ async function graphLoad(client: Client, random: Random): Promise<void> {
   for (const index of asked) assert.equal(results[`n${index}`], values[index])
 }
 
+/** Layers of short calls, which travel in runs; every seventh waits or takes a while. */
+async function layersLoad(client: Client, random: Random): Promise<void> {
+  const [depth, width] = [2 + random.below(8), 20 + random.below(200)]
+  const call = (a: number, b: number): number | Promise<number> => {
+    const sum = (a + b) % 1_000_003
+    if (sum % 7 !== 0) return sum
+    for (const end = performance.now() + (sum % 5); performance.now() < end;);
+    return sum % 2 === 0 ? sum : new Promise((resolve) => setTimeout(resolve, sum % 11, sum))
+  }
+  const graph: Record<string, unknown> = {}
+  let values = range(width, random.below(1e6)).map((seed) => (3 * seed) % 1_000_003)
+  for (const [index, value] of values.entries()) graph[`0-${index}`] = value
+  for (let layer = 1; layer <= depth; layer += 1) {
+    values = values.map((value, index) => {
+      const other = random.below(width)
+      graph[`${layer}-${index}`] = [call, `${layer - 1}-${index}`, `${layer - 1}-${other}`]
+      return (value + (values[other] ?? 0)) % 1_000_003
+    })
+  }
+  const results = await client.get(
+    graph,
+    values.map((_, index) => `${depth}-${index}`),
+  )
+  assert.deepEqual(
+    values.map((_, index) => results[`${depth}-${index}`]),
+    values,
+  )
+}
+
+/** Thousands of calls of a function that was never measured before; some take a while. */
+async function manyLoad(client: Client, random: Random): Promise<void> {
+  const salt = random.below(1e6)
+  const task = (x: number): string => {
+    const value = (x * 31 + salt) % 100_003
+    if (value % 500 === 0) {
+      for (const end = performance.now() + 20; performance.now() < end;);
+    }
+    return `${x}:${value}`
+  }
+  const inputs = range(1_000 + random.below(20_000))
+  const results = await client.map(task, inputs)
+  assert.deepEqual(
+    results,
+    inputs.map((x) => `${x}:${(x * 31 + salt) % 100_003}`),
+  )
+}
+
 async function nestedLoad(client: Client, random: Random): Promise<void> {
   const depth = 1 + random.below(3)
   const width = 2 + random.below(2)
@@ -268,6 +315,8 @@ export const LOADS: Readonly<Record<string, { readonly run: Load; readonly weigh
   submit: { run: submitLoad, weight: 10 },
   slow: { run: slowLoad, weight: 5 },
   graph: { run: graphLoad, weight: 8 },
+  layers: { run: layersLoad, weight: 6 },
+  many: { run: manyLoad, weight: 4 },
   nested: { run: nestedLoad, weight: 6 },
   object: { run: objectLoad, weight: 6 },
   dependency: { run: dependencyLoad, weight: 6 },
