@@ -1126,7 +1126,8 @@ struct OperatorRequest $extension {
   # stack without a task, logs, drain: which worker.
 
   lines @5 :UInt32;
-  # logs: the most lines to send. waiting: the most tasks, up to 1,000.
+  # logs: the most lines to send. waiting: the most tasks, up to 1,000. objects: the most objects,
+  # up to 10,000.
 
   limitMS @6 :UInt32;
   # drain: how long running tasks may take to finish, in milliseconds.
@@ -1140,6 +1141,7 @@ struct OperatorRequest $extension {
     logs @3;     # The last lines of a worker.
     drain @4;    # Have a worker leave once it has finished what it runs.
     waiting @5;  # The tasks that have waited longest.
+    objects @6;  # The largest objects that are stored.
   }
 }
 
@@ -1167,6 +1169,9 @@ struct OperatorAnswer $extension {
 
   worker @6 :Data $id(identity);
   # The worker that was asked; empty: none.
+
+  objects @7 :List(ObjectStory);
+  # objects: the largest first.
 
   enum OperatorOutcome {
     # Whether a request was carried out.
@@ -1246,6 +1251,34 @@ struct NamedTask $extension {
 
   name @1 :Text;
   # The name of its function; empty: it has none, or it is unknown.
+}
+
+struct ObjectStory $extension {
+  # An object that the scheduler stores.
+
+  objectId @0 :Data $id(object);
+  # Which object.
+
+  name @1 :Text;
+  # The name that its client gave it; that of the function; or empty.
+
+  objectBytes @2 :UInt64;
+  # The size of its content.
+
+  owner @3 :Data $id(identity);
+  # A client that uses it; empty: none, it is kept until its retention ends.
+
+  users @4 :UInt32;
+  # How many clients and graphs use it.
+
+  holders @5 :List(Data) $id(identity);
+  # At most 20 workers that may have a copy.
+
+  holderCount @6 :UInt32;
+  # How many workers may have one.
+
+  forMS @7 :Float64;
+  # How long ago it was stored first, in milliseconds.
 }
 
 struct LoggedLine $extension {

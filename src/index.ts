@@ -45,6 +45,7 @@ export type {
   WorkerInfo,
   WorkerState,
 } from './client/monitor/cluster-info.js'
+export type { ObjectInfo } from './client/monitor/operator-reply.js'
 export { currentTask, type TaskContext } from './runtime/task-scope.js'
 export { Scheduler, type SchedulerEnd } from './scheduler/scheduler.js'
 export type { SchedulerOptions, SchedulerStartOptions } from './scheduler/scheduler-options.js'

@@ -15,6 +15,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = n
   ['workers', async () => (await import('./command/list.js')).WORKERS],
   ['tasks', async () => (await import('./command/list.js')).TASKS],
   ['clients', async () => (await import('./command/list.js')).CLIENTS],
+  ['objects', async () => (await import('./command/list.js')).OBJECTS],
   ['failures', async () => (await import('./command/list.js')).FAILURES],
   ['explain', async () => (await import('./command/operate.js')).EXPLAIN],
   ['cancel', async () => (await import('./command/operate.js')).CANCEL],

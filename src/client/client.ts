@@ -13,6 +13,7 @@ import type { GraphHint, NodeValue } from './graph/reading.js'
 import type { GraphFuture } from './graph/run.js'
 import type { MonitorSetup } from './monitor/links.js'
 import type { LookOptions } from './monitor/look.js'
+import type { ObjectInfo } from './monitor/operator-reply.js'
 import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map/future.js'
 import {
   addressOrDefault,
@@ -274,6 +275,23 @@ export class Client implements AsyncDisposable {
       const { timeoutMs } = connection.settings
       const { lookAtCluster } = await import('./monitor/look.js')
       return lookAtCluster(monitorSetup(connection), { ...options, timeoutMs })
+    })
+  }
+
+  /**
+   * The objects that are stored in the cluster, of all clients: functions, large arguments and
+   * results, and what was sent with `sendObject`. The largest first, at most 10,000. Rejects with
+   * `TimeoutError` if there is no answer within the client's `timeoutMs`, with `ConnectError` if
+   * the scheduler does not tell (Python Scaler), and with `ClientClosedError`.
+   */
+  objects(): Promise<readonly ObjectInfo[]> {
+    return asCalled(captureSite(1), async () => {
+      const { connection } = this.#session
+      if (connection.isClosed) throw new ClientClosedError()
+      const { address } = connection
+      const { listObjects } = await import('./monitor/look.js')
+      const setup = { ...monitorSetup(connection), address }
+      return listObjects(setup, connection.settings.timeoutMs)
     })
   }
 

@@ -24,6 +24,7 @@ export function newClientIdentity(): Identity {
 /** The ids of the objects that one client stores (docs/protocol.md#object-ids). */
 export class ObjectIds {
   readonly #prefix: string
+  readonly #given = new WeakMap<Uint8Array, ObjectId>()
 
   constructor(owner: Identity) {
     const digest = createHash('md5').update(owner, 'latin1').digest()
@@ -36,14 +37,21 @@ export class ObjectIds {
   }
 
   /**
-   * The id of some content: the same for the same bytes. The id of a function also depends on its
-   * attachments.
+   * The id of some content: the same for the same bytes, unless it was given one. The id of a
+   * function also depends on its attachments.
    */
   of(content: Uint8Array, attachmentIds: readonly ObjectId[] = []): ObjectId {
+    const given = this.#given.get(content)
+    if (given !== undefined) return given
     const hash = createHash('sha256').update(content)
     for (const id of attachmentIds) hash.update(id, 'latin1')
     const digest = hash.digest()
     return objectIdFrom(this.#prefix, bytesToLatin1(digest.subarray(0, DIGEST_BYTES)))
+  }
+
+  /** Gives this array an id of its own: hashing large ones takes longer than sending them. */
+  give(content: Uint8Array): void {
+    this.#given.set(content, objectIdFrom(this.#prefix, bytesToLatin1(randomBytes(DIGEST_BYTES))))
   }
 }
 

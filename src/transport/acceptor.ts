@@ -21,7 +21,7 @@ import { ReadTurn } from './delivery.js'
 import { DescriptorRoom } from './descriptor-room.js'
 import type { SocketOptions } from './options.js'
 import { SendQueue, SlabPool } from './send-queue.js'
-import { STREAM_OPTIONS } from './stream.js'
+import { adoptStream, STREAM_OPTIONS } from './stream.js'
 import { TurnFlusher } from './writer.js'
 import type { LocalPeer } from './zmtp/session.js'
 
@@ -56,7 +56,7 @@ class Listener {
     logger: Logger,
   ): Promise<Listener> {
     const address = parseAddress(text)
-    const server = createServer(STREAM_OPTIONS, onStream)
+    const server = createServer({ ...STREAM_OPTIONS, pauseOnConnect: true }, onStream)
     try {
       await listenAnew(server, address)
     } catch (error) {
@@ -75,7 +75,7 @@ class Listener {
     return new Listener(formatAddress(withRealPort(address, server)), server)
   }
 
-  /** Stops listening and removes a socket file. Resolves once the streams are closed as well. */
+  /** Stops listening and removes a socket file. */
   close(): Promise<void> {
     return new Promise((resolve) => this.#server.close(() => resolve()))
   }
@@ -192,6 +192,8 @@ export class Acceptor {
   readonly #refusals: RefusalLog
   #listener: Listener | undefined
   #closing: Promise<void> | undefined
+  /** Called when the last connection has closed. */
+  #onGone: () => void = () => {}
 
   private constructor(setup: AcceptorSetup) {
     const { local, options, handler } = setup
@@ -243,12 +245,14 @@ export class Acceptor {
   async #close(): Promise<void> {
     const closed = this.#listener?.close()
     this.#refusals.close()
+    const gone = new Promise<void>((resolve) => (this.#onGone = resolve))
     for (const connection of this.#connections) connection.finish('')
+    if (this.#connections.size > 0) await gone
     await closed
   }
 
   #onStream(stream: Socket): void {
-    const connection = new Connection(stream, new SendQueue(this.#pool), this.#setup)
+    const connection = new Connection(adoptStream(stream), new SendQueue(this.#pool), this.#setup)
     this.#connections.add(connection)
     this.#room.onAccepted(connection)
     if (this.#closing !== undefined) connection.close('')
@@ -280,6 +284,7 @@ export class Acceptor {
       },
       onClose: (connection, reason) => {
         this.#connections.delete(connection)
+        if (this.#connections.size === 0) this.#onGone()
         this.#room.onSpoken(connection)
         if (!isOpen()) return
         const { remote } = connection

@@ -12,7 +12,7 @@ import { codesOf, describeError } from './address.js'
 import { CROWDED } from './bounded-log.js'
 import { type ConnectionEnd, type ConnectionStage, type EndKind, endKindOf } from './end.js'
 import type { SendQueue } from './send-queue.js'
-import { describeRemote } from './stream.js'
+import { describeRemote, type OpenStream } from './stream.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
 import {
   HandshakeError,
@@ -55,6 +55,7 @@ export interface ConnectionSetup {
 
 /** The minimum time between two calls of `onProgress`. */
 const PROGRESS_INTERVAL_MS = 1000
+const NO_BYTES = Buffer.alloc(0)
 /** The peer has disconnected, noticed while reading or writing. */
 const LEFT_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 
@@ -93,10 +94,8 @@ export class Connection {
   #lastProgressMs = -PROGRESS_INTERVAL_MS
   #deadline: NodeJS.Timeout | undefined
 
-  /**
-   * `socket` may still be connecting. `queue` may hold frames: they are sent after the handshake.
-   */
-  constructor(socket: Socket, queue: SendQueue, setup: ConnectionSetup) {
+  /** May still be connecting. `queue` may hold frames: they are sent after the handshake. */
+  constructor({ socket, reader }: OpenStream, queue: SendQueue, setup: ConnectionSetup) {
     const { local, options } = setup
     this.#socket = socket
     this.#isConnected = !socket.connecting
@@ -126,7 +125,11 @@ export class Connection {
     })
     this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
     socket.on('connect', () => (this.#isConnected = true))
-    socket.on('data', this.#onData)
+    reader.readTo({
+      destination: () => this.#session.destination(),
+      onFilled: (length) => this.#onRead(NO_BYTES, (inbox) => this.#session.fill(length, inbox)),
+      onChunk: (chunk) => this.#onRead(chunk, (inbox) => this.#session.feed(chunk, inbox)),
+    })
     socket.on('error', this.#onError)
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
@@ -227,13 +230,14 @@ export class Connection {
     this.#socket.unref()
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  /** `chunk`: what has been read, unless it belongs to a large frame. */
+  #onRead(chunk: Buffer, parse: (inbox: Inbox) => void): void {
     if (this.#phase !== 'open') return
     const inbox: Inbox = { messages: [], commands: [] }
     let failure: ProtocolError | undefined
     this.#heartbeat.heard()
     try {
-      this.#session.feed(chunk, inbox)
+      parse(inbox)
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
       failure = error

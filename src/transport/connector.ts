@@ -101,7 +101,7 @@ export class Connector {
     const { address, local, options, queue } = this.#setup
     this.#retry = undefined
     const stream = openStream(address)
-    if (!this.#isRef) stream.unref()
+    if (!this.#isRef) stream.socket.unref()
     const handler = this.#connectionHandler()
     this.#connection = new Connection(stream, queue(), {
       local,

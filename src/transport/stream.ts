@@ -1,6 +1,11 @@
-// The byte streams under the protocol: how they are opened and with which socket options.
+// The byte streams under the protocol: how they are opened, with which socket options, and how
+// they are read. By itself, Node reads into new memory each time, which costs more than the work
+// for a small message, and then large frames are copied out of it. Here all streams of a process
+// share one piece of memory, out of which small frames are copied, and large frames are read into
+// place.
 
-import { connect, type Socket } from 'node:net'
+import { connect, type OnReadOpts, Socket } from 'node:net'
+import { copyOf } from '../base/bytes.js'
 import type { Address } from './address.js'
 
 /** A silently broken link is noticed after this idle time plus the system's probes. */
@@ -22,15 +27,119 @@ export const STREAM_OPTIONS: StreamOptions = {
   keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
 }
 
+/** Takes what is read from a stream. */
+export interface ReadSink {
+  /** Memory for the next bytes, if they belong to a large frame. */
+  destination(): Uint8Array | undefined
+  /** The first `length` bytes of the last destination have been read. */
+  onFilled(length: number): void
+  /** Any other bytes; the sink owns them. */
+  onChunk(chunk: Buffer): void
+}
+
+/**
+ * Memory into which small reads go, for all streams of the process. On Unix, the system fills it
+ * immediately before the bytes are taken, so that no other stream can be in between.
+ */
+let shared: Buffer | undefined
+const SHARED_BYTES = 64 * 1024
+
+/** Reads a stream for its sink. Nothing may arrive before the sink is set. */
+export class StreamReader {
+  #sink: ReadSink | undefined
+  #destination: Uint8Array | undefined
+  /** For the constructor of a `Socket`. */
+  readonly onread: OnReadOpts = {
+    buffer: () => this.#next(),
+    callback: (length, memory) => {
+      if (memory === this.#destination) this.#sink?.onFilled(length)
+      else this.take(copyOf(memory.subarray(0, length)))
+      return true
+    },
+  }
+
+  /** Takes bytes that have been read. */
+  take(chunk: Buffer): void {
+    this.#sink?.onChunk(chunk)
+  }
+
+  /** Sets where the bytes go. */
+  readTo(sink: ReadSink): void {
+    this.#sink = sink
+  }
+
+  #next(): Uint8Array {
+    this.#destination = this.#sink?.destination()
+    return this.#destination ?? (shared ??= Buffer.allocUnsafeSlow(SHARED_BYTES))
+  }
+}
+
+/** A stream, and what reads it. */
+export interface OpenStream {
+  readonly socket: Socket
+  readonly reader: StreamReader
+}
+
 /** Starts connecting. A host name is looked up each time; errors are events of the stream. */
-export function openStream(address: Address): Socket {
-  if (address.kind === 'ipc') return connect({ path: address.path })
-  return connect({
-    ...STREAM_OPTIONS,
-    host: address.host,
-    port: address.port,
-    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-  })
+export function openStream(address: Address): OpenStream {
+  const reader = new StreamReader()
+  const onread = READS_INTO_MEMORY ? { onread: reader.onread } : {}
+  const socket =
+    address.kind === 'ipc'
+      ? connect({ path: address.path, ...onread })
+      : connect({
+          ...STREAM_OPTIONS,
+          ...onread,
+          host: address.host,
+          port: address.port,
+          autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+        })
+  if (!READS_INTO_MEMORY) readChunks(socket, reader)
+  return { socket, reader }
+}
+
+/** Starts reading an inherited pipe. */
+export function openPipe(fd: number, sink: ReadSink): Socket {
+  const reader = new StreamReader()
+  reader.readTo(sink)
+  const onread = READS_INTO_MEMORY ? { onread: reader.onread } : {}
+  const socket = new Socket({ fd, readable: true, writable: false, ...onread })
+  if (!READS_INTO_MEMORY) readChunks(socket, reader)
+  return socket
+}
+
+/** On Windows, a stream may hold its memory for as long as it waits for bytes. */
+const READS_INTO_MEMORY = process.platform !== 'win32'
+
+/** What Node has in a socket, and does not describe. */
+interface Opened {
+  _handle?: { reading?: boolean; readStop?(): number } | null
+}
+
+/**
+ * Reads a stream that Node has opened: a connection that was accepted, or a pipe to a child. Use
+ * the returned socket from now on, and not the given one, which must not have been read.
+ */
+export function adoptStream(opened: Socket): OpenStream {
+  const reader = new StreamReader()
+  const { _handle: handle } = opened as unknown as Opened
+  // Node offers this only for streams that a program opens itself.
+  if (!READS_INTO_MEMORY || !(handle instanceof Object) || opened.readableLength > 0) {
+    readChunks(opened, reader)
+    return { socket: opened, reader }
+  }
+  handle.readStop?.()
+  handle.reading = false
+  ;(opened as unknown as Opened)._handle = null
+  const options = { handle, readable: true, writable: true, onread: reader.onread }
+  const socket = new Socket(options)
+  opened.destroy()
+  return { socket, reader }
+}
+
+function readChunks(socket: Socket, reader: StreamReader): void {
+  socket.on('data', (chunk: Buffer) => reader.take(chunk))
+  socket.resume()
 }
 
 /** The remote address in readable form: `127.0.0.1:40404`. */

@@ -76,6 +76,7 @@ export type {
   ObjectRequestType,
   ObjectResponse,
   ObjectResponseType,
+  ObjectStory,
   OperatorAction,
   OperatorAnswer,
   OperatorOutcome,

@@ -4,11 +4,11 @@
 // Errors that user code leaves behind are treated as in Node: an exception in a callback or an
 // unhandled rejection ends the process, and with it whatever task runs at that moment.
 
-import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { taskScopes } from '../runtime/task-scope.js'
 import { findTracing } from '../runtime/tracing.js'
 import { serveClients } from '../serializer/serializer.js'
+import { openPipe } from '../transport/stream.js'
 import { encode, encodeFrame, type TaskOutput } from '../wire/message.js'
 import {
   ClaimTable,
@@ -138,11 +138,10 @@ function main(): void {
     })
   })
   const parser = new FrameParser(processor)
-  const inbox = new Socket({ fd: INBOX_FD, readable: true, writable: false })
-  inbox.on('data', (chunk: Buffer) => {
-    parser.feed(chunk)
-    runner.run()
-  })
+  const inbox = openPipe(
+    INBOX_FD,
+    parser.sink(() => runner.run()),
+  )
   // The agent has exited without an order to end.
   inbox.on('error', killOwnGroup)
   inbox.on('end', killOwnGroup)

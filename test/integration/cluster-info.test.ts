@@ -223,3 +223,45 @@ test('a loop over events that is left closes its connection', async () => {
   const [first] = [await client.info()]
   assert.equal(first?.clients.length, 1)
 })
+
+test('objects() tells of what is stored: by whom, how large, and which workers have copies', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = scheduler
+  await using _cluster = await Cluster.start({ address, workers: 2 })
+  await using client = new Client(address)
+  await using other = new Client(address)
+  const table = client.sendObject(new Float64Array(100_000), { name: 'table' })
+  const small = other.sendObject({ a: 1 })
+  const lengthOf = (values: Float64Array): number => values.length
+  assert.equal(await client.submit(lengthOf, table), 100_000)
+  await untilBy('both are stored', async () => (await other.objects()).length >= 4, DEADLINE_MS)
+  const all = await other.objects()
+  const sizes = all.map(({ sizeBytes }) => sizeBytes)
+  assert.deepEqual(
+    sizes,
+    sizes.toSorted((a, b) => b - a),
+  )
+  const [first] = all
+  assert.ok(first !== undefined && first.ageMs >= 0 && first.ageMs < DEADLINE_MS)
+  const { ageMs: _, holders, holderCount, ...told } = first
+  assert.deepEqual(told, {
+    id: table.id,
+    name: 'table',
+    sizeBytes: table.sizeBytes,
+    owner: client.identity,
+    users: 1,
+    place: 'memory',
+  })
+  assert.equal(holders.length, holderCount)
+  const workers = (await other.info()).hosts.flatMap((host) => host.workers.map(({ id }) => id))
+  assert.ok(holderCount >= 1 && holders.every((worker) => workers.includes(worker)))
+  const ofOther = all.find(({ id }) => id === small.id)
+  assert.deepEqual([ofOther?.owner, ofOther?.name], [other.identity, ''])
+  assert.ok(all.some(({ name }) => name === 'lengthOf'))
+  table.release()
+  const isGone = async (): Promise<boolean> =>
+    (await other.objects()).every(({ id }) => id !== table.id)
+  await untilBy('the table is deleted', isGone, DEADLINE_MS)
+  await client.close()
+  await assert.rejects(client.objects(), { name: 'ClientClosedError' })
+})

@@ -148,6 +148,16 @@ const messageCounts = list(fc.record({ client: text, number: uint32 }))
 
 /** Without -0: the `capnp` tool's text form of numbers has only one zero. */
 const float64 = fc.double({ noNaN: true }).map((value) => (value === 0 ? 0 : value))
+const objectStory = fc.record({
+  objectId: objectIds,
+  name: text,
+  objectBytes: uint64,
+  owner: identities,
+  users: uint32,
+  holders: list(identities),
+  holderCount: uint32,
+  forMS: float64,
+})
 
 const attempt: fc.Arbitrary<TaskAttempt> = fc.record({
   worker: identities,
@@ -451,6 +461,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     stack: list(fc.record({ function: text, file: text, line: uint32, column: uint32 })),
     lines: list(fc.record({ atMS: float64, source: fc.constantFrom(...LINE_SOURCE), text })),
     worker: identities,
+    objects: list(objectStory),
   }),
   fc.record({
     kind: fc.constant('taskExplanation' as const),

@@ -8,7 +8,7 @@ import type {
   LostWorker,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
-import type { ExplainedTask } from '../../client/monitor/operator-reply.js'
+import type { ExplainedTask, ObjectInfo } from '../../client/monitor/operator-reply.js'
 import { type Column, grouped, UNKNOWN } from '../table.js'
 import { comparedNeeds, LOSS_TEXTS } from './problem-text.js'
 
@@ -205,6 +205,39 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
   },
   { name: 'name', cell: ({ name }) => name, isHidden: true },
   { name: 'id', isExtra: true, cell: ({ id }) => id, isText: true },
+]
+
+/** An object with the name of its owner: as given to the client, or its process id. */
+export type ObjectRow = ObjectInfo & { readonly ownerName: string | null }
+
+/** Adds the names of their owners to objects. */
+export function objectRows(
+  objects: readonly ObjectInfo[],
+  { clients }: ClusterInfo,
+): readonly ObjectRow[] {
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
+  return objects.map((object) => {
+    const { owner } = object
+    const ownerName = owner === null ? null : names.get(owner) || (owner.split('|', 1)[0] ?? null)
+    return { ...object, ownerName }
+  })
+}
+
+/** Columns of objects. Ids of one client begin alike. */
+export const OBJECT_COLUMNS: readonly Column<ObjectRow>[] = [
+  { name: 'object', cell: ({ id }) => id.slice(-SHORT_ID), value: ({ id }) => id, isText: true },
+  { name: 'name', cell: ({ name }) => name, isText: true },
+  { name: 'size', cell: (row) => size(row.sizeBytes), value: (row) => row.sizeBytes },
+  { name: 'age', cell: (row) => span(row.ageMs / 1_000), value: (row) => row.ageMs / 1_000 },
+  { name: 'copies', cell: (row) => grouped(row.holderCount), value: (row) => row.holderCount },
+  {
+    name: 'owner',
+    cell: ({ ownerName }) => ownerName ?? '',
+    value: ({ ownerName, owner }) => `${ownerName ?? ''} ${owner ?? ''}`,
+    isText: true,
+  },
+  { name: 'users', isExtra: true, cell: ({ users }) => grouped(users), value: (row) => row.users },
+  { name: 'place', isExtra: true, cell: ({ place }) => place, isText: true },
 ]
 
 /** A worker that was lost, and how long ago that was, in seconds. */

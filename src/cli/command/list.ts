@@ -1,10 +1,9 @@
-// The commands `scaler workers`, `tasks`, `clients` and `failures`: one table each, sorted and
-// filtered by its columns, of what `scaler status` summarizes.
+// The commands `scaler workers`, `tasks`, `clients`, `objects` and `failures`: one table each, sorted
+// and filtered by its columns, of what `scaler status` summarizes.
 
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
-import { TimeoutError } from '../../base/errors.js'
 import { jsonText } from '../../base/text.js'
-import type { MonitorSetup } from '../../client/monitor/links.js'
+import type { MonitorSetup, SchedulerSetup } from '../../client/monitor/links.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import {
   CLUSTER_ADDRESS,
@@ -138,16 +137,9 @@ export const TASKS: CommandDefinition = listCommand(
       const { waiting: lines } = optionsIn<OptionsOf<typeof TASKS_OPTIONS>>(TASKS_OPTIONS, values)
       if (lines === 0) return undefined
       return async (setup, info, timeoutMs) => {
-        const { requestOf, requestRefusal } = await import('../../client/monitor/look.js')
-        const { address, monitorAddress = '' } = setup
-        if (address === undefined) throw requestRefusal(monitorAddress)
-        const question = { action: 'waiting', lines } as const
-        const answer = await requestOf({ ...setup, address }, question, timeoutMs)
-        if (answer.outcome !== 'done') {
-          const why = answer.note || 'the scheduler has too many requests'
-          throw new TimeoutError(`waiting tasks cannot be listed now: ${why}; try again`)
-        }
-        return [...runningRows(info), ...waitingRows(answer.tasks)]
+        const { listWaiting } = await import('../../client/monitor/look.js')
+        const waiting = await listWaiting(await addressed(setup), lines, timeoutMs)
+        return [...runningRows(info), ...waitingRows(waiting)]
       }
     },
     none: 'no tasks',
@@ -190,6 +182,35 @@ export const FAILURES: CommandDefinition = listCommand(
     untold: ({ tasks }) => tasks.failed,
   }),
 )
+
+/** `scaler objects ADDRESS`. */
+export const OBJECTS: CommandDefinition = listCommand(
+  {
+    name: 'objects',
+    summary: 'List the stored objects: functions, large arguments and results; the largest first.',
+    examples: [
+      'scaler objects tcp://127.0.0.1:2345 --limit 20',
+      "scaler objects tcp://127.0.0.1:2345 --filter 'size>1MB' 'age>10min' --json",
+    ],
+  },
+  ({ OBJECT_COLUMNS: columns, objectRows }) => ({
+    columns,
+    rows: () => [],
+    request: () => async (setup, info, timeoutMs) => {
+      const { listObjects } = await import('../../client/monitor/look.js')
+      return objectRows(await listObjects(await addressed(setup), timeoutMs), info)
+    },
+    none: 'no objects',
+  }),
+)
+
+/** Throws `ConnectError` if only the address for monitors is known: it takes no requests. */
+async function addressed(setup: MonitorSetup): Promise<SchedulerSetup> {
+  const { address, monitorAddress = '' } = setup
+  if (address !== undefined) return { ...setup, address }
+  const { requestRefusal } = await import('../../client/monitor/look.js')
+  throw requestRefusal(monitorAddress)
+}
 
 /** Checks the options; the result connects and prints. */
 async function prepared<Row>(

@@ -31,7 +31,7 @@ function answer(
   outcome: OperatorReply['outcome'],
   more: Partial<OperatorReply> = {},
 ): OperatorReply {
-  return { outcome, note: '', tasks: [], stack: [], lines: [], worker: null, ...more }
+  return { outcome, note: '', tasks: [], stack: [], lines: [], worker: null, objects: [], ...more }
 }
 
 test('a task that waits: for how long, why, what to do, and what it needs', () => {

@@ -20,6 +20,7 @@ const REPLY: OperatorReply = {
   tasks: [],
   stack: [],
   lines: [],
+  objects: [],
   worker: null,
 }
 

@@ -2,6 +2,7 @@
 // docs/protocol.md#runs
 
 import { NO_BYTES } from '../../base/bytes.js'
+import { memorySize } from '../../serializer/bytes/message.js'
 import { PackedWriter } from '../../serializer/value/packed-writer.js'
 import type { ClientConnection } from '../connection.js'
 import type { TaskIds } from '../ids.js'
@@ -73,7 +74,7 @@ export class MapPacker {
     let large: Uint8Array | undefined
     try {
       if (this.#isSpread) large = this.#addAll(input as readonly unknown[])
-      else large = isLifted(input) ? NO_BYTES : writer.value(input, this.#limit)
+      else large = this.#isAlone(input) ? NO_BYTES : writer.value(input, this.#limit)
     } catch {
       // Tried again alone: the error must name the place in the input.
       large = NO_BYTES
@@ -88,8 +89,14 @@ export class MapPacker {
 
   #addAll(values: readonly unknown[]): Uint8Array | undefined {
     for (const value of values) {
-      if (isLifted(value) || this.#writer.value(value, this.#limit) !== undefined) return NO_BYTES
+      if (this.#isAlone(value)) return NO_BYTES
+      if (this.#writer.value(value, this.#limit) !== undefined) return NO_BYTES
     }
     return undefined
+  }
+
+  /** Whether a task with this argument cannot be in a run. */
+  #isAlone(value: unknown): boolean {
+    return isLifted(value) || memorySize(value) > this.#limit
   }
 }

@@ -13,7 +13,12 @@ import {
   type MonitorSetup,
   type SchedulerSetup,
 } from './links.js'
-import { type OperatorReply, operatorReply } from './operator-reply.js'
+import {
+  type ExplainedTask,
+  type ObjectInfo,
+  type OperatorReply,
+  operatorReply,
+} from './operator-reply.js'
 
 /** Options of `Client.info` and `Client.events`. */
 export interface LookOptions {
@@ -45,7 +50,7 @@ export interface OperatorQuestion {
   readonly action: OperatorRequest['action']
   readonly task?: string
   readonly worker?: string
-  /** logs: the most lines. */
+  /** logs, waiting, objects: the most lines, tasks, objects. */
   readonly lines?: number
   /** drain: how long running tasks get, in milliseconds. */
   readonly limitMs?: number
@@ -69,6 +74,40 @@ export function requestOf(
     link.request({ kind: 'operatorRequest', number: 1, ...about })
     return link
   })
+}
+
+/** Maximum number of objects in one answer. */
+const MAX_OBJECTS = 10_000
+
+/** The largest objects. See `Client.objects`. */
+export async function listObjects(
+  setup: SchedulerSetup,
+  timeoutMs: number,
+): Promise<readonly ObjectInfo[]> {
+  const question = { action: 'objects', lines: MAX_OBJECTS } as const
+  return (await listed(setup, question, { what: 'objects', timeoutMs })).objects
+}
+
+/** The tasks that have waited longest, at most `most`. */
+export async function listWaiting(
+  setup: SchedulerSetup,
+  most: number,
+  timeoutMs: number,
+): Promise<readonly ExplainedTask[]> {
+  const question = { action: 'waiting', lines: most } as const
+  return (await listed(setup, question, { what: 'waiting tasks', timeoutMs })).tasks
+}
+
+/** Rejects with `TimeoutError` if the scheduler has no time for it. */
+async function listed(
+  setup: SchedulerSetup,
+  question: OperatorQuestion,
+  { what, timeoutMs }: { readonly what: string; readonly timeoutMs: number },
+): Promise<OperatorReply> {
+  const answer = await requestOf(setup, question, timeoutMs)
+  if (answer.outcome === 'done') return answer
+  const why = answer.note || 'the scheduler has too many requests'
+  throw new TimeoutError(`${what} cannot be listed now: ${why}; try again`)
 }
 
 /** Why no scheduler takes requests here. */

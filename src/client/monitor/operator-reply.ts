@@ -3,7 +3,13 @@
 
 import { idToHex } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import type { LoggedLine, OperatorAnswer, StackFrame, TaskStory } from '../../wire/message.js'
+import type {
+  LoggedLine,
+  ObjectStory,
+  OperatorAnswer,
+  StackFrame,
+  TaskStory,
+} from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
 import { attemptsFrom, type TaskAttempt } from '../explanation.js'
 
@@ -22,6 +28,30 @@ export interface OperatorReply {
   readonly lines: readonly WorkerLine[]
   /** The worker that was asked, if any. */
   readonly worker: string | null
+  /** The largest first. */
+  readonly objects: readonly ObjectInfo[]
+}
+
+/** An object that is stored in the cluster, as `scaler objects --json` prints it. */
+export interface ObjectInfo {
+  /** In hex. */
+  readonly id: string
+  /** The name given to `sendObject`, or that of the function; otherwise empty. */
+  readonly name: string
+  /** The size of its serialized value. */
+  readonly sizeBytes: number
+  /** The id of a client that uses it; null: none does, it is kept until its retention ends. */
+  readonly owner: string | null
+  /** How many clients and graphs use it. */
+  readonly users: number
+  /** The ids of workers that may have a copy, at most 20. */
+  readonly holders: readonly string[]
+  /** How many workers may have a copy. */
+  readonly holderCount: number
+  /** Where it is stored: in the memory of the scheduler. */
+  readonly place: 'memory'
+  /** How long ago it was stored, in milliseconds. */
+  readonly ageMs: number
 }
 
 /** A line that a worker has logged, or that one of its tasks has printed. */
@@ -34,7 +64,7 @@ export interface WorkerLine {
 
 /** An answer that was received at `nowMs`. */
 export function operatorReply(answer: OperatorAnswer, nowMs: number): OperatorReply {
-  const { outcome, note, tasks, stack, lines, worker } = answer
+  const { outcome, note, tasks, stack, lines, worker, objects } = answer
   return {
     outcome,
     note,
@@ -42,6 +72,22 @@ export function operatorReply(answer: OperatorAnswer, nowMs: number): OperatorRe
     stack,
     lines: lines.map(({ atMS, source, text }) => ({ time: new Date(atMS), source, text })),
     worker: worker || null,
+    objects: objects.map(objectInfo),
+  }
+}
+
+function objectInfo(story: ObjectStory): ObjectInfo {
+  const { objectId, name, objectBytes, owner, users, holders, holderCount, forMS } = story
+  return {
+    id: idToHex(objectId),
+    name,
+    sizeBytes: objectBytes,
+    owner: owner || null,
+    users,
+    holders,
+    holderCount,
+    place: 'memory',
+    ageMs: Math.round(forMS),
   }
 }
 

@@ -68,7 +68,7 @@ export class ArgumentSources {
       if (argument instanceof Future) return this.#ofFuture(Future.stateOf(argument))
       if (argument instanceof ObjectReference) return this.#ofReference(argument)
     }
-    return this.#connection.serializer.codec.serialize(argument)
+    return this.#references.memories.serialize(argument, this.#connection.serializer.codec)
   }
 
   #ofReference(reference: ObjectReference<unknown>): ArgumentSource {

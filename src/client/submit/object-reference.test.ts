@@ -73,6 +73,39 @@ test('a large argument that many tasks use is uploaded once', async () => {
   assert(uploadedBytes > MIB && uploadedBytes < 1.1 * MIB, `${uploadedBytes} bytes`)
 })
 
+test('large bytes that are sent again and have not changed are uploaded once', async () => {
+  const client = testClient()
+  const bytes = new Uint8Array(MIB)
+  const lastOf = (given: Uint8Array): number => given.at(-1) ?? -1
+  const sumOf = (given: Uint8Array, more: number): number => (given.at(-1) ?? 0) + more
+  const { submitter } = client
+  assert.deepEqual(await submitter.map(lastOf, Array(20).fill(bytes), {}, false), Array(20).fill(0))
+  assert.deepEqual(
+    await submitter.map(sumOf, [1, 2].map((x) => [bytes, x]) as never, {}, true),
+    [1, 2],
+  )
+  const reference = send(client, bytes)
+  assert.equal(await submitter.submit(lastOf, [reference]), 0)
+  const { uploadedBytes } = client.scheduler
+  assert(uploadedBytes > MIB && uploadedBytes < 1.1 * MIB, `${uploadedBytes} bytes`)
+})
+
+test('each task has large bytes as they were at its submit, whatever their last byte or type', async () => {
+  const client = testClient()
+  const bytes = new Uint8Array(MIB)
+  const kindOf = (given: ArrayBufferView | ArrayBuffer): string =>
+    `${given.constructor.name} ${new Uint8Array('buffer' in given ? given.buffer : given).at(-1)}`
+  const { submitter } = client
+  const futures = [0, 1, 0, 2].map((last) => {
+    bytes[MIB - 1] = last
+    return submitter.submit(kindOf, [bytes])
+  })
+  futures.push(submitter.submit(kindOf, [bytes.buffer]))
+  const expected = [0, 1, 0, 2].map((last) => `Uint8Array ${last}`)
+  assert.deepEqual(await Promise.all(futures), [...expected, 'ArrayBuffer 2'])
+  assert.deepEqual(client.scheduler.faults, [])
+})
+
 test('an unused object is stored until it is released', async () => {
   const client = testClient()
   const reference = send(client, 'abc')

@@ -4,9 +4,12 @@ import { inspect } from 'node:util'
 import { ClientClosedError, ConfigError } from '../../base/errors.js'
 import { idToHex, type ObjectId } from '../../base/ids.js'
 import { checkNames } from '../../base/option.js'
+import { isSameMemory, memorySize } from '../../serializer/bytes/message.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
+import type { TaskCodec } from '../../serializer/task-codec.js'
 import { argumentName } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
+import type { ObjectIds } from '../ids.js'
 
 // The result of `sendObject`: a value that is stored in the cluster, to be used as an argument.
 
@@ -104,8 +107,52 @@ interface Pin {
 const NAMES: Record<keyof SendObjectOptions, true> = { name: true }
 const MAX_NAME_LENGTH = 1_000
 
+/** Smaller memories are hashed, like any other value. */
+const LARGE_MEMORY_BYTES = 64 * 1024
+/** How many memories of one size, and how many sizes, are remembered. */
+const [MAX_OF_SIZE, MAX_SIZES] = [4, 256]
+
+/**
+ * The large memories that were sent recently. One that was sent before, and has not changed since,
+ * is compared with what was sent, which is faster than to copy it again.
+ */
+export class LargeMemories {
+  readonly #ids: ObjectIds
+  /** What was made of them, latest last, by its size. */
+  readonly #sent = new Map<number, WeakRef<Uint8Array>[]>()
+
+  constructor(ids: ObjectIds) {
+    this.#ids = ids
+  }
+
+  /** The value as bytes, which nobody may change. Throws what the codec throws. */
+  serialize(value: unknown, codec: TaskCodec): Uint8Array {
+    const size = codec.isNamed === undefined ? 0 : memorySize(value)
+    if (size < LARGE_MEMORY_BYTES) return codec.serialize(value)
+    const sent = this.#sent.get(size)
+    for (const each of sent ?? []) {
+      const bytes = each.deref()
+      if (bytes !== undefined && isSameMemory(bytes, value as object)) return bytes
+    }
+    const bytes = codec.serialize(value)
+    this.#ids.give(bytes)
+    this.#remember(size, bytes)
+    return bytes
+  }
+
+  #remember(size: number, bytes: Uint8Array): void {
+    const sent = (this.#sent.get(size) ?? []).filter((each) => each.deref() !== undefined)
+    this.#sent.delete(size)
+    this.#sent.set(size, [...sent.slice(1 - MAX_OF_SIZE), new WeakRef(bytes)])
+    const [oldest] = this.#sent.keys()
+    if (this.#sent.size > MAX_SIZES) this.#sent.delete(oldest as number)
+  }
+}
+
 /** The references of one client. */
 export class ObjectReferences implements ObjectKeeper {
+  /** What they and the arguments of tasks are made of. */
+  readonly memories: LargeMemories
   readonly #connection: ClientConnection
   readonly #pins = new WeakMap<ObjectReference<unknown>, Pin>()
   /** Valid pins. */
@@ -114,6 +161,7 @@ export class ObjectReferences implements ObjectKeeper {
 
   constructor(connection: ClientConnection) {
     this.#connection = connection
+    this.memories = new LargeMemories(connection.objectIds)
     this.#registry = new FinalizationRegistry((pin) => this.#unpin(pin))
   }
 
@@ -122,7 +170,7 @@ export class ObjectReferences implements ObjectKeeper {
     const name = checkOptions(options)
     if (this.#connection.isClosed) throw new ClientClosedError()
     const { serializer, objectIds } = this.#connection
-    const content = serialize(value, serializer)
+    const content = this.#serialize(value, serializer)
     const objectId = objectIds.of(content)
     const stored = { id: objectId, name: argumentName(name, objectId), content }
     this.#connection.request({ type: 'objectPinned', value: stored })
@@ -152,19 +200,19 @@ export class ObjectReferences implements ObjectKeeper {
     this.#valid.clear()
   }
 
+  #serialize(value: unknown, serializer: ClientConnection['serializer']): Uint8Array {
+    serializer.check()
+    try {
+      return this.memories.serialize(value, serializer.codec)
+    } catch (error) {
+      throw withPathPrefix(error, ['object'])
+    }
+  }
+
   #unpin(pin: Pin): void {
     if (!this.#valid.delete(pin)) return
     pin.isValid = false
     this.#connection.request({ type: 'objectUnpinned', id: pin.objectId })
-  }
-}
-
-function serialize(value: unknown, serializer: ClientConnection['serializer']): Uint8Array {
-  serializer.check()
-  try {
-    return serializer.codec.serialize(value)
-  } catch (error) {
-    throw withPathPrefix(error, ['object'])
   }
 }
 

@@ -4,6 +4,7 @@
 import type { TaskId } from '../../base/ids.js'
 import type { TaskOptions } from '../../core/client/events.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
+import { memorySize } from '../../serializer/bytes/message.js'
 import { PackedWriter } from '../../serializer/value/packed-writer.js'
 import { MAX_RUN_TASKS, placeInBlock } from '../../wire/run.js'
 import type { ClientConnection } from '../connection.js'
@@ -166,7 +167,10 @@ export class SubmitRuns implements HeldTasks {
     writer.beginEntry()
     try {
       const isPacked = args.every(
-        (value) => !isLifted(value) && writer.value(value, limit) === undefined,
+        (value) =>
+          !isLifted(value) &&
+          memorySize(value) <= limit &&
+          writer.value(value, limit) === undefined,
       )
       if (isPacked && writer.entryBytes <= limit) {
         writer.endEntry()

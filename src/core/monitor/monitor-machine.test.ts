@@ -135,7 +135,7 @@ test('a request is sent once per connection until it is answered; an older sched
     limitMS: 0,
   } as const
   const answer = (number: number): string[] => {
-    const rest = { note: '', tasks: [], stack: [], lines: [], worker: identity('') }
+    const rest = { note: '', tasks: [], stack: [], lines: [], worker: identity(''), objects: [] }
     const message = { kind: 'operatorAnswer', number, outcome: 'unknown', ...rest } as const
     return handle({ type: 'messageReceived', message: { ...message, bytes: undefined } })
   }

@@ -265,6 +265,8 @@ export type GraphFact =
 
 /** A user of stored objects: a client, or a graph for its nodes. */
 export interface ObjectUser {
+  /** The client that it is or belongs to. */
+  readonly identity: Identity
   /** Invariant: each has this one among its users. */
   readonly objects: Set<ObjectEntry>
   /** The total size of these, kept by the object table. */
@@ -300,6 +302,7 @@ export interface ObjectEntry {
   type: ObjectContentType
   name: Uint8Array
   chunks: readonly Uint8Array[]
+  readonly createdAt: InstantMs
   /** The counters of its name, once a task has used it as its function. */
   counts: FunctionCounts | undefined
   /** For functions: moving average of task durations in seconds, once a task has finished. */

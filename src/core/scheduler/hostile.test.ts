@@ -119,6 +119,7 @@ const operatorAnswer = fc
     stack: Array.from({ length: size }, () => ({ function: '', file: '', line: 0, column: 0 })),
     lines: [{ atMS: NaN, source: 'stdout', text: 'y'.repeat(size * 100) }],
     worker: identity('B'),
+    objects: [],
   }))
 
 const message: fc.Arbitrary<Message> = fc.oneof(

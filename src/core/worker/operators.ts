@@ -24,7 +24,7 @@ export function answerOperator(
   number: number,
   reply: Pick<OperatorAnswer, 'outcome'> & Partial<OperatorAnswer>,
 ): void {
-  const nothing = { note: '', tasks: [], stack: [], lines: [], worker: identity('') }
+  const nothing = { note: '', tasks: [], stack: [], lines: [], worker: identity(''), objects: [] }
   send(turn, { ...nothing, ...reply, kind: 'operatorAnswer', number })
 }
 

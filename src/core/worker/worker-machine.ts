@@ -232,9 +232,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#stacks.onRequest(request)
       case 'drain':
         return this.#onDrainOrder(number, limitMS)
-      case 'explain':
-      case 'cancel':
-      case 'waiting':
+      default:
         return answerOperator(this.#turn, number, { outcome: 'unsupported' })
     }
   }

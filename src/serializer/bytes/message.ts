@@ -2,7 +2,7 @@
 // the cost of a task shows, so these are a tag and the value and nothing else.
 
 import { types } from 'node:util'
-import { copyOf, latin1Slice, latin1Write } from '../../base/bytes.js'
+import { asBuffer, copyOf, latin1Slice, latin1Write } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
 import { engineShapes } from '../value/shape.js'
 import type { UnitBytes } from '../value/unit.js'
@@ -72,11 +72,26 @@ function wideTextToBytes(text: string): Uint8Array {
 export function memoryToBytes(value: object): Uint8Array | undefined {
   const messageTag = memoryTag(value)
   if (messageTag === undefined) return undefined
-  const content = types.isArrayBuffer(value) ? new Uint8Array(value) : (value as Uint8Array)
+  const content = contentOf(value)
   const bytes = Buffer.allocUnsafe(content.byteLength + 1)
   bytes[0] = messageTag
   bytes.set(content, 1)
   return bytes
+}
+
+/** The size of what `memoryToBytes` makes of a value; 0 for other values. */
+export function memorySize(value: unknown): number {
+  if (typeof value !== 'object' || value === null || memoryTag(value) === undefined) return 0
+  return contentOf(value).byteLength + 1
+}
+
+/** Whether `memoryToBytes` makes these bytes of a value whose `memorySize` is theirs. */
+export function isSameMemory(bytes: Uint8Array, value: object): boolean {
+  return bytes[0] === memoryTag(value) && asBuffer(bytes.subarray(1)).equals(contentOf(value))
+}
+
+function contentOf(value: object): Uint8Array {
+  return types.isArrayBuffer(value) ? new Uint8Array(value) : (value as Uint8Array)
 }
 
 function memoryTag(value: object): number | undefined {

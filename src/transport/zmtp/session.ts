@@ -260,6 +260,17 @@ export class ZmtpSession {
     this.#parser.feed(chunk, start, inbox.messages)
   }
 
+  /** Memory for the next bytes, if they belong to a large frame: `fill` follows then. */
+  destination(): Buffer | undefined {
+    return this.#parser.destination()
+  }
+
+  /** Like `feed`, for the first `length` bytes of `destination()`. */
+  fill(length: number, inbox: Inbox): void {
+    this.#commands = inbox.commands
+    this.#parser.fill(length, inbox.messages)
+  }
+
   #onCommand(body: Buffer): void {
     const command = parseCommand(body)
     if (command.kind === 'error') this.#refusal ??= command.reason

@@ -259,8 +259,10 @@ export const GRAPH_NODE_STATE: readonly GraphNodeState[] = [
  * - `logs`: The last lines of a worker.
  * - `drain`: Have a worker leave once it has finished what it runs.
  * - `waiting`: The tasks that have waited longest.
+ * - `objects`: The largest objects that are stored.
  */
-export type OperatorAction = 'explain' | 'cancel' | 'stack' | 'logs' | 'drain' | 'waiting'
+export type OperatorAction =
+  'explain' | 'cancel' | 'stack' | 'logs' | 'drain' | 'waiting' | 'objects'
 
 /** The names of `OperatorAction` by their numbers. */
 export const OPERATOR_ACTION: readonly OperatorAction[] = [
@@ -270,6 +272,7 @@ export const OPERATOR_ACTION: readonly OperatorAction[] = [
   'logs',
   'drain',
   'waiting',
+  'objects',
 ]
 
 /**
@@ -4177,7 +4180,7 @@ export interface OperatorRequest {
   readonly taskId: TaskId
   /** stack without a task, logs, drain: which worker. */
   readonly worker: Identity
-  /** logs: the most lines to send. waiting: the most tasks, up to 1,000. */
+  /** logs: the most lines to send. waiting: the most tasks, up to 1,000. objects: the most objects, up to 10,000. */
   readonly lines: number
   /** drain: how long running tasks may take to finish, in milliseconds. */
   readonly limitMS: number
@@ -4259,6 +4262,8 @@ export interface OperatorAnswer {
   readonly lines: readonly LoggedLine[]
   /** The worker that was asked; empty: none. */
   readonly worker: Identity
+  /** objects: the largest first. */
+  readonly objects: readonly ObjectStory[]
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -4282,6 +4287,7 @@ export function readOperatorAnswer(reader: Reader, bytes: Uint8Array | undefined
     stack: readStackFrameList(reader, pointersAt + 16, structEnd),
     lines: readLoggedLineList(reader, pointersAt + 24, structEnd),
     worker: reader.id(pointersAt + 32, structEnd) as Identity,
+    objects: readObjectStoryList(reader, pointersAt + 40, structEnd),
     bytes,
   }
 }
@@ -4293,18 +4299,19 @@ export function measureOperatorAnswer(value: OperatorAnswer, referenceFrom: numb
     measureTaskStoryList(value.tasks, referenceFrom) +
     measureStackFrameList(value.stack, referenceFrom) +
     measureLoggedLineList(value.lines, referenceFrom) +
-    idWords(value.worker)
+    idWords(value.worker) +
+    measureObjectStoryList(value.objects, referenceFrom)
   )
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeOperatorAnswer(value: OperatorAnswer, referenceFrom: number): number {
-  return 6 + measureOperatorAnswer(value, referenceFrom)
+  return 7 + measureOperatorAnswer(value, referenceFrom)
 }
 
 /** Adds the struct and sets the pointer to it. */
 export function addOperatorAnswer(writer: Writer, pointerAt: number, value: OperatorAnswer): void {
-  writeOperatorAnswer(writer, writer.struct(pointerAt, 1, 5), value)
+  writeOperatorAnswer(writer, writer.struct(pointerAt, 1, 6), value)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
@@ -4317,6 +4324,7 @@ function writeOperatorAnswer(writer: Writer, at: number, value: OperatorAnswer):
   addStackFrameList(writer, pointersAt + 16, value.stack)
   addLoggedLineList(writer, pointersAt + 24, value.lines)
   writer.id(pointersAt + 32, value.worker)
+  addObjectStoryList(writer, pointersAt + 40, value.objects)
 }
 
 /** All that a scheduler knows of one task. */
@@ -4576,6 +4584,105 @@ export function addNamedTaskList(
   for (const value of values) {
     writeNamedTask(writer, at, value)
     at += 16
+  }
+}
+
+/** An object that the scheduler stores. */
+export interface ObjectStory {
+  /** Which object. */
+  readonly objectId: ObjectId
+  /** The name that its client gave it; that of the function; or empty. */
+  readonly name: string
+  /** The size of its content. */
+  readonly objectBytes: number
+  /** A client that uses it; empty: none, it is kept until its retention ends. */
+  readonly owner: Identity
+  /** How many clients and graphs use it. */
+  readonly users: number
+  /** At most 20 workers that may have a copy. */
+  readonly holders: readonly Identity[]
+  /** How many workers may have one. */
+  readonly holderCount: number
+  /** How long ago it was stored first, in milliseconds. */
+  readonly forMS: number
+}
+
+/** Reads the struct that was entered last. */
+export function readObjectStory(reader: Reader): ObjectStory {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    objectId: reader.id(pointersAt, structEnd) as ObjectId,
+    name: reader.text(pointersAt + 8, structEnd),
+    objectBytes: reader.uint64(structAt, pointersAt),
+    owner: reader.id(pointersAt + 16, structEnd) as Identity,
+    users: reader.uint32(structAt + 8, pointersAt),
+    holders: readIdList(reader, pointersAt + 24, structEnd) as readonly Identity[],
+    holderCount: reader.uint32(structAt + 12, pointersAt),
+    forMS: reader.float64(structAt + 16, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readObjectStoryList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly ObjectStory[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: ObjectStory[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readObjectStory(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureObjectStory(value: ObjectStory, _referenceFrom: number): number {
+  return (
+    idWords(value.objectId) +
+    textWords(value.name) +
+    idWords(value.owner) +
+    idListWords(value.holders)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureObjectStoryList(
+  values: readonly ObjectStory[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 7)
+  for (const value of values) words += measureObjectStory(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeObjectStory(writer: Writer, at: number, value: ObjectStory): void {
+  const pointersAt = at + 24
+  writer.id(pointersAt, value.objectId)
+  writer.text(pointersAt + 8, value.name)
+  writer.uint64(at, value.objectBytes)
+  writer.id(pointersAt + 16, value.owner)
+  writer.uint32(at + 8, value.users)
+  writer.idList(pointersAt + 24, value.holders)
+  writer.uint32(at + 12, value.holderCount)
+  writer.float64(at + 16, value.forMS)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addObjectStoryList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly ObjectStory[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 3, 4)
+  for (const value of values) {
+    writer.zero(at, 3)
+    writeObjectStory(writer, at, value)
+    at += 56
   }
 }
 

@@ -2,13 +2,15 @@
 // output, stops it, and reports how it exited.
 
 import type { ChildProcess } from 'node:child_process'
-import type { Duplex, Readable } from 'node:stream'
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { LogFields, Logger } from '../../base/logger.js'
 import type { LastRun, RunStatus, StackReport, StopReason } from '../../core/worker/events.js'
 import type { TaskId } from '../../base/ids.js'
 import type { Units } from '../../core/worker/queue/units.js'
 import type { OutgoingFrame } from '../../transport/options.js'
+import { adoptStream, type OpenStream } from '../../transport/stream.js'
 import {
   decode,
   type Message,
@@ -29,19 +31,7 @@ import {
 } from '../link/frames.js'
 import { Lifeline, type LifelineEvent } from '../link/lifeline.js'
 import { OutputBatch, OutputLog } from './output.js'
-import { ByteTail, exitOf, type ProcessorOptions, spawnProcessor } from './spawn.js'
-
-// A wait with a timeout.
-
-/** Resolves when `done` does, or after this time. Rejects if `done` does. */
-async function inTime(done: Promise<unknown>, timeoutMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, timeoutMs)
-  })
-  await Promise.race([done, late])
-  clearTimeout(timer)
-}
+import { ByteTail, exitOf, inTime, type ProcessorOptions, spawnProcessor } from './spawn.js'
 
 /** How much of stderr is kept for `ProcessorDiedError`, in bytes. */
 const STDERR_TAIL_BYTES = 4096
@@ -220,10 +210,11 @@ class RunningProcessor implements ProcessorHost {
     this.#pulseIntervalMs = options.pulseIntervalMs ?? PULSE_INTERVAL_MS
     this.#logger = logger
     this.#outputLogger = logger
-    const pipes = child.stdio as unknown as readonly Duplex[]
-    this.#lifeline = new Lifeline(pipes[LIFELINE_FD] as Duplex, (event) => this.#onLifeline(event))
-    const outbox = pipes[OUTBOX_FD] as Duplex
-    this.#link = this.#openLink(pipes[INBOX_FD] as Duplex, outbox)
+    const pipes = child.stdio as unknown as Socket[]
+    this.#lifeline = new Lifeline(pipes[LIFELINE_FD] as Socket, (event) => this.#onLifeline(event))
+    const opened = adoptStream(pipes[OUTBOX_FD] as Socket)
+    const outbox = (pipes[OUTBOX_FD] = opened.socket)
+    this.#link = this.#openLink(pipes[INBOX_FD] as Socket, opened)
     for (const fd of [INBOX_FD, LIFELINE_FD, OUTBOX_FD]) {
       pipes[fd]?.on('close', () => this.#onPipeClosed())
     }
@@ -305,7 +296,7 @@ class RunningProcessor implements ProcessorHost {
     if (this.#isReady) this.#lifeline.watch(this.#pulseIntervalMs)
   }
 
-  #openLink(inbox: Duplex, outbox: Duplex): AgentLink {
+  #openLink(inbox: Socket, outbox: OpenStream): AgentLink {
     const hasPrinted = (): boolean => this.#hasPrinted
     return new AgentLink(inbox, outbox, {
       onMessage: (bytes) => this.#onMessage(decode(bytes)),

@@ -156,3 +156,15 @@ export function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Sign
   if (exitCode !== null || signalCode !== null) return Promise.resolve([exitCode, signalCode])
   return new Promise((resolve) => child.once('exit', (...how) => resolve(how)))
 }
+
+// A wait with a timeout.
+
+/** Resolves when `done` does, or after this time. Rejects if `done` does. */
+export async function inTime(done: Promise<unknown>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs)
+  })
+  await Promise.race([done, late])
+  clearTimeout(timer)
+}

@@ -235,7 +235,7 @@ export class AgentWorker {
   #sendLines(number: number, most: number): void {
     const answer = { kind: 'operatorAnswer', number, outcome: 'done', note: '' } as const
     const lines = this.#lines.last(most)
-    this.#send({ ...answer, tasks: [], stack: [], lines, worker: this.#identity })
+    this.#send({ ...answer, tasks: [], stack: [], lines, worker: this.#identity, objects: [] })
   }
 
   #sendFrame(frame: OutgoingFrame): void {

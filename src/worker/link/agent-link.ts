@@ -3,6 +3,7 @@
 
 import type { Duplex, Readable } from 'node:stream'
 import type { OutgoingFrame } from '../../transport/options.js'
+import type { OpenStream } from '../../transport/stream.js'
 import type { Units } from '../../core/worker/queue/units.js'
 import { type AgentFrame, MAX_UNIT_NUMBERS } from './frames.js'
 import { FrameBatch, FrameParser, type FrameReceiver } from './pipe.js'
@@ -29,12 +30,12 @@ export class AgentLink {
   readonly #parser: FrameParser
   /** The units that the processor knows, with their numbers. */
   readonly #unitNumbers = new Map<Units, number>()
-  /** Chunks that have arrived and must wait. */
-  #waiting: Buffer[] = []
+  /** Chunks that have arrived and must wait; a number: of bytes that are in their place already. */
+  #waiting: (Buffer | number)[] = []
   #isFlushPlanned = false
   #isClosed = false
 
-  constructor(output: Duplex, input: Readable, handler: AgentLinkHandler) {
+  constructor(output: Duplex, { socket: input, reader }: OpenStream, handler: AgentLinkHandler) {
     this.#output = output
     this.#input = input
     this.#handler = handler
@@ -44,9 +45,14 @@ export class AgentLink {
     input.on('error', () => {})
     // No data arrives here, but only a stream that is read reports its end.
     output.resume()
-    input.on('data', (chunk: Buffer) => {
-      if (handler.mustWait || this.#waiting.length > 0) this.#wait(chunk)
-      else this.#read(chunk)
+    const take = (part: Buffer | number): void => {
+      if (handler.mustWait || this.#waiting.length > 0) this.#wait(part)
+      else this.#read(part)
+    }
+    reader.readTo({
+      destination: () => (this.#waiting.length > 0 ? undefined : this.#parser.destination()),
+      onFilled: take,
+      onChunk: take,
     })
   }
 
@@ -105,20 +111,21 @@ export class AgentLink {
   }
 
   /** Waits until the end of this turn: by then, other pipes that became readable were read. */
-  #wait(chunk: Buffer): void {
-    if (this.#waiting.push(chunk) === 1) setImmediate(() => this.#readWaiting())
+  #wait(part: Buffer | number): void {
+    if (this.#waiting.push(part) === 1) setImmediate(() => this.#readWaiting())
   }
 
   #readWaiting(): void {
-    const chunks = this.#waiting
+    const parts = this.#waiting
     this.#waiting = []
-    for (const chunk of chunks) this.#read(chunk)
+    for (const part of parts) this.#read(part)
   }
 
-  #read(chunk: Buffer): void {
+  #read(part: Buffer | number): void {
     if (this.#isClosed) return
     try {
-      this.#parser.feed(chunk)
+      if (typeof part === 'number') this.#parser.fill(part)
+      else this.#parser.feed(part)
       this.#handler.onPause()
     } catch (error) {
       this.close()

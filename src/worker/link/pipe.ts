@@ -4,6 +4,8 @@
 import { asBuffer } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
 import type { OutgoingFrame } from '../../transport/options.js'
+import type { ReadSink } from '../../transport/stream.js'
+import { EAGER_BYTES, frameRoom, MIN_READ_BYTES } from '../../transport/zmtp/frame.js'
 import { type AgentFrame, encodeControl, MAX_CONTROL_BYTES, type ProcessorFrame } from './frames.js'
 
 /** An encoded message. */
@@ -24,12 +26,6 @@ const MAX_LENGTH = 2 ** 32 - 1
 const LARGE_PIECE_BYTES = 16 * 1024
 
 const SLAB_BYTES = 64 * 1024
-
-/** Frames up to this size get all their memory as soon as their length is known. */
-const EAGER_BYTES = 1024 ** 2
-
-/** Memory for larger frames grows by this factor when it is full. */
-const GROWTH = 8
 
 /**
  * Joins frames into one write. Small pieces are copied, large ones are not.
@@ -179,6 +175,36 @@ export class FrameParser {
     }
   }
 
+  /** Reads a stream; `onRead` is called after each part of it. */
+  sink(onRead: () => void): ReadSink {
+    return {
+      destination: () => this.destination(),
+      onFilled: (length) => {
+        this.fill(length)
+        onRead()
+      },
+      onChunk: (chunk) => {
+        this.feed(chunk)
+        onRead()
+      },
+    }
+  }
+
+  /** Memory for the next bytes, if they belong to a large frame. Valid until the next call. */
+  destination(): Buffer | undefined {
+    const start = this.#bodyLength
+    if (this.#body === undefined || this.#bodySize - start < MIN_READ_BYTES) return undefined
+    // Too little has arrived, or it is full: the next chunk makes it grow.
+    if (this.#body.length - start < MIN_READ_BYTES) return undefined
+    return this.#body.subarray(start)
+  }
+
+  /** The first `length` bytes of `destination()` have been filled in. */
+  fill(length: number): void {
+    this.#bodyLength += length
+    this.#finishBody(this.#body as Buffer)
+  }
+
   /** Continues a frame from earlier chunks. Returns where the next frame starts. */
   #resume(chunk: Buffer): number {
     if (this.#body !== undefined) return this.#collect(chunk, 0)
@@ -205,17 +231,20 @@ export class FrameParser {
     const needed = this.#bodyLength + end - start
     let body = this.#body as Buffer
     if (needed > body.length) {
-      const size = Math.min(this.#bodySize, Math.max(needed, body.length * GROWTH))
-      const larger = Buffer.allocUnsafeSlow(size)
+      const larger = Buffer.allocUnsafeSlow(frameRoom(this.#bodySize, needed))
       body.copy(larger, 0, 0, this.#bodyLength)
       this.#body = body = larger
     }
     chunk.copy(body, this.#bodyLength, start, end)
     this.#bodyLength = needed
-    if (needed < this.#bodySize) return end
+    this.#finishBody(body)
+    return end
+  }
+
+  #finishBody(body: Buffer): void {
+    if (this.#bodyLength < this.#bodySize) return
     this.#body = undefined
     this.#receive(this.#header[4] as number, body)
-    return end
   }
 
   #receive(kind: number, bytes: Buffer): void {

@@ -2,7 +2,7 @@
 // start), settle.ts (nodes end) and graph.ts (the life of the graph).
 
 import { assert } from '../../../base/assert.js'
-import type { TaskId } from '../../../base/ids.js'
+import type { Identity, TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type { TaskResult } from '../../../wire/message.js'
 import type { ClientEntry, ObjectEntry, TaskEntry } from '../entries.js'
@@ -132,6 +132,11 @@ export class GraphTables {
     this.begunAt = state.turn.now
     this.ready = new ReadyNodes(this.nodes)
     this.tellsFrom = client.features === 0 ? state.turn.now + EARLY_MS : -Infinity
+  }
+
+  /** The client that uses its objects. */
+  get identity(): Identity {
+    return this.client.identity
   }
 }
 

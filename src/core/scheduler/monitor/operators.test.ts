@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FEATURE_OPERATORS, OUR_FEATURES } from '../../../base/features.js'
-import { identity, idToHex, taskId } from '../../../base/ids.js'
+import { identity, idToHex, objectId, taskId } from '../../../base/ids.js'
 import type { OperatorAnswer, OperatorRequest } from '../../../wire/message.js'
 import { graph, node } from '../graph/graph.kit.js'
 import {
   clientHeartbeat,
+  instruction,
   result,
   task,
   withPeers,
@@ -33,6 +34,7 @@ const ANSWER: OperatorAnswer = {
   tasks: [],
   stack: [],
   lines: [],
+  objects: [],
   worker: identity(''),
 }
 const ERROR = { name: 'RangeError', message: 'too far', stack: '' }
@@ -275,4 +277,39 @@ test('the tasks that have waited longest are listed with why, the oldest first',
   assert.ok(later.tasks.every(({ status }) => status === 'inactive'))
   scheduler.receive('O', { ...request, lines: 0 })
   assert.deepEqual(answers(scheduler.moveTo(503))[0]?.tasks, [])
+})
+
+test('the largest objects are told, with their clients and the workers that have copies', () => {
+  const scheduler = withOperator({ objectRetentionMs: 60_000 })
+  const store = (client: string, id: string, bytes: number, name = '<obj 1>'): void => {
+    const { objectContent, ...order } = instruction('create', client, [id])
+    const [objectNames, objectBytes] = [[Buffer.from(name)], [[new Uint8Array(bytes)]]]
+    const content = { ...objectContent, objectNames, objectBytes }
+    scheduler.receive(client, { ...order, objectContent: content })
+  }
+  for (let index = 0; index < 50; index += 1) store('C', `small${index}`, 10)
+  store('C', 'table', 5_000, 'table')
+  scheduler.moveTo(400)
+  scheduler.receive('D', clientHeartbeat())
+  store('D', 'table', 5_000, 'table')
+  store('D', 'blob', 9_000)
+  const get = { kind: 'objectRequest', requestType: 'get', objectIds: [objectId('table')] } as const
+  scheduler.receive('W', get).moveTo(500)
+  const told = (lines: number): readonly unknown[][] => {
+    scheduler.actions()
+    const request = { ...REQUEST, action: 'objects', lines } as const
+    const [answer] = answers(scheduler.receive('O', request).moveTo(500))
+    assert.equal(answer?.outcome, 'done')
+    return answer.objects.map(({ objectId: id, name, objectBytes, owner, ...rest }) => {
+      return [id, name, objectBytes, owner, rest.users, rest.holders, rest.holderCount, rest.forMS]
+    })
+  }
+  const table = ['table', 'table', 5_000, 'C', 2, ['W'], 1, 500]
+  const blob = ['blob', '', 9_000, 'D', 1, [], 0, 100]
+  assert.deepEqual(told(2), [blob, table])
+  assert.deepEqual(told(0), [])
+  const small = told(10_000).filter(([id]) => String(id).startsWith('small'))
+  assert.equal(small.length, 50)
+  scheduler.receive('D', { kind: 'clientDisconnect', disconnectType: 'disconnect' }).moveTo(500)
+  assert.deepEqual(told(1), [['blob', '', 9_000, '', 0, [], 0, 100]])
 })

@@ -13,12 +13,18 @@ import {
   taskId,
 } from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
-import type { OperatorAnswer, OperatorRequest, TaskStory } from '../../../wire/message.js'
+import type {
+  ObjectStory,
+  OperatorAnswer,
+  OperatorRequest,
+  TaskStory,
+} from '../../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
 import { idsOf } from '../task/run.js'
 import { OPERATOR_ERROR, operatorCancelTask, statusResult } from '../task/task.js'
+import { LargestObjects } from './largest.js'
 import { OldestWaiting } from './oldest.js'
 import { beginningTest, endedStories, nodeStory, taskStory } from './story.js'
 
@@ -42,6 +48,7 @@ const MOST = {
   lines: 5_000,
   characters: 4_096,
   waiting: 1_000,
+  objects: 10_000,
 } as const
 
 const NO_PEER: Identity = identity('')
@@ -99,6 +106,13 @@ export class Operators {
       }
       return this.#state.graphWork.begin(new OldestWaiting(this.#state, most, onDone))
     }
+    if (action === 'objects') {
+      const most = Math.min(message.lines, MOST.objects)
+      const onDone = (objects: readonly ObjectStory[]): void => {
+        this.#settle(ownNumber, { outcome: 'done', objects })
+      }
+      return this.#state.graphWork.begin(new LargestObjects(this.#state, most, onDone))
+    }
     if (action === 'logs' || action === 'drain' || message.task === '') {
       return this.#ask(ownNumber, message, this.#state.workers.get(message.worker), NO_TASK)
     }
@@ -114,6 +128,7 @@ export class Operators {
       note: message.note.slice(0, MOST.note),
       tasks: message.tasks.slice(0, MOST.tasks).map((story) => this.#complete(story)),
       stack: message.stack.slice(0, MOST.frames),
+      objects: [],
       lines: message.lines.slice(-MOST.lines).map((line) => {
         return { ...line, text: line.text.slice(0, MOST.characters) }
       }),
@@ -198,6 +213,7 @@ export class Operators {
       case 'logs':
       case 'drain':
       case 'waiting':
+      case 'objects':
         return undefined
     }
   }
@@ -268,6 +284,7 @@ export class Operators {
       tasks: [],
       stack: [],
       lines: [],
+      objects: [],
       worker: NO_PEER,
       ...reply,
       kind: 'operatorAnswer',

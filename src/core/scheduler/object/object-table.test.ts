@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { objectId } from '../../../base/ids.js'
+import { identity, objectId } from '../../../base/ids.js'
 import { Turn } from '../../../base/machine.js'
 import type { ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import { ObjectTable } from './table.js'
 import { instruction } from '../scheduler.kit.js'
 
+function newUser(): ObjectUser {
+  return { identity: identity('C'), objects: new Set(), objectBytes: 0 }
+}
+
 test('workers are notified of very many removals in several rounds', () => {
   const count = 50_000
   const table = new ObjectTable(new Turn())
-  const user: ObjectUser = { objects: new Set(), objectBytes: 0 }
+  const user = newUser()
   const workers = ['V', 'W'].map(() => ({ held: new Set<ObjectEntry>() }) as unknown as WorkerEntry)
   const ids = Array.from({ length: count }, (_, index) => `o${index}`)
   table.create(user, instruction('create', 'C', ids).objectContent)
@@ -33,7 +37,7 @@ test('workers are notified of very many removals in several rounds', () => {
 
 test('a deleted object has no holders', () => {
   const table = new ObjectTable(new Turn())
-  const user: ObjectUser = { objects: new Set(), objectBytes: 0 }
+  const user = newUser()
   const worker = { held: new Set<ObjectEntry>() } as unknown as WorkerEntry
   table.create(user, instruction('create', 'C', ['o']).objectContent)
   const [entry] = user.objects
@@ -47,8 +51,7 @@ test('a deleted object has no holders', () => {
 
 test('the bytes of each user follow its objects', () => {
   const table = new ObjectTable(new Turn())
-  const [one, two]: ObjectUser[] = [1, 2].map(() => ({ objects: new Set(), objectBytes: 0 }))
-  assert.ok(one !== undefined && two !== undefined)
+  const [one, two] = [newUser(), newUser()]
   table.create(one, instruction('create', 'C', ['o', 'p']).objectContent)
   const { bytes } = table
   const [first] = one.objects

@@ -101,10 +101,12 @@ export class ObjectTable {
   /** Ids that each worker has yet to be notified of. Invariant: no empty lists. */
   readonly #removals = new Map<WorkerEntry, ObjectId[]>()
   readonly #retained: RetainedObjects
+  readonly #turn: Turn<SchedulerAction>
   #bytes = 0
 
   /** `retentionMs`: how long an unused object is kept. */
   constructor(turn: Turn<SchedulerAction>, retentionMs = 0) {
+    this.#turn = turn
     this.#retained = new RetainedObjects(turn, retentionMs, (entry) => this.#free(entry))
   }
 
@@ -120,6 +122,11 @@ export class ObjectTable {
   /** Whether any worker has to be notified of removals. */
   get hasRemovals(): boolean {
     return this.#removals.size > 0
+  }
+
+  /** All objects, in no particular order; some that are added meanwhile may be missed. */
+  values(): Iterator<ObjectEntry> {
+    return this.#objects.values()
   }
 
   get(id: ObjectId): ObjectEntry | undefined {
@@ -264,7 +271,9 @@ export class ObjectTable {
         averageSeconds: undefined,
         measuredTasks: 0,
       } as const
-      entry = { id, ...nothing, users: new Set(), holders: new Set(), retained: undefined }
+      const createdAt = this.#turn.now
+      const peers = { users: new Set<ObjectUser>(), holders: new Set<WorkerEntry>() }
+      entry = { id, createdAt, ...nothing, ...peers, retained: undefined }
       this.#objects.set(id, entry)
     }
     return entry

@@ -1,0 +1,81 @@
+// The largest objects, for operators: found by a look at all objects, a limited number in each
+// turn, and only on request. docs/protocol.md#operators
+
+import { totalBytes } from '../../../base/bytes.js'
+import { identity } from '../../../base/ids.js'
+import type { ObjectStory } from '../../../wire/message.js'
+import { spokenName } from '../../../wire/object-content.js'
+import type { ObjectEntry } from '../entries.js'
+import { STEP_COST, type Worklist } from '../graph/work.js'
+import type { SchedulerState } from '../state.js'
+
+/** Maximum number of workers that are named for each object. */
+const MAX_HOLDERS = 20
+const MAX_NAME_BYTES = 1_000
+const MAX_COUNT = 2 ** 32 - 1
+const NO_CLIENT = identity('')
+
+/** Looks for the largest objects. */
+export class LargestObjects implements Worklist {
+  readonly #state: SchedulerState
+  readonly #most: number
+  readonly #onDone: (stories: readonly ObjectStory[]) => void
+  readonly #rest: Iterator<ObjectEntry>
+  /** The largest ones so far, and some that were not larger than these. */
+  #found: ObjectEntry[] = []
+  /** Smaller ones are not among the largest. */
+  #leastBytes = 0
+
+  /** `onDone` gets at most `most` stories, the largest first. */
+  constructor(
+    state: SchedulerState,
+    most: number,
+    onDone: (stories: readonly ObjectStory[]) => void,
+  ) {
+    this.#state = state
+    this.#most = most
+    this.#onDone = onDone
+    this.#rest = state.objects.values()
+  }
+
+  advance(): boolean {
+    const { graphWork, objects } = this.#state
+    for (;;) {
+      if (graphWork.left <= 0) return false
+      graphWork.left -= STEP_COST
+      const next = this.#rest.next()
+      if (next.done === true) break
+      if (totalBytes(next.value.chunks) < this.#leastBytes) continue
+      this.#found.push(next.value)
+      if (this.#found.length > 2 * this.#most) this.#trim()
+    }
+    // Some may have been deleted since.
+    this.#found = this.#found.filter((entry) => objects.get(entry.id) === entry)
+    this.#trim()
+    this.#onDone(this.#found.map((entry) => storyOf(entry, this.#state.turn.now)))
+    return true
+  }
+
+  #trim(): void {
+    const sized = this.#found.map((entry) => ({ entry, bytes: totalBytes(entry.chunks) }))
+    const largest = sized.toSorted((a, b) => b.bytes - a.bytes).slice(0, this.#most)
+    this.#found = largest.map(({ entry }) => entry)
+    if (largest.length === this.#most) this.#leastBytes = largest.at(-1)?.bytes ?? 0
+  }
+}
+
+function storyOf(entry: ObjectEntry, now: number): ObjectStory {
+  const { id, name, chunks, users, holders, createdAt } = entry
+  const [owner] = users
+  const some = [...holders].slice(0, MAX_HOLDERS)
+  return {
+    objectId: id,
+    name: spokenName(name, Math.min(name.byteLength, MAX_NAME_BYTES)),
+    objectBytes: totalBytes(chunks),
+    owner: owner?.identity ?? NO_CLIENT,
+    users: Math.min(users.size, MAX_COUNT),
+    holders: some.map((worker) => worker.identity),
+    holderCount: Math.min(holders.size, MAX_COUNT),
+    forMS: Math.max(0, now - createdAt),
+  }
+}
