@@ -1,4 +1,4 @@
-// `scaler workers`, `tasks`, `clients` and `failures` on a real cluster.
+// `scaler workers`, `tasks`, `clients`, `objects` and `failures` on a real cluster.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -82,6 +82,14 @@ test('lists show what runs, waits and has failed, sorted and filtered', async (t
   assert.match(listed, new RegExp(`^price\\(\\) .* ${waiting.id.slice(0, 8)} +gpu=1$`, 'm'))
   assert.match(listed, /^endless\(\) +running /m)
   assert.match(await run('clients', address), /^client .*\nlister \(\d+\) /)
+  const table = client.sendObject(new Uint8Array(2_000_000), { name: 'table' })
+  await client.with({ name: 'user' }).submit((bytes: Uint8Array) => bytes.length, table)
+  const objects = await run('objects', address, '--filter', 'size>1MB')
+  assert.match(objects, /^object +name +size .*\n[\da-f]{8} +table +2.0 MB .* 1 +lister/)
+  const [stored] = JSON.parse(await run('objects', address, '--json', '-n', '1')) as [object]
+  const [told] = await client.objects()
+  assert.ok(told !== undefined)
+  assert.deepEqual({ ...stored, ageMs: 0 }, { ...told, ageMs: 0, ownerName: 'lister' })
   const failures = await run('failures', address, '--limit', '1')
   assert.match(failures, /^failure .*\nprice\(\) RangeError: no price for -2 .*\n… 1 more/)
   const filters = ['--filter', 'message~-1', '--filter', 'error=rangeerror']

@@ -130,6 +130,7 @@ test('scaler config prints all commands, as JSON too', async (t) => {
     'workers',
     'tasks',
     'clients',
+    'objects',
     'failures',
     'explain',
     'cancel',

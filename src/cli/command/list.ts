@@ -1,5 +1,5 @@
-// The commands `scaler workers`, `tasks`, `clients`, `objects` and `failures`: one table each, sorted
-// and filtered by its columns, of what `scaler status` summarizes.
+// The commands `scaler workers`, `tasks`, `clients`, `objects` and `failures`: one table each,
+// sorted and filtered by its columns, of what `scaler status` summarizes.
 
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import { jsonText } from '../../base/text.js'
