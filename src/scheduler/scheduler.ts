@@ -26,7 +26,7 @@ import {
   type SchedulerStartOptions,
 } from './scheduler-options.js'
 import { MetricsServer } from './metrics-server.js'
-import { MemoryReducer, TurnMeter } from './turn-meter.js'
+import { TurnMeter } from './turn-meter.js'
 
 // The default address for monitors: two ports above the scheduler's own.
 
@@ -84,11 +84,6 @@ export class PeerPlaces {
   readonly #present = new Map<string, string>()
   /** Oldest first. */
   readonly #gone = new Map<string, string>()
-
-  /** The number of connected peers. */
-  get count(): number {
-    return this.#present.size
-  }
 
   /** A peer has connected from `remote`. */
   onConnected(peer: Identity, remote: string): void {
@@ -156,7 +151,6 @@ export class Scheduler implements AsyncDisposable {
     queuedBytes: (client) => this.#router?.queuedBytes(client) ?? 0,
   })
   readonly #turns = new TurnMeter()
-  readonly #reducer = new MemoryReducer()
   #router: RouterSocket | undefined
   #monitor: PubSocket | undefined
   #metrics: MetricsServer | undefined
@@ -287,16 +281,12 @@ export class Scheduler implements AsyncDisposable {
         this.#turns.begin()
         for (const message of messages) this.#onMessage(from, message)
       },
-      onConnect: (peer, remote) => {
-        this.#places.onConnected(peer, remote)
-        this.#reducer.update(this.#places.count)
-      },
+      onConnect: (peer, remote) => this.#places.onConnected(peer, remote),
       onDisconnect: (peer, reason) => {
         if (reason !== '') this.#tell('info', 'connection lost', { peer, reason })
         this.#outputGate.forget(peer)
         this.#driver.handle({ type: 'peerDisconnected', peer })
         this.#places.onDisconnected(peer)
-        this.#reducer.update(this.#places.count)
       },
       onDrain: () => {},
       onProgress: (peer) => this.#driver.handle({ type: 'peerProgressed', peer }),

@@ -3,36 +3,6 @@
 
 import { Histogram } from '../base/histogram.js'
 
-// With thousands of peers, one turn would be long every few minutes: when it has been idle, V8
-// reduces its memory at once, instead of in small steps as at other times.
-
-/** With so many peers, memory is not reduced any more; below the other number, it is again. */
-const [MANY_PEERS, FEW_PEERS] = [1_000, 500]
-/** V8's default, and longer than any process runs, in milliseconds. */
-const [USUAL_DELAY_MS, NEVER_MS] = [8_000, 2 ** 31 - 1]
-
-/** Has V8 reduce the memory of an idle process only while there are few peers. */
-export class MemoryReducer {
-  readonly #setFlag: (flag: string) => void
-  #isOff = false
-
-  /** `setFlag`: passes a flag to V8. */
-  constructor(
-    setFlag = (flag: string): void => process.getBuiltinModule('node:v8').setFlagsFromString(flag),
-  ) {
-    this.#setFlag = setFlag
-  }
-
-  /** There are so many peers now. */
-  update(peers: number): void {
-    if (this.#isOff ? peers >= FEW_PEERS : peers < MANY_PEERS) return
-    this.#isOff = !this.#isOff
-    // It takes effect after the next garbage collection of the whole heap.
-    const delayMs = this.#isOff ? NEVER_MS : USUAL_DELAY_MS
-    this.#setFlag(`--gc-memory-reducer-start-delay-ms=${delayMs}`)
-  }
-}
-
 /** The bounds of measured times, in milliseconds. */
 const [SHORTEST_MS, LONGEST_MS] = [0.01, 600_000]
 
