@@ -1,31 +1,122 @@
 // Large values: how fast they reach a worker and come back, each through client, scheduler, agent
-// and processor.
+// and processor, compared with a plain copy through as many processes; and what others notice.
 
-import { timeMs, type Benchmark } from './benchmark.js'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Client } from 'scaler-ts'
+import { timeMs, type Benchmark, type Sample } from './benchmark.js'
 import { withClient } from './cluster.js'
+import { median, quantile } from './figures.js'
+import { plainCopyMs } from './plain-copy.js'
+import { hasProcessCost } from './process-cost.js'
 
-const OBJECT_BYTES = 64 * 1024 * 1024
+const MIB = 1024 ** 2
+const OBJECT_BYTES = 64 * MIB
 const MEGABYTE = 1_000_000
+/** Copies of each kind; the first two do not count. */
+const [COPIES, WARM_UP] = [6, 2]
+/** What passes while another client measures its round trips. */
+const FLOOD_BYTES = 2 * 1024 * MIB
+const ROUND_TRIPS = fileURLToPath(new URL('round-trip-program.js', import.meta.url))
 
 const sizeOf = (value: Uint8Array): number => value.byteLength
+const same = (value: Uint8Array): Uint8Array => value
 const makeBytes = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(7)
+const sizeAnd = (value: Uint8Array, index: number): number => value.byteLength + index
 
-/** 64 MiB as an argument, and as a result. */
+/** 64 MiB as an argument, as a result, and as both; many of 8 MiB and of 1 MiB. */
 export const objects: Benchmark = {
   name: 'objects',
-  run: () =>
-    withClient(1, async (client) => {
+  run: ({ workers }) =>
+    withClient(workers, async (client, cluster) => {
       await client.submit(sizeOf, makeBytes(MEGABYTE))
-      const argument = makeBytes(OBJECT_BYTES)
-      const thereMs = await timeMs(() => client.submit(sizeOf, argument))
-      const backMs = await timeMs(() => client.submit(makeBytes, OBJECT_BYTES))
+      const passed = hasProcessCost ? passedBytes(cluster.schedulerPid) : undefined
+      const there = await copyMs((bytes) => client.submit(sizeOf, bytes))
+      const moved = hasProcessCost ? passedBytes(cluster.schedulerPid) : Number.NaN
+      const back = await copyMs(() => client.submit(makeBytes, OBJECT_BYTES))
+      const both = await copyMs((bytes) => client.submit(same, bytes))
+      const [plain, plainBoth] = [await plainMs(false), await plainMs(true)]
       return [
-        { name: 'argument of 64 MiB', unit: 'MB/s', value: rate(thereMs) },
-        { name: 'result of 64 MiB', unit: 'MB/s', value: rate(backMs) },
+        { name: 'argument of 64 MiB', unit: 'MB/s', value: rate(there) },
+        { name: 'result of 64 MiB', unit: 'MB/s', value: rate(back) },
+        { name: 'there and back, 64 MiB', unit: 'MB/s', value: rate(both) },
+        { name: 'plain copy of 64 MiB', unit: 'MB/s', value: rate(plain) },
+        { name: 'plain copy there and back', unit: 'MB/s', value: rate(plainBoth) },
+        { name: 'argument, ratio to the plain copy', unit: '', value: plain / there },
+        { name: 'there and back, ratio to the plain copy', unit: '', value: plainBoth / both },
+        {
+          name: "scheduler's bytes for an argument of 64 MiB",
+          unit: 'MiB',
+          value: passed === undefined ? undefined : (moved - passed) / COPIES / MIB,
+          ...(passed === undefined ? { note: 'needs /proc (Linux)' } : {}),
+        },
+        ...(await many(client)),
+        ...(await roundTrips(client, cluster.address)),
       ]
     }),
 }
 
+/** The median time of copies of changing bytes. */
+async function copyMs(copy: (bytes: Uint8Array) => Promise<unknown>): Promise<number> {
+  const bytes = makeBytes(OBJECT_BYTES)
+  const times: number[] = []
+  for (let round = 0; round < COPIES; round += 1) {
+    bytes[round] = round
+    times.push(await timeMs(() => copy(bytes)))
+  }
+  return median(times.slice(WARM_UP))
+}
+
+async function plainMs(isBack: boolean): Promise<number> {
+  const times = await plainCopyMs({ bytes: makeBytes(OBJECT_BYTES), isBack }, COPIES)
+  return median(times.slice(WARM_UP))
+}
+
+async function many(client: Client): Promise<readonly Sample[]> {
+  const argument = makeBytes(8 * MIB)
+  const pairs = Array.from({ length: 500 }, (_, index): [Uint8Array, number] => [argument, index])
+  const sizes = Array.from({ length: 500 }, () => MIB)
+  return [
+    {
+      name: '500 tasks with the same argument of 8 MiB',
+      unit: 'ms',
+      value: await timeMs(() => client.starmap(sizeAnd, pairs)),
+    },
+    {
+      name: '500 results of 1 MiB',
+      unit: 'ms',
+      value: await timeMs(() => client.map(makeBytes, sizes)),
+    },
+  ]
+}
+
+/** Those of another client meanwhile. */
+async function roundTrips(client: Client, address: string): Promise<readonly Sample[]> {
+  const other = fork(ROUND_TRIPS, [address])
+  await once(other, 'message')
+  const bytes = makeBytes(OBJECT_BYTES)
+  for (let passed = 0; passed < FLOOD_BYTES; passed += OBJECT_BYTES) {
+    bytes[0] = passed / OBJECT_BYTES
+    await client.submit(sizeOf, bytes)
+  }
+  other.send('stop')
+  const [times] = (await once(other, 'message')) as [number[]]
+  const name = "another client's round trip while arguments of 64 MiB pass"
+  return [
+    { name: `${name}, median`, unit: 'ms', value: median(times) },
+    { name: `${name}, p99`, unit: 'ms', value: quantile(times, 0.99) },
+  ]
+}
+
 function rate(tookMs: number): number {
   return OBJECT_BYTES / MEGABYTE / (tookMs / 1_000)
+}
+
+/** What a process has read and written, sockets included. */
+function passedBytes(pid: number): number {
+  const io = readFileSync(`/proc/${pid}/io`, 'utf8')
+  const field = (name: string): number => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(io)?.[1])
+  return field('rchar') + field('wchar')
 }

@@ -90,6 +90,20 @@ test('large bytes that are sent again and have not changed are uploaded once', a
   assert(uploadedBytes > MIB && uploadedBytes < 1.1 * MIB, `${uploadedBytes} bytes`)
 })
 
+test('large arrays that alternate are uploaded once each', async () => {
+  const client = testClient()
+  const arrays = Array.from({ length: 12 }, (_, index) => new Float64Array(20_000).fill(index))
+  const firstOf = (given: Float64Array): number => given[0] ?? -1
+  for (let round = 0; round < 3; round += 1) {
+    // Copies have the same content.
+    const inputs = round === 1 ? arrays.map((array) => array.slice()) : arrays
+    const results = await client.submitter.map(firstOf, inputs, {}, false)
+    assert.deepEqual(results, [...arrays.keys()])
+  }
+  const { uploadedBytes } = client.scheduler
+  assert(uploadedBytes > 12 * 160_000 && uploadedBytes < 12.5 * 160_000, `${uploadedBytes} bytes`)
+})
+
 test('each task has large bytes as they were at its submit, whatever their last byte or type', async () => {
   const client = testClient()
   const bytes = new Uint8Array(MIB)

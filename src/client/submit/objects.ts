@@ -1,10 +1,11 @@
 // The references of one client: which are valid, and when their objects can be deleted.
 
 import { inspect } from 'node:util'
+import { asBuffer } from '../../base/bytes.js'
 import { ClientClosedError, ConfigError } from '../../base/errors.js'
 import { idToHex, type ObjectId } from '../../base/ids.js'
 import { checkNames } from '../../base/option.js'
-import { isSameMemory, memorySize } from '../../serializer/bytes/message.js'
+import { memorySize, type PlainMemory, plainMemoryOf } from '../../serializer/bytes/message.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
 import type { TaskCodec } from '../../serializer/task-codec.js'
 import { argumentName } from '../../wire/object-content.js'
@@ -109,17 +110,19 @@ const MAX_NAME_LENGTH = 1_000
 
 /** Smaller memories are hashed, like any other value. */
 const LARGE_MEMORY_BYTES = 64 * 1024
-/** How many memories of one size, and how many sizes, are remembered. */
-const [MAX_OF_SIZE, MAX_SIZES] = [4, 256]
+/** How many memories that look alike, and how many others, are remembered. */
+const [MAX_ALIKE, MAX_LOOKS] = [4, 1_000]
+/** How many bytes of a memory are looked at first. */
+const LOOKS = 512
 
 /**
  * The large memories that were sent recently. One that was sent before, and has not changed since,
- * is compared with what was sent, which is faster than to copy it again.
+ * is compared with what was sent, which is faster than to copy and hash it again.
  */
 export class LargeMemories {
   readonly #ids: ObjectIds
-  /** What was made of them, latest last, by its size. */
-  readonly #sent = new Map<number, WeakRef<Uint8Array>[]>()
+  /** What was made of them, by class, size and some of their bytes; latest last. */
+  readonly #sent = new Map<string, WeakRef<Uint8Array>[]>()
 
   constructor(ids: ObjectIds) {
     this.#ids = ids
@@ -127,26 +130,40 @@ export class LargeMemories {
 
   /** The value as bytes, which nobody may change. Throws what the codec throws. */
   serialize(value: unknown, codec: TaskCodec): Uint8Array {
-    const size = codec.isNamed === undefined ? 0 : memorySize(value)
-    if (size < LARGE_MEMORY_BYTES) return codec.serialize(value)
-    const sent = this.#sent.get(size)
-    for (const each of sent ?? []) {
+    const isLarge = codec.isNamed !== undefined && memorySize(value) >= LARGE_MEMORY_BYTES
+    const memory = isLarge ? plainMemoryOf(value) : undefined
+    if (memory === undefined) return codec.serialize(value)
+    const look = lookOf(memory)
+    const sent = this.#sent.get(look) ?? []
+    for (const each of sent) {
       const bytes = each.deref()
-      if (bytes !== undefined && isSameMemory(bytes, value as object)) return bytes
+      if (bytes !== undefined && endsWith(bytes, memory.content)) return bytes
     }
     const bytes = codec.serialize(value)
     this.#ids.give(bytes)
-    this.#remember(size, bytes)
+    const alike = sent.filter((each) => each.deref() !== undefined).slice(1 - MAX_ALIKE)
+    this.#sent.delete(look)
+    this.#sent.set(look, [...alike, new WeakRef(bytes)])
+    const [oldest = ''] = this.#sent.keys()
+    if (this.#sent.size > MAX_LOOKS) this.#sent.delete(oldest)
     return bytes
   }
+}
 
-  #remember(size: number, bytes: Uint8Array): void {
-    const sent = (this.#sent.get(size) ?? []).filter((each) => each.deref() !== undefined)
-    this.#sent.delete(size)
-    this.#sent.set(size, [...sent.slice(1 - MAX_OF_SIZE), new WeakRef(bytes)])
-    const [oldest] = this.#sent.keys()
-    if (this.#sent.size > MAX_SIZES) this.#sent.delete(oldest as number)
+/** Memories that look different are different. */
+function lookOf({ kind, content }: PlainMemory): string {
+  const { byteLength } = content
+  // FNV-1a
+  let hash = 0x811c9dc5
+  for (let count = 0; count < LOOKS; count += 1) {
+    const at = Math.floor((count * (byteLength - 1)) / (LOOKS - 1))
+    hash = Math.imul(hash ^ (content[at] ?? 0), 0x01000193)
   }
+  return `${kind} ${byteLength} ${hash}`
+}
+
+function endsWith(bytes: Uint8Array, content: Uint8Array): boolean {
+  return asBuffer(bytes.subarray(bytes.byteLength - content.byteLength)).equals(content)
 }
 
 /** The references of one client. */

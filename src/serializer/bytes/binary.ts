@@ -41,7 +41,7 @@ function byteOffsetOf(view: ArrayBufferView): number {
 }
 
 /** The size of a buffer or view, whatever it inherits from. */
-function byteLengthOf(binary: ArrayBuffer | ArrayBufferView): number {
+export function byteLengthOf(binary: ArrayBuffer | ArrayBufferView): number {
   const prototype = ArrayBuffer.isView(binary) ? viewPrototype(binary) : ArrayBuffer.prototype
   return Reflect.get(prototype, 'byteLength', binary) as number
 }

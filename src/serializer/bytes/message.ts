@@ -2,11 +2,11 @@
 // the cost of a task shows, so these are a tag and the value and nothing else.
 
 import { types } from 'node:util'
-import { asBuffer, copyOf, latin1Slice, latin1Write } from '../../base/bytes.js'
+import { copyOf, latin1Slice, latin1Write } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
 import { engineShapes } from '../value/shape.js'
 import type { UnitBytes } from '../value/unit.js'
-import { copyToArrayBuffer, isDetached, maxByteLengthOf } from './binary.js'
+import { byteLengthOf, copyToArrayBuffer, isDetached, maxByteLengthOf } from './binary.js'
 import * as tag from './tag.js'
 import { ByteWriter, isLatin1 } from './writer.js'
 
@@ -79,16 +79,49 @@ export function memoryToBytes(value: object): Uint8Array | undefined {
   return bytes
 }
 
-/** The size of what `memoryToBytes` makes of a value; 0 for other values. */
+/** The size of a buffer or view in bytes; 0 for all else. */
 export function memorySize(value: unknown): number {
-  if (typeof value !== 'object' || value === null || memoryTag(value) === undefined) return 0
-  return contentOf(value).byteLength + 1
+  const isMemory = ArrayBuffer.isView(value) || types.isArrayBuffer(value)
+  return isMemory ? byteLengthOf(value) : 0
 }
 
-/** Whether `memoryToBytes` makes these bytes of a value whose `memorySize` is theirs. */
-export function isSameMemory(bytes: Uint8Array, value: object): boolean {
-  return bytes[0] === memoryTag(value) && asBuffer(bytes.subarray(1)).equals(contentOf(value))
+/** A value that is only memory, without anything else of which its bytes depend. */
+export interface PlainMemory {
+  /** Its class. */
+  readonly kind: string
+  /** Its content, with which its bytes end. Not copied. */
+  readonly content: Uint8Array
 }
+
+/** The memory of buffers, byte arrays, and typed arrays that cover all of their buffer. */
+export function plainMemoryOf(value: unknown): PlainMemory | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const messageTag = memoryTag(value)
+  if (messageTag !== undefined) return { kind: String(messageTag), content: contentOf(value) }
+  const kind = TYPED_ARRAYS.get(Object.getPrototypeOf(value) as object)
+  if (kind === undefined || !types.isTypedArray(value) || !engineShapes.isOrdinary(value)) {
+    return undefined
+  }
+  const { buffer, byteLength } = value
+  if (!isOrdinary(buffer) || !engineShapes.isOrdinary(buffer as ArrayBuffer)) return undefined
+  return buffer.byteLength === byteLength ? { kind, content: new Uint8Array(buffer) } : undefined
+}
+
+/** Those that are written as a view and its buffer. */
+const TYPED_ARRAYS: ReadonlyMap<object, string> = new Map(
+  [
+    Int8Array,
+    Uint8ClampedArray,
+    Int16Array,
+    Uint16Array,
+    Int32Array,
+    Uint32Array,
+    Float32Array,
+    Float64Array,
+    BigInt64Array,
+    BigUint64Array,
+  ].map(({ name, prototype }) => [prototype, name]),
+)
 
 function contentOf(value: object): Uint8Array {
   return types.isArrayBuffer(value) ? new Uint8Array(value) : (value as Uint8Array)
