@@ -182,7 +182,7 @@ class Part {
   }
 }
 
-/** Runs the part of this process until it is told to end. */
+/** Runs the part of this process until an order ends it. */
 export async function runPart(role: string): Promise<void> {
   // Reports go to a pipe whose reader may have exited: then stdin has closed as well.
   process.stdout.on('error', () => {})

@@ -270,12 +270,12 @@ function makeFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** Whether nobody else can change what is there: V8 trusts what it is given. */
+/** Whether no other user can change what is there: V8 trusts what it is given. */
 function isSafe(folder: string): boolean {
   if (process.getuid === undefined) return true
   const [own, parent] = [lstatSync(folder), lstatSync(dirname(folder))]
   const isOwn = own.isDirectory() && own.uid === process.getuid() && (own.mode & 0o022) === 0
-  // In a folder like `/tmp`, nobody can replace what belongs to others.
+  // In a folder like `/tmp`, users cannot replace what belongs to others.
   const isSticky = (parent.mode & 0o1000) !== 0
   return isOwn && isOf(parent) && ((parent.mode & 0o022) === 0 || isSticky)
 }

@@ -74,7 +74,7 @@ export interface TaskScope {
 
 /** A task whose scope is only made when somebody asks for it. */
 export abstract class LazyScope {
-  /** Makes it if nobody has asked before. */
+  /** Makes it with the first request. */
   abstract get scope(): TaskScope
   /** The scope, if somebody has asked for it. */
   abstract get made(): TaskScope | undefined

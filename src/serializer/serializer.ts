@@ -59,7 +59,7 @@ export const processSerializer: DefaultSerializer = own.serializer
  */
 export const defaultSerializer: Serializer = own.serializer
 
-/** From now on errors name the worker whose tasks run in this process. */
+/** From now on errors name the worker of this process. */
 export function nameWorker(worker: string): void {
   own.name = `${worker} (process ${process.pid} on ${hostname()})`
 }

@@ -343,7 +343,7 @@ export class Connection {
     if (this.#writer.controlFrames < MAX_CONTROL_FRAMES) this.sendControl(encodePong(context))
   }
 
-  /** A peer whose messages are queued here is not silent, even while reading is paused. */
+  /** A peer is not silent while its messages are queued here, even if reading is paused. */
   #deliver(messages: readonly IncomingMessage[]): void {
     this.#heartbeat.heard()
     if (this.isOpen) this.#setup.handler.onMessages(this, messages)

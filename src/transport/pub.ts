@@ -105,7 +105,7 @@ export class PubSocket {
    * Listens on `address`. Rejects with `ConfigError` for a wrong address or option, and with an
    * error that has the system's `code` (`EADDRINUSE`, …) when the address cannot be bound.
    * `onCount` is called when the number of subscribed peers has changed, not from within a call of
-   * the owner, nor after `close`: at 0, messages need not be created. Peers are told `scheduler`.
+   * the owner, nor after `close`: at 0, messages need not be created. Peers receive `scheduler`.
    */
   static async bind(
     address: string,

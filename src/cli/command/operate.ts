@@ -156,7 +156,7 @@ async function cancel(input: CommandInput): Promise<CommandEnd> {
   return problems.length === 0 ? DONE : failed(problems.join('; '))
 }
 
-/** A worker with exactly this id or name, a task, or a worker whose id begins like this. */
+/** A worker with exactly this id or name, a task, or a worker by the beginning of its id. */
 async function stack(input: CommandInput): Promise<CommandEnd> {
   const [given = ''] = input.positionals
   const { ask, text, options, workers } = await prepare(input)

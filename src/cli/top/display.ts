@@ -24,7 +24,7 @@ interface ScreenSetup {
   readonly end: (exitCode: number) => void
 }
 
-/** Prints each report. `end` is called when nobody reads any more. */
+/** Prints each report. `end` is called when the reader has left. */
 export function openStream(end: (exitCode: number) => void): Display {
   const onEnd = (): void => end(0)
   process.stdout.once('error', onEnd)
@@ -54,7 +54,7 @@ class Screen implements Display {
   #frameTimer: NodeJS.Timeout | undefined
   #drawnMs = -Infinity
   #isEnding = false
-  /** The worker whose last lines were requested, and when. */
+  /** Which worker was asked for its last lines, and when. */
   #request: { readonly worker: string; readonly atMs: number } | undefined
 
   constructor(setup: ScreenSetup) {

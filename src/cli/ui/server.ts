@@ -155,7 +155,7 @@ export class UiServer {
       const refusal = refusalOf(askerOf(request, path === '/'), this.#names)
       if (refusal !== undefined) {
         if (refusal.status === 405) response.setHeader('allow', 'GET, HEAD')
-        // A body may follow, which nobody reads.
+        // A body may follow, which is not read.
         response.setHeader('connection', 'close')
         sendText(response, refusal.status, refusal.text)
         return

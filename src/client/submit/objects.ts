@@ -128,7 +128,7 @@ export class LargeMemories {
     this.#ids = ids
   }
 
-  /** The value as bytes, which nobody may change. Throws what the codec throws. */
+  /** The value as bytes, which must not be changed. Throws what the codec throws. */
   serialize(value: unknown, codec: TaskCodec): Uint8Array {
     const isLarge = codec.isNamed !== undefined && memorySize(value) >= LARGE_MEMORY_BYTES
     const memory = isLarge ? plainMemoryOf(value) : undefined

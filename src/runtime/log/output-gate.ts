@@ -10,7 +10,7 @@ import type { OutgoingFrame } from '../../transport/options.js'
 /** The most output queued for one client, in bytes. */
 export const MAX_OUTPUT_BYTES: number = 4 * 1024 ** 2
 
-/** The most clients whose counts are kept. */
+/** The most clients for which counts are kept. */
 const MAX_CLIENTS = 10_000
 
 /** The queue behind a gate. */

@@ -169,7 +169,7 @@ function witnessesOf(
   return [...beside, ...inside].filter(isUnique)
 }
 
-/** Numbers and the like are equal without being the same. */
+/** Numbers and other primitives are equal without being the same. */
 function isUnique(value: unknown): boolean {
   return Object(value) === value || typeof value === 'symbol'
 }

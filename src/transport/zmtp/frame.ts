@@ -55,7 +55,7 @@ const MAX_COMMAND_BYTES = 65_536
 export const EAGER_BYTES: number = 64 * 1024
 /** Larger ones get at most this many times what has arrived. What is not filled costs nothing. */
 const GROWTH = 4096
-/** A frame that lacks at least so many bytes is worth a read of its own. */
+/** A frame that lacks at least this number of bytes is worth a read of its own. */
 export const MIN_READ_BYTES: number = 32 * 1024
 /** The most bytes in one read. */
 const MAX_READ_BYTES = 1024 ** 2

@@ -46,7 +46,7 @@ const PATIENCE_MS = 250
  */
 const PULSE_INTERVAL_MS = 10_000
 
-/** A process whose pipes are closed exits, or is killed after this time. */
+/** After its pipes have closed, a process exits, or is killed after this time. */
 const PIPE_TIMEOUT_MS = 1000
 
 /** How long to wait for the remaining messages of a dead processor. */
@@ -196,7 +196,7 @@ class RunningProcessor implements ProcessorHost {
   readonly #logs: Readonly<Record<OutputStream, OutputLog>>
   /** Whether it has written to its standard streams. */
   #hasPrinted = false
-  /** Whether it has been told to start its guardian. */
+  /** Whether it has the order to start its guardian. */
   #isGuarded = false
   #lastRun: LastRun = 'unknown'
   #death: ProcessorDeath | undefined

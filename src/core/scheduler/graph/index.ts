@@ -35,9 +35,9 @@ const IS_STORED = 1
 const MAX_NUMBER: number = 2 ** 24
 const BLOCK_BITS = 10
 const PLACE_MASK: number = MAX_RUN_TASKS - 1
-/** The smallest block has room for so many numbers. */
+/** The size of the smallest block, in numbers. */
 const FIRST_ROOM = 16
-/** So many blocks may exist, and one more for each few nodes. */
+/** The most blocks, to which some are added with the number of nodes. */
 const FREE_BLOCKS = 1024
 const NODES_PER_BLOCK = 64
 

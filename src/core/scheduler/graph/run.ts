@@ -116,7 +116,7 @@ function isSame(one: TaskArgument, other: TaskArgument): boolean {
   return one.type === other.type && Buffer.compare(one.data, other.data) === 0
 }
 
-/** The values that the nodes of an entry returned; undefined: it is no such result. */
+/** The values that the nodes of an entry returned; undefined: it is another kind of result. */
 export function valuesOf(
   { count }: TaskEntry,
   { status, packed }: TaskResult,

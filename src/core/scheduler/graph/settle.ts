@@ -47,7 +47,7 @@ export function succeedNode(graph: GraphTables, node: number, result: TaskResult
   end(graph, node, SUCCEEDED)
 }
 
-/** The same for a node that is no target, of whose result only the value was looked up. */
+/** The same for a node that is not a target, when only the value of its result was looked up. */
 export function succeedWith(graph: GraphTables, node: number, value: AnyValues): void {
   const isNeeded = graph.isOpen || graph.nodes.neededBy(node) > 0
   if (isNeeded) keepBytes(graph, node, value)

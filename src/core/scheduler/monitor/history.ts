@@ -55,12 +55,12 @@ export interface News<T> {
   readonly lost: number
 }
 
-/** What a reader gets that wants nothing. */
+/** What a reader gets that has requested nothing. */
 export const NO_NEWS: News<never> = { items: [], from: 0, to: 0, lost: 0 }
 
 /**
  * The next items of a history, at most `most`, for a reader that has all items before `next`;
- * undefined: it wants none.
+ * undefined: none were requested.
  */
 export function nextOf<T>(history: History<T>, next: number | undefined, most: number): News<T> {
   if (next === undefined) return NO_NEWS

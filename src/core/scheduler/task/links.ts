@@ -171,7 +171,7 @@ export function answerLink(
   return true
 }
 
-/** Releases what a link that is none any more has brought: it did not become a task. */
+/** Releases what a former link has brought: it did not become a task. */
 export function release(state: SchedulerState, link: Link): void {
   const { failure, children } = link
   link.failure = undefined

@@ -162,7 +162,7 @@ const SLICE_SECONDS = 0.001
  * not compiled yet, and so does whatever handles a part: fewer and larger ones cost less.
  */
 const NEW_SLICE_SECONDS = 0.004
-/** A function of which so many tasks were measured is no longer new. */
+/** After this number of measured tasks, a function is no longer new. */
 const NEW_TASKS = 4_096
 
 /**
@@ -174,7 +174,7 @@ export function leastSeconds(task: TaskEntry, worker: WorkerEntry): number {
   return Math.max(each, Math.min(each * task.count, SLICE_SECONDS))
 }
 
-/** How many short tasks of a function so many workers get in a moment. */
+/** How many short tasks of a function this number of workers gets in a moment. */
 export function runLimit(fn: ObjectEntry | undefined, workers: number): number {
   if (fn?.averageSeconds === undefined) return 1
   const seconds = fn.measuredTasks < NEW_TASKS ? NEW_SLICE_SECONDS : SLICE_SECONDS

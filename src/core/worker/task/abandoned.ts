@@ -1,5 +1,5 @@
 // Tasks that continue in the processor after the connection to the scheduler was lost: when they
-// may be ended here because nobody has asked for them again. docs/protocol.md#return
+// may be ended here because they were not requested again. docs/protocol.md#return
 
 import type { InstantMs } from '../../../base/machine.js'
 

@@ -86,7 +86,7 @@ export class TaskLinks {
 
   /** Returns a task to the scheduler. */
   #return(task: WorkerTask): void {
-    // Nobody waits for the answer about an abandoned one.
+    // No answer is awaited about an abandoned one.
     if (task.state !== 'abandoned') this.#parts.answers.cancel(task.id, 'canceled')
     this.#parts.drop(task)
   }
