@@ -71,6 +71,8 @@ class ChaosRun {
   readonly #random: Random
   readonly #begun = performance.now()
   readonly #journal = new Journal(() => performance.now() - this.#begun)
+  /** How many findings were printed. */
+  #told = 0
   readonly #tally = new Tally(() => performance.now() - this.#begun)
   #firstFinding: readonly string[] | undefined
 
@@ -216,8 +218,13 @@ class ChaosRun {
   }
 
   #keepFirst(): void {
-    if (this.#tally.findings.length === 0) return
+    const { findings } = this.#tally
+    if (findings.length === 0) return
     this.#firstFinding ??= this.#journal.lines()
+    for (const { atMs, text } of findings.slice(this.#told)) {
+      this.#options.onProgress(`found after ${seconds(atMs)} s: ${text}`)
+    }
+    this.#told = findings.length
   }
 }
 

@@ -87,8 +87,23 @@ async function tellLate(
     waiting.slice(0, 4).map((future) => future.explain().catch((error: unknown) => String(error))),
   )
   const ms = Math.round(performance.now() - begun)
-  const text = `${waiting.length} of ${futures.length} submits are open: ${JSON.stringify(told)}`
+  const cluster = await describeCluster()
+  const text =
+    `${waiting.length} of ${futures.length} submits are open: ` +
+    `${JSON.stringify(told)}; ${cluster}`
   say({ event: 'late', kind, ms, text })
+}
+
+async function describeCluster(): Promise<string> {
+  try {
+    const { scheduler, tasks, waiting, hosts } = await client.info()
+    const workers = hosts.flatMap((host) =>
+      host.workers.map(({ state, queued }) => [state, queued]),
+    )
+    return JSON.stringify({ uptimeS: scheduler.uptimeS, tasks, waiting, workers })
+  } catch (error) {
+    return String(error)
+  }
 }
 
 function describe(error: unknown): string {
