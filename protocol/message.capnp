@@ -1126,8 +1126,7 @@ struct OperatorRequest $extension {
   # stack without a task, logs, drain: which worker.
 
   lines @5 :UInt32;
-  # logs: the most lines to send. waiting: the most tasks, up to 1,000. objects: the most objects,
-  # up to 10,000.
+  # logs: the most lines to send. waiting, objects: the most of these, up to 1,000.
 
   limitMS @6 :UInt32;
   # drain: how long running tasks may take to finish, in milliseconds.

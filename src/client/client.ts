@@ -280,7 +280,7 @@ export class Client implements AsyncDisposable {
 
   /**
    * The objects that are stored in the cluster, of all clients: functions, large arguments and
-   * results, and what was sent with `sendObject`. The largest first, at most 10,000. Rejects with
+   * results, and what was sent with `sendObject`. The largest first, at most 1,000. Rejects with
    * `TimeoutError` if there is no answer within the client's `timeoutMs`, with `ConnectError` if
    * the scheduler does not tell (Python Scaler), and with `ClientClosedError`.
    */

@@ -3,6 +3,7 @@
 
 import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
+import { copyOf } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 import { Delivery, type ReadTurn } from './delivery.js'
 import { FrameWriter, type TurnFlusher } from './writer.js'
@@ -55,7 +56,6 @@ export interface ConnectionSetup {
 
 /** The minimum time between two calls of `onProgress`. */
 const PROGRESS_INTERVAL_MS = 1000
-const NO_BYTES = Buffer.alloc(0)
 /** The peer has disconnected, noticed while reading or writing. */
 const LEFT_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 
@@ -125,11 +125,7 @@ export class Connection {
     })
     this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
     socket.on('connect', () => (this.#isConnected = true))
-    reader.readTo({
-      destination: () => this.#session.destination(),
-      onFilled: (length) => this.#onRead(NO_BYTES, (inbox) => this.#session.fill(length, inbox)),
-      onChunk: (chunk) => this.#onRead(chunk, (inbox) => this.#session.feed(chunk, inbox)),
-    })
+    reader.readTo(this.#onRead)
     socket.on('error', this.#onError)
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
@@ -230,14 +226,14 @@ export class Connection {
     this.#socket.unref()
   }
 
-  /** `chunk`: what has been read, unless it belongs to a large frame. */
-  #onRead(chunk: Buffer, parse: (inbox: Inbox) => void): void {
+  readonly #onRead = (memory: Buffer): void => {
     if (this.#phase !== 'open') return
     const inbox: Inbox = { messages: [], commands: [] }
     let failure: ProtocolError | undefined
     this.#heartbeat.heard()
     try {
-      parse(inbox)
+      const taken = this.#session.fill(memory, inbox)
+      if (taken < memory.length) this.#session.feed(copyOf(memory.subarray(taken)), inbox)
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
       failure = error
@@ -257,7 +253,7 @@ export class Connection {
         try {
           if (isOver) this.#delivery.flush()
         } finally {
-          if (failure !== undefined) this.#onFailure(failure, chunk)
+          if (failure !== undefined) this.#onFailure(failure, memory)
           if (refusal !== undefined) this.#onRefused(refusal)
         }
       }

@@ -1,11 +1,9 @@
 // The byte streams under the protocol: how they are opened, with which socket options, and how
 // they are read. By itself, Node reads into new memory each time, which costs more than the work
-// for a small message, and then large frames are copied out of it. Here all streams of a process
-// share one piece of memory, out of which small frames are copied, and large frames are read into
-// place.
+// for a small message, and keeps the collector busy. Here all streams of a process share one piece
+// of memory, out of which each takes what it has read.
 
 import { connect, type OnReadOpts, Socket } from 'node:net'
-import { copyOf } from '../base/bytes.js'
 import type { Address } from './address.js'
 
 /** A silently broken link is noticed after this idle time plus the system's probes. */
@@ -27,19 +25,13 @@ export const STREAM_OPTIONS: StreamOptions = {
   keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
 }
 
-/** Takes what is read from a stream. */
-export interface ReadSink {
-  /** Memory for the next bytes, if they belong to a large frame. */
-  destination(): Uint8Array | undefined
-  /** The first `length` bytes of the last destination have been read. */
-  onFilled(length: number): void
-  /** Any other bytes; the sink owns them. */
-  onChunk(chunk: Buffer): void
-}
+/** Takes what is read from a stream. The memory is overwritten after the call. */
+type ReadSink = (memory: Buffer) => void
 
 /**
- * Memory into which small reads go, for all streams of the process. On Unix, the system fills it
- * immediately before the bytes are taken, so that no other stream can be in between.
+ * Memory into which all streams of the process are read. On Unix, the system fills it immediately
+ * before the bytes are taken, so that no other stream can be in between. It is always the same one:
+ * Node tells the system of another one only if no other code throws in the meantime.
  */
 let shared: Buffer | undefined
 const SHARED_BYTES = 64 * 1024
@@ -47,30 +39,25 @@ const SHARED_BYTES = 64 * 1024
 /** Reads a stream for its sink. Nothing may arrive before the sink is set. */
 export class StreamReader {
   #sink: ReadSink | undefined
-  #destination: Uint8Array | undefined
+
   /** For the constructor of a `Socket`. */
-  readonly onread: OnReadOpts = {
-    buffer: () => this.#next(),
-    callback: (length, memory) => {
-      if (memory === this.#destination) this.#sink?.onFilled(length)
-      else this.take(copyOf(memory.subarray(0, length)))
+  get onread(): OnReadOpts {
+    const memory = (shared ??= Buffer.allocUnsafeSlow(SHARED_BYTES))
+    const callback = (length: number): boolean => {
+      this.take(memory.subarray(0, length))
       return true
-    },
+    }
+    return { buffer: memory, callback }
   }
 
   /** Takes bytes that have been read. */
-  take(chunk: Buffer): void {
-    this.#sink?.onChunk(chunk)
+  take(memory: Buffer): void {
+    this.#sink?.(memory)
   }
 
   /** Sets where the bytes go. */
   readTo(sink: ReadSink): void {
     this.#sink = sink
-  }
-
-  #next(): Uint8Array {
-    this.#destination = this.#sink?.destination()
-    return this.#destination ?? (shared ??= Buffer.allocUnsafeSlow(SHARED_BYTES))
   }
 }
 

@@ -138,10 +138,10 @@ function main(): void {
     })
   })
   const parser = new FrameParser(processor)
-  const inbox = openPipe(
-    INBOX_FD,
-    parser.sink(() => runner.run()),
-  )
+  const inbox = openPipe(INBOX_FD, (memory) => {
+    parser.feedCopy(memory)
+    runner.run()
+  })
   // The agent has exited without an order to end.
   inbox.on('error', killOwnGroup)
   inbox.on('end', killOwnGroup)

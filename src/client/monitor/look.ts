@@ -77,7 +77,7 @@ export function requestOf(
 }
 
 /** Maximum number of objects in one answer. */
-const MAX_OBJECTS = 10_000
+const MAX_OBJECTS = 1_000
 
 /** The largest objects. See `Client.objects`. */
 export async function listObjects(

@@ -104,6 +104,22 @@ test('large arrays that alternate are uploaded once each', async () => {
   assert(uploadedBytes > 12 * 160_000 && uploadedBytes < 12.5 * 160_000, `${uploadedBytes} bytes`)
 })
 
+test('many large arrays that look alike are uploaded once each', async () => {
+  const client = testClient()
+  const arrays = Array.from({ length: 7 }, (_, index) => {
+    const bytes = new Uint8Array(100_000)
+    bytes[100] = index
+    return bytes
+  })
+  const kindOf = (given: Uint8Array): number => given[100] ?? -1
+  for (let round = 0; round < 3; round += 1) {
+    const results = await client.submitter.map(kindOf, arrays, {}, false)
+    assert.deepEqual(results, [...arrays.keys()])
+  }
+  const { uploadedBytes } = client.scheduler
+  assert(uploadedBytes > 700_000 && uploadedBytes < 750_000, `${uploadedBytes} bytes`)
+})
+
 test('each task has large bytes as they were at its submit, whatever their last byte or type', async () => {
   const client = testClient()
   const bytes = new Uint8Array(MIB)

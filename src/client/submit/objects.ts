@@ -110,7 +110,7 @@ const MAX_NAME_LENGTH = 1_000
 
 /** Smaller memories are hashed, like any other value. */
 const LARGE_MEMORY_BYTES = 64 * 1024
-/** How many memories that look alike, and how many others, are remembered. */
+/** At most this many memories that look alike, and that look different; others are hashed. */
 const [MAX_ALIKE, MAX_LOOKS] = [4, 1_000]
 /** How many bytes of a memory are looked at first. */
 const LOOKS = 512
@@ -121,7 +121,7 @@ const LOOKS = 512
  */
 export class LargeMemories {
   readonly #ids: ObjectIds
-  /** What was made of them, by class, size and some of their bytes; latest last. */
+  /** What was made of them, by class, size and some of their bytes. */
   readonly #sent = new Map<string, WeakRef<Uint8Array>[]>()
 
   constructor(ids: ObjectIds) {
@@ -140,13 +140,21 @@ export class LargeMemories {
       if (bytes !== undefined && endsWith(bytes, memory.content)) return bytes
     }
     const bytes = codec.serialize(value)
-    this.#ids.give(bytes)
-    const alike = sent.filter((each) => each.deref() !== undefined).slice(1 - MAX_ALIKE)
-    this.#sent.delete(look)
-    this.#sent.set(look, [...alike, new WeakRef(bytes)])
-    const [oldest = ''] = this.#sent.keys()
-    if (this.#sent.size > MAX_LOOKS) this.#sent.delete(oldest)
+    const alike = sent.filter((each) => each.deref() !== undefined)
+    if (alike.length < MAX_ALIKE && this.#hasRoom()) {
+      this.#ids.give(bytes)
+      this.#sent.set(look, [...alike, new WeakRef(bytes)])
+    }
     return bytes
+  }
+
+  /** What still exists is kept, so that equal values have one id. */
+  #hasRoom(): boolean {
+    if (this.#sent.size < MAX_LOOKS) return true
+    for (const [look, sent] of this.#sent) {
+      if (sent.every((each) => each.deref() === undefined)) this.#sent.delete(look)
+    }
+    return this.#sent.size < MAX_LOOKS
   }
 }
 

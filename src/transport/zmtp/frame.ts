@@ -1,7 +1,7 @@
 // Turns bytes into messages and commands, however they were cut into chunks. Small frames that lie
 // entirely in a chunk are views of it; others are collected in memory of their own, which grows
 // with what has actually arrived: a peer that declares a gigabyte and sends nothing costs at most
-// 64 KiB. The system can read large frames into that memory directly.
+// 64 KiB.
 
 import { ProtocolError } from '../../base/errors.js'
 import type { IncomingMessage } from '../options.js'
@@ -54,11 +54,7 @@ const MAX_COMMAND_BYTES = 65_536
 /** Frames of up to this size get all their memory as soon as their length is known. */
 export const EAGER_BYTES: number = 64 * 1024
 /** Larger ones get at most this many times what has arrived. What is not filled costs nothing. */
-const GROWTH = 4096
-/** A frame that lacks at least this number of bytes is worth a read of its own. */
-export const MIN_READ_BYTES: number = 32 * 1024
-/** The most bytes in one read. */
-const MAX_READ_BYTES = 1024 ** 2
+const GROWTH = 1024
 
 /** The memory for a frame of `size` bytes of which `arrived` have arrived and more are coming. */
 export function frameRoom(size: number, arrived: number): number {
@@ -127,19 +123,12 @@ export class FrameParser {
     if (at < end) this.#headerLength = chunk.copy(this.#header, 0, at)
   }
 
-  /** Memory for the next bytes, if they belong to a large frame. Valid until the next call. */
-  destination(): Buffer | undefined {
-    const start = this.#bodyLength
-    if (this.#body === undefined || this.#bodySize - start < MIN_READ_BYTES) return undefined
-    // Too little has arrived, or it is full: the next chunk makes it grow.
-    if (this.#body.length - start < MIN_READ_BYTES) return undefined
-    return this.#body.subarray(start, start + MAX_READ_BYTES)
-  }
-
-  /** The first `length` bytes of `destination()` have been filled in. */
-  fill(length: number, messages: IncomingMessage[]): void {
-    this.#bodyLength += length
-    this.#finishBody(this.#body as Buffer, messages)
+  /**
+   * Takes the bytes that belong to an incomplete large frame, and returns their number. They are
+   * copied, so that `memory` need not be kept.
+   */
+  fill(memory: Buffer, messages: IncomingMessage[]): number {
+    return this.#body === undefined ? 0 : this.#collect(memory, 0, messages)
   }
 
   /** Continues with an incomplete frame. Returns where the next frame starts. */
@@ -197,14 +186,11 @@ export class FrameParser {
     const body = this.#roomFor(this.#bodyLength + end - start)
     chunk.copy(body, this.#bodyLength, start, end)
     this.#bodyLength += end - start
-    this.#finishBody(body, messages)
+    if (this.#bodyLength === this.#bodySize) {
+      this.#body = undefined
+      this.#accept(this.#bodyFlags, body, messages)
+    }
     return end
-  }
-
-  #finishBody(body: Buffer, messages: IncomingMessage[]): void {
-    if (this.#bodyLength < this.#bodySize) return
-    this.#body = undefined
-    this.#accept(this.#bodyFlags, body, messages)
   }
 
   /** The memory of the incomplete frame, with room for at least `length` bytes. */

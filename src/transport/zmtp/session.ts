@@ -260,15 +260,13 @@ export class ZmtpSession {
     this.#parser.feed(chunk, start, inbox.messages)
   }
 
-  /** Memory for the next bytes, if they belong to a large frame: `fill` follows then. */
-  destination(): Buffer | undefined {
-    return this.#parser.destination()
-  }
-
-  /** Like `feed`, for the first `length` bytes of `destination()`. */
-  fill(length: number, inbox: Inbox): void {
+  /**
+   * Like `feed`, for what belongs to an incomplete large frame only: returns the number of these
+   * bytes. `memory` need not be kept.
+   */
+  fill(memory: Buffer, inbox: Inbox): number {
     this.#commands = inbox.commands
-    this.#parser.fill(length, inbox.messages)
+    return this.#parser.fill(memory, inbox.messages)
   }
 
   #onCommand(body: Buffer): void {

@@ -4180,7 +4180,7 @@ export interface OperatorRequest {
   readonly taskId: TaskId
   /** stack without a task, logs, drain: which worker. */
   readonly worker: Identity
-  /** logs: the most lines to send. waiting: the most tasks, up to 1,000. objects: the most objects, up to 10,000. */
+  /** logs: the most lines to send. waiting, objects: the most of these, up to 1,000. */
   readonly lines: number
   /** drain: how long running tasks may take to finish, in milliseconds. */
   readonly limitMS: number

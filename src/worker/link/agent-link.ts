@@ -2,6 +2,7 @@
 // turn of the event loop; incoming frames are handled as they arrive.
 
 import type { Duplex, Readable } from 'node:stream'
+import { copyOf } from '../../base/bytes.js'
 import type { OutgoingFrame } from '../../transport/options.js'
 import type { OpenStream } from '../../transport/stream.js'
 import type { Units } from '../../core/worker/queue/units.js'
@@ -30,8 +31,8 @@ export class AgentLink {
   readonly #parser: FrameParser
   /** The units that the processor knows, with their numbers. */
   readonly #unitNumbers = new Map<Units, number>()
-  /** Chunks that have arrived and must wait; a number: of bytes that are in their place already. */
-  #waiting: (Buffer | number)[] = []
+  /** Chunks that have arrived and must wait. */
+  #waiting: Buffer[] = []
   #isFlushPlanned = false
   #isClosed = false
 
@@ -45,14 +46,9 @@ export class AgentLink {
     input.on('error', () => {})
     // No data arrives here, but only a stream that is read reports its end.
     output.resume()
-    const take = (part: Buffer | number): void => {
-      if (handler.mustWait || this.#waiting.length > 0) this.#wait(part)
-      else this.#read(part)
-    }
-    reader.readTo({
-      destination: () => (this.#waiting.length > 0 ? undefined : this.#parser.destination()),
-      onFilled: take,
-      onChunk: take,
+    reader.readTo((memory) => {
+      if (handler.mustWait || this.#waiting.length > 0) this.#wait(copyOf(memory))
+      else this.#read(memory)
     })
   }
 
@@ -111,21 +107,20 @@ export class AgentLink {
   }
 
   /** Waits until the end of this turn: by then, other pipes that became readable were read. */
-  #wait(part: Buffer | number): void {
-    if (this.#waiting.push(part) === 1) setImmediate(() => this.#readWaiting())
+  #wait(chunk: Buffer): void {
+    if (this.#waiting.push(chunk) === 1) setImmediate(() => this.#readWaiting())
   }
 
   #readWaiting(): void {
-    const parts = this.#waiting
+    const chunks = this.#waiting
     this.#waiting = []
-    for (const part of parts) this.#read(part)
+    for (const chunk of chunks) this.#read(chunk)
   }
 
-  #read(part: Buffer | number): void {
+  #read(memory: Buffer): void {
     if (this.#isClosed) return
     try {
-      if (typeof part === 'number') this.#parser.fill(part)
-      else this.#parser.feed(part)
+      this.#parser.feedCopy(memory)
       this.#handler.onPause()
     } catch (error) {
       this.close()

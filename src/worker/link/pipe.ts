@@ -1,11 +1,10 @@
 // How frames lie in a pipe between an agent and a processor: a length (4 bytes, little-endian), a
 // kind (1 byte) and that many bytes. What the frames mean is in frames.ts.
 
-import { asBuffer } from '../../base/bytes.js'
+import { asBuffer, copyOf } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
 import type { OutgoingFrame } from '../../transport/options.js'
-import type { ReadSink } from '../../transport/stream.js'
-import { EAGER_BYTES, frameRoom, MIN_READ_BYTES } from '../../transport/zmtp/frame.js'
+import { EAGER_BYTES, frameRoom } from '../../transport/zmtp/frame.js'
 import { type AgentFrame, encodeControl, MAX_CONTROL_BYTES, type ProcessorFrame } from './frames.js'
 
 /** An encoded message. */
@@ -175,34 +174,10 @@ export class FrameParser {
     }
   }
 
-  /** Reads a stream; `onRead` is called after each part of it. */
-  sink(onRead: () => void): ReadSink {
-    return {
-      destination: () => this.destination(),
-      onFilled: (length) => {
-        this.fill(length)
-        onRead()
-      },
-      onChunk: (chunk) => {
-        this.feed(chunk)
-        onRead()
-      },
-    }
-  }
-
-  /** Memory for the next bytes, if they belong to a large frame. Valid until the next call. */
-  destination(): Buffer | undefined {
-    const start = this.#bodyLength
-    if (this.#body === undefined || this.#bodySize - start < MIN_READ_BYTES) return undefined
-    // Too little has arrived, or it is full: the next chunk makes it grow.
-    if (this.#body.length - start < MIN_READ_BYTES) return undefined
-    return this.#body.subarray(start)
-  }
-
-  /** The first `length` bytes of `destination()` have been filled in. */
-  fill(length: number): void {
-    this.#bodyLength += length
-    this.#finishBody(this.#body as Buffer)
+  /** Like `feed`, for memory that is overwritten afterwards. */
+  feedCopy(memory: Buffer): void {
+    const taken = this.#body === undefined ? 0 : this.#collect(memory, 0)
+    if (taken < memory.length) this.feed(copyOf(memory.subarray(taken)))
   }
 
   /** Continues a frame from earlier chunks. Returns where the next frame starts. */
@@ -237,14 +212,10 @@ export class FrameParser {
     }
     chunk.copy(body, this.#bodyLength, start, end)
     this.#bodyLength = needed
-    this.#finishBody(body)
-    return end
-  }
-
-  #finishBody(body: Buffer): void {
-    if (this.#bodyLength < this.#bodySize) return
+    if (needed < this.#bodySize) return end
     this.#body = undefined
     this.#receive(this.#header[4] as number, body)
+    return end
   }
 
   #receive(kind: number, bytes: Buffer): void {

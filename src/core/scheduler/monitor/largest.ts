@@ -2,7 +2,7 @@
 // turn, and only on request. docs/protocol.md#operators
 
 import { totalBytes } from '../../../base/bytes.js'
-import { identity } from '../../../base/ids.js'
+import { identity, type Identity } from '../../../base/ids.js'
 import type { ObjectStory } from '../../../wire/message.js'
 import { spokenName } from '../../../wire/object-content.js'
 import type { ObjectEntry } from '../entries.js'
@@ -67,14 +67,18 @@ export class LargestObjects implements Worklist {
 function storyOf(entry: ObjectEntry, now: number): ObjectStory {
   const { id, name, chunks, users, holders, createdAt } = entry
   const [owner] = users
-  const some = [...holders].slice(0, MAX_HOLDERS)
+  const some: Identity[] = []
+  for (const worker of holders) {
+    if (some.length === MAX_HOLDERS) break
+    some.push(worker.identity)
+  }
   return {
     objectId: id,
     name: spokenName(name, Math.min(name.byteLength, MAX_NAME_BYTES)),
     objectBytes: totalBytes(chunks),
     owner: owner?.identity ?? NO_CLIENT,
     users: Math.min(users.size, MAX_COUNT),
-    holders: some.map((worker) => worker.identity),
+    holders: some,
     holderCount: Math.min(holders.size, MAX_COUNT),
     forMS: Math.max(0, now - createdAt),
   }

@@ -48,7 +48,7 @@ const MOST = {
   lines: 5_000,
   characters: 4_096,
   waiting: 1_000,
-  objects: 10_000,
+  objects: 1_000,
 } as const
 
 const NO_PEER: Identity = identity('')
