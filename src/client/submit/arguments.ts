@@ -36,6 +36,12 @@ export function inputError(error: unknown, part: string): unknown {
   return withPathPrefix(error, [part])
 }
 
+/** A large argument that has just been serialized. */
+export interface SerializedArgument {
+  readonly value: unknown
+  readonly bytes: Uint8Array
+}
+
 /** Converts the arguments of one client's tasks. */
 export class ArgumentSources {
   readonly #connection: ClientConnection
@@ -48,13 +54,15 @@ export class ArgumentSources {
 
   /**
    * The arguments of a task. Throws `FailedInput`, `MissingObjectError` for a reference that was
-   * released, and `SerializeError` whose path begins with the position of the argument.
+   * released, and `SerializeError` whose path begins with the position of the argument. One of them
+   * may be `serialized` already.
    */
-  ofAll(args: readonly unknown[]): ArgumentSource[] {
+  ofAll(args: readonly unknown[], serialized?: SerializedArgument): ArgumentSource[] {
     const sources: ArgumentSource[] = []
     for (const argument of args) {
+      const isKnown = serialized !== undefined && argument === serialized.value
       try {
-        sources.push(this.of(argument))
+        sources.push(isKnown ? serialized.bytes : this.of(argument))
       } catch (error) {
         throw inputError(error, `argument ${sources.length + 1}`)
       }

@@ -9,10 +9,20 @@ import {
   MissingObjectError,
   SerializeError,
 } from '../../base/errors.js'
+import { defaultCodec, type TaskCodec } from '../../serializer/task-codec.js'
 import { testClient, turn, until, type TestClient } from '../memory-link.test.kit.js'
 import type { ObjectReference } from './objects.js'
 
 const MIB = 1024 ** 2
+
+const codecMethods: TaskCodec = {
+  serialize: (value) => defaultCodec.serialize(value),
+  deserialize: (bytes) => defaultCodec.deserialize(bytes),
+  serializeFunction: (fn) => defaultCodec.serializeFunction(fn),
+  deserializeFunction: (bytes, attachments) => defaultCodec.deserializeFunction(bytes, attachments),
+  attachmentCount: (bytes) => defaultCodec.attachmentCount(bytes),
+  isNamed: (object) => defaultCodec.isNamed?.(object) ?? false,
+}
 const lengthOf = (value: string): number => value.length
 
 setFlagsFromString('--expose-gc')
@@ -102,6 +112,27 @@ test('large arrays that alternate are uploaded once each', async () => {
   }
   const { uploadedBytes } = client.scheduler
   assert(uploadedBytes > 12 * 160_000 && uploadedBytes < 12.5 * 160_000, `${uploadedBytes} bytes`)
+})
+
+test('a large argument is serialized once', async () => {
+  const sizes: number[] = []
+  const codec: TaskCodec = {
+    ...codecMethods,
+    serialize: (value) => {
+      const bytes = defaultCodec.serialize(value)
+      sizes.push(bytes.byteLength)
+      return bytes
+    },
+  }
+  const client = testClient({ clientCodec: codec })
+  const list = Array.from({ length: 100_000 }, (_, index) => index)
+  const nested = { list, text: 'x'.repeat(50_000) }
+  const lengthOfNested = (given: typeof nested, text: string): number =>
+    given.list.length + text.length
+  const result = client.submitter.submit(lengthOfNested, [nested, 'y'.repeat(20_000)])
+  assert.equal(await result, 120_000)
+  const large = sizes.filter((size) => size > 10_000)
+  assert.equal(large.length, 2, large.join(', '))
 })
 
 test('many large arrays that look alike are uploaded once each', async () => {

@@ -11,7 +11,7 @@ import type { ClientConnection } from '../connection.js'
 import type { RunOwner, RunReport, TaskOwner } from '../future/home.js'
 import { RunProfiles } from '../future/profile.js'
 import type { FutureState } from '../future/state.js'
-import { isLifted } from './arguments.js'
+import { isLifted, type SerializedArgument } from './arguments.js'
 import type { FunctionObject } from './function-objects.js'
 
 /** The size of the arguments of one run, in bytes, unless the last task exceeds it. */
@@ -88,6 +88,8 @@ export class SubmitRuns implements HeldTasks {
   /** Undefined while it is in use: a getter in an argument may submit as well. */
   #writer: PackedWriter | undefined
   #run: FutureRun | undefined
+  /** The argument of the last task that did not fit. */
+  #serialized: SerializedArgument | undefined
   /** The number of ids that had been taken with the last task of the run. */
   #idCount = 0
   readonly #sendNow = (): void => this.send()
@@ -108,6 +110,7 @@ export class SubmitRuns implements HeldTasks {
    */
   add(state: FutureState, args: readonly unknown[], kind: RunKind, idCount: number): boolean {
     const writer = this.#writer
+    this.#serialized = undefined
     if (writer === undefined) return false
     if (!this.#continues(state, kind, idCount)) this.send()
     this.#writer = undefined
@@ -125,6 +128,13 @@ export class SubmitRuns implements HeldTasks {
     this.#idCount = idCount
     if (writer.byteLength >= RUN_BYTES || writer.count === MAX_RUN_TASKS) this.send()
     return true
+  }
+
+  /** The argument of a task that could not be added, if it has been serialized. Told once. */
+  takeSerialized(): SerializedArgument | undefined {
+    const serialized = this.#serialized
+    this.#serialized = undefined
+    return serialized
   }
 
   send(): void {
@@ -166,12 +176,12 @@ export class SubmitRuns implements HeldTasks {
     const limit = this.#connection.settings.inlineLimitBytes
     writer.beginEntry()
     try {
-      const isPacked = args.every(
-        (value) =>
-          !isLifted(value) &&
-          memorySize(value) <= limit &&
-          writer.value(value, limit) === undefined,
-      )
+      const isPacked = args.every((value) => {
+        if (isLifted(value) || memorySize(value) > limit) return false
+        const bytes = writer.value(value, limit)
+        if (bytes !== undefined) this.#serialized = { value, bytes }
+        return bytes === undefined
+      })
       if (isPacked && writer.entryBytes <= limit) {
         writer.endEntry()
         return true

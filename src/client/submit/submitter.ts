@@ -243,7 +243,7 @@ export class Submitter {
       const object = this.#functionObject(fn)
       if (this.#parts.runs.add(state, args, { function: object, options }, idCount)) return
       const { function: stored, attachments } = object
-      const sources = this.#parts.sources.ofAll(args)
+      const sources = this.#parts.sources.ofAll(args, this.#parts.runs.takeSerialized())
       const { taskId } = state
       const task = { taskId, function: stored, attachments, args: sources, options, owner: state }
       this.#connection.submit(task)

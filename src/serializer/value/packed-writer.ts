@@ -143,7 +143,8 @@ export class PackedWriter {
     if (this.#target.isNamed !== undefined) {
       const start = this.#length
       const shapes = this.#shapes.count
-      const isPlain = this.#plain(value) && this.#length - start <= limit
+      const isLong = typeof value === 'string' && value.length > limit
+      const isPlain = !isLong && this.#plain(value) && this.#length - start <= limit
       this.#forgetSeen()
       if (isPlain) return undefined
       this.#length = start
