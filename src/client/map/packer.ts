@@ -1,12 +1,11 @@
 // Packs the inputs of a map, as they are when they are pulled, into runs of tasks.
 // docs/protocol.md#runs
 
-import { NO_BYTES } from '../../base/bytes.js'
 import { memorySize } from '../../serializer/bytes/message.js'
 import { PackedWriter } from '../../serializer/value/packed-writer.js'
 import type { ClientConnection } from '../connection.js'
 import type { TaskIds } from '../ids.js'
-import { isLifted } from '../submit/arguments.js'
+import { isLifted, type SerializedArgument } from '../submit/arguments.js'
 
 /** The size of the arguments of one run, in bytes, unless the last task exceeds it. */
 const RUN_BYTES = 64 * 1024
@@ -32,6 +31,8 @@ export class MapPacker {
   /** The most tasks of the run. */
   #most = 0
   #firstIndex = 0
+  /** The argument of the last task that did not fit. */
+  #serialized: SerializedArgument | undefined
 
   constructor({ connection, ids, isSpread }: PackerSetup) {
     this.#writer = new PackedWriter(connection.serializer.codec)
@@ -61,9 +62,9 @@ export class MapPacker {
 
   /**
    * Adds the task of an input to the run, which must not be full. If the task must be submitted
-   * alone, returns the serialized input, if that is large, or undefined.
+   * alone, returns its large argument, if that has been serialized.
    */
-  add(input: unknown, index: number): typeof PACKED | Uint8Array | undefined {
+  add(input: unknown, index: number): typeof PACKED | SerializedArgument | undefined {
     if (this.#isSpread && !Array.isArray(input)) return undefined
     const writer = this.#writer
     if (writer.count === 0) {
@@ -71,32 +72,31 @@ export class MapPacker {
       this.#firstIndex = index
     }
     writer.beginEntry()
-    let large: Uint8Array | undefined
+    this.#serialized = undefined
+    let fits = false
     try {
-      if (this.#isSpread) large = this.#addAll(input as readonly unknown[])
-      else large = this.#isAlone(input) ? NO_BYTES : writer.value(input, this.#limit)
+      fits = this.#isSpread ? this.#addAll(input as readonly unknown[]) : this.#addValue(input)
     } catch {
       // Tried again alone: the error must name the place in the input.
-      large = NO_BYTES
     }
-    if (large !== undefined || writer.entryBytes > this.#limit) {
-      writer.dropEntry()
-      return large === NO_BYTES ? undefined : large
+    if (fits && writer.entryBytes <= this.#limit) {
+      writer.endEntry()
+      return PACKED
     }
-    writer.endEntry()
-    return PACKED
+    writer.dropEntry()
+    return this.#serialized
   }
 
-  #addAll(values: readonly unknown[]): Uint8Array | undefined {
-    for (const value of values) {
-      if (this.#isAlone(value)) return NO_BYTES
-      if (this.#writer.value(value, this.#limit) !== undefined) return NO_BYTES
-    }
-    return undefined
+  #addAll(values: readonly unknown[]): boolean {
+    for (const value of values) if (!this.#addValue(value)) return false
+    return true
   }
 
-  /** Whether a task with this argument cannot be in a run. */
-  #isAlone(value: unknown): boolean {
-    return isLifted(value) || memorySize(value) > this.#limit
+  /** Adds a value to the entry, unless its task cannot be in a run. */
+  #addValue(value: unknown): boolean {
+    if (isLifted(value) || memorySize(value) > this.#limit) return false
+    const bytes = this.#writer.value(value, this.#limit)
+    if (bytes !== undefined) this.#serialized = { value, bytes }
+    return bytes === undefined
   }
 }

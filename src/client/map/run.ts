@@ -4,7 +4,7 @@
 import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { ArgumentSource, TaskOptions } from '../../core/client/events.js'
-import { FailedInput } from '../submit/arguments.js'
+import { FailedInput, type SerializedArgument } from '../submit/arguments.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import type { TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
@@ -38,7 +38,11 @@ export interface MapSetup {
   /** Whether each input is a list of arguments. */
   readonly isSpread: boolean
   /** The arguments for one input. Throws the errors of `ArgumentSources.ofAll`. */
-  readonly argsOf: (input: unknown, index: number) => readonly ArgumentSource[]
+  readonly argsOf: (
+    input: unknown,
+    index: number,
+    serialized: SerializedArgument | undefined,
+  ) => readonly ArgumentSource[]
   readonly isOrdered: boolean
   /**
    * The most tasks in flight; while iterating, including results that have not been taken.
@@ -326,8 +330,8 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     const index = this.#inputCount
     this.#inputCount += 1
     this.results.add()
-    const large = this.#packer?.add(input, index)
-    if (large === PACKED) {
+    const added = this.#packer?.add(input, index)
+    if (added === PACKED) {
       this.#inFlight += 1
       if (this.#packer?.isFull === true) this.#sendRun()
       return
@@ -335,7 +339,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#sendRun()
     let args: readonly ArgumentSource[]
     try {
-      args = large === undefined ? this.#setup.argsOf(input, index) : [large]
+      args = this.#setup.argsOf(input, index, added)
     } catch (error) {
       if (error instanceof FailedInput) this.#inherit(index, error)
       else this.#afterStart(() => this.#fail(index, error))

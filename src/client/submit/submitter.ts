@@ -27,7 +27,7 @@ import { openInput } from '../map/input.js'
 import { watchMap } from '../map/progress.js'
 import { MapResults } from '../map/results.js'
 import { MapRun } from '../map/run.js'
-import { ArgumentSources, FailedInput, inputError } from './arguments.js'
+import { ArgumentSources, FailedInput, inputError, type SerializedArgument } from './arguments.js'
 import {
   type AnyFunction,
   type FunctionObject,
@@ -216,7 +216,8 @@ export class Submitter {
         span,
         input: openInput(inputs),
         isSpread,
-        argsOf: (input, index) => this.#inputSources(input, index, { isSpread, site }),
+        argsOf: (input, index, serialized) =>
+          this.#inputSources(input, index, { isSpread, site, serialized }),
         ...checked,
         watcher: watchMap(checked.progress, { label: site.taskName || 'map', inputs }),
         site,
@@ -278,7 +279,7 @@ export class Submitter {
   #inputSources(
     input: unknown,
     index: number,
-    { isSpread, site }: { readonly isSpread: boolean; readonly site: CallSite },
+    { isSpread, site, serialized }: InputContext,
   ): readonly ArgumentSource[] {
     if (isSpread && !Array.isArray(input)) {
       const error = argumentError(`starmap: input ${index} must be an array of arguments`)
@@ -287,11 +288,19 @@ export class Submitter {
     }
     const { sources } = this.#parts
     try {
-      return isSpread ? sources.ofAll(input as unknown[]) : [sources.of(input)]
+      if (isSpread) return sources.ofAll(input as unknown[], serialized)
+      return [serialized?.bytes ?? sources.of(input)]
     } catch (error) {
       throw blameCaller(inputError(error, `input ${index}`), site)
     }
   }
+}
+
+/** How an input of a map is read. */
+interface InputContext {
+  readonly isSpread: boolean
+  readonly site: CallSite
+  readonly serialized: SerializedArgument | undefined
 }
 
 /** One call of `submit`. */
