@@ -172,10 +172,14 @@ export class Graph implements Worklist {
     return needs
   }
 
+  /** The task of a node has left the queue. What else happened to it is told later. */
+  onTaskTaken(task: TaskEntry): void {
+    leaveQueue(this.#tables, task)
+  }
+
   /** The task of a node was assigned to a worker. */
   onTaskAssigned(task: TaskEntry): void {
     const tables = this.#tables
-    leaveQueue(tables, task)
     if (this.#abortStatus !== undefined) return
     if (task.count === 1) sendLinks(tables, task)
     fillQueue(tables, this)
@@ -392,7 +396,8 @@ export function cancelTarget(state: SchedulerState, client: ClientEntry, id: Tas
 
 /** Applies what has happened to the tasks of nodes. This may cause further facts. */
 export function settleGraphs({ graphFacts }: SchedulerState): void {
-  if (graphFacts.length === 0) return
+  // First of all: what is queued next may be put beside any task that is still queued.
+  for (const fact of graphFacts) if (fact.type !== 'parentFailed') fact.graph.onTaskTaken(fact.task)
   for (const fact of graphFacts) {
     switch (fact.type) {
       case 'taskAssigned':

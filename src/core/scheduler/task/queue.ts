@@ -118,11 +118,9 @@ export class TaskQueue {
 
   /** Adds a task before a queued one of the same client. */
   pushBefore(task: TaskEntry, other: TaskEntry): void {
-    if (other.place === undefined || other.priority !== task.priority) {
-      this.putBack(task)
-      return
-    }
-    task.place = this.#enter(task).tasks.insertBefore(task, other.place)
+    const { tasks } = this.#enter(task)
+    const { place } = other
+    task.place = place?.queue === tasks ? tasks.insertBefore(task, place) : tasks.unshift(task)
   }
 
   /** Adds a task after a queued one of the same client. */
@@ -254,6 +252,7 @@ export class TaskQueue {
   /** Counts a new task; returns the turn that it belongs to. */
   #enter(task: TaskEntry): Turn {
     assert(task.client !== undefined, 'a task without a client cannot wait')
+    assert(task.place === undefined, 'a task that is elsewhere cannot wait')
     const isParked = this.#parked.size > 0 && this.#parked.has(task.client)
     const turn = this.#levelOf(task.priority).turnOf(task.client, isParked)
     this.#size += task.count

@@ -200,6 +200,7 @@ export class WorkerPool {
 
   /** Records that a task was assigned to a worker. */
   assign(task: TaskEntry, worker: WorkerEntry): void {
+    assert(task.place === undefined, 'a task that is elsewhere cannot be assigned')
     // Before any rank changes: the lanes update several workers, one by one.
     if (takeUnits(worker, task)) this.queue.onUnits(worker)
     task.worker = worker

@@ -304,3 +304,30 @@ test('a frozen worker that was given up cannot finish a task that another worker
     'C <- result a success',
   ])
 })
+
+test('nodes that a worker returns with together do not confuse the queue of their graph', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  const ids = ['n0', 'n1', 'n2', 'n3', 'n4']
+  const nodes = ids.map((id) => node(id))
+  scheduler
+    .receive('C', graph('g', ids, nodes))
+    .receive('C', task('x', 'C'))
+    .actions()
+  // When its first node is assigned, the graph queues another one behind the second.
+  scheduler.receive('W', back('n0', 'n1', 'x'))
+  assert.deepEqual(scheduler.lines().slice(0, 4), [
+    'W <- echo S',
+    'W <- task n0',
+    'W <- task n1',
+    'W <- task x',
+  ])
+  const assigned = [...lose(scheduler, 'W').receive('V', workerHeartbeat()).lines()]
+  const ran: string[] = []
+  for (const line of assigned) {
+    const [, id] = /^V <- task (\w+)$/.exec(line) ?? []
+    if (id === undefined) continue
+    ran.push(id)
+    assigned.push(...scheduler.receive('V', result(id)).lines())
+  }
+  assert.deepEqual(ran.toSorted(), [...ids, 'x'])
+})
