@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultCodec } from '../task-codec.js'
+import { TYPED_ARRAYS } from '../value/shape.js'
 import { memorySize, plainMemoryOf } from './message.js'
 
 const BYTES = 24
-
-const CLASSES = [
-  Int8Array,
-  Uint8Array,
-  Uint8ClampedArray,
-  Int16Array,
-  Uint16Array,
-  Int32Array,
-  Uint32Array,
-  Float32Array,
-  Float64Array,
-  BigInt64Array,
-  BigUint64Array,
-] as const
 
 /** A buffer of bytes that begin with `first`. */
 function memory(first: number): ArrayBuffer {
@@ -28,7 +15,7 @@ const KINDS: readonly (readonly [name: string, make: (buffer: ArrayBuffer) => ob
   ['ArrayBuffer', (buffer) => buffer],
   ['Buffer', (buffer) => Buffer.from(buffer)],
   ['part of a Uint8Array', (buffer) => new Uint8Array(buffer, 3, 5)],
-  ...CLASSES.map((View) => [View.name, (buffer: ArrayBuffer) => new View(buffer)] as const),
+  ...TYPED_ARRAYS.map((View) => [View.name, (buffer: ArrayBuffer) => new View(buffer)] as const),
 ]
 
 test('the bytes of plain memory end with it, and depend on nothing but it and its class', () => {

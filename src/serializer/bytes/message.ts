@@ -4,7 +4,7 @@
 import { types } from 'node:util'
 import { copyOf, latin1Slice, latin1Write } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
-import { engineShapes } from '../value/shape.js'
+import { engineShapes, TYPED_ARRAYS } from '../value/shape.js'
 import type { UnitBytes } from '../value/unit.js'
 import { byteLengthOf, copyToArrayBuffer, isDetached, maxByteLengthOf } from './binary.js'
 import * as tag from './tag.js'
@@ -98,7 +98,8 @@ export function plainMemoryOf(value: unknown): PlainMemory | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const messageTag = memoryTag(value)
   if (messageTag !== undefined) return { kind: String(messageTag), content: contentOf(value) }
-  const kind = TYPED_ARRAYS.get(Object.getPrototypeOf(value) as object)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  const kind = TYPED_ARRAYS.find((known) => known.prototype === prototype)?.name
   if (kind === undefined || !types.isTypedArray(value) || !engineShapes.isOrdinary(value)) {
     return undefined
   }
@@ -106,22 +107,6 @@ export function plainMemoryOf(value: unknown): PlainMemory | undefined {
   if (!isOrdinary(buffer) || !engineShapes.isOrdinary(buffer as ArrayBuffer)) return undefined
   return buffer.byteLength === byteLength ? { kind, content: new Uint8Array(buffer) } : undefined
 }
-
-/** Those that are written as a view and its buffer. */
-const TYPED_ARRAYS: ReadonlyMap<object, string> = new Map(
-  [
-    Int8Array,
-    Uint8ClampedArray,
-    Int16Array,
-    Uint16Array,
-    Int32Array,
-    Uint32Array,
-    Float32Array,
-    Float64Array,
-    BigInt64Array,
-    BigUint64Array,
-  ].map(({ name, prototype }) => [prototype, name]),
-)
 
 function contentOf(value: object): Uint8Array {
   return types.isArrayBuffer(value) ? new Uint8Array(value) : (value as Uint8Array)

@@ -97,6 +97,7 @@ function emptyOf(prototype: object): readonly object[] {
 }
 
 interface TypedArrayClass {
+  readonly name: string
   readonly BYTES_PER_ELEMENT: number
   readonly prototype: object
   new (length: number): ArrayBufferView

@@ -196,7 +196,7 @@ class RunningProcessor implements ProcessorHost {
   readonly #logs: Readonly<Record<OutputStream, OutputLog>>
   /** Whether it has written to its standard streams. */
   #hasPrinted = false
-  /** Whether it has the order to start its guardian. */
+  /** Whether it was ordered to start its guardian. */
   #isGuarded = false
   #lastRun: LastRun = 'unknown'
   #death: ProcessorDeath | undefined

@@ -37,7 +37,7 @@ const BLOCK_BITS = 10
 const PLACE_MASK: number = MAX_RUN_TASKS - 1
 /** The size of the smallest block, in numbers. */
 const FIRST_ROOM = 16
-/** The most blocks, to which some are added with the number of nodes. */
+/** This many blocks may always exist; beyond them, one for each few nodes. */
 const FREE_BLOCKS = 1024
 const NODES_PER_BLOCK = 64
 

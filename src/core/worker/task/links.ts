@@ -86,7 +86,7 @@ export class TaskLinks {
 
   /** Returns a task to the scheduler. */
   #return(task: WorkerTask): void {
-    // No answer is awaited about an abandoned one.
+    // An abandoned one needs no answer.
     if (task.state !== 'abandoned') this.#parts.answers.cancel(task.id, 'canceled')
     this.#parts.drop(task)
   }

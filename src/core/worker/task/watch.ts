@@ -163,7 +163,7 @@ export class TaskWatch {
     return watch
   }
 
-  /** Queries the next task that is due. A processor without an answer of its guardian is killed. */
+  /** Queries the next task that is due. Without an answer, the processor is killed. */
   #onDue(): void {
     const watch = this.#queried
     if (watch === undefined) {
