@@ -35,6 +35,7 @@ struct ObjectContent {
   enum ObjectContentType {
     serializer @0;  # The serializer of a client.
     object @1;      # Anything else: a function, an argument, a result.
+    file @2;        # The same, in a file, which the only chunk names (docs/protocol.md#files).
   }
 }
 

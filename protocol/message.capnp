@@ -160,6 +160,9 @@ struct TaskResult {
 
   packed @11 :Data $extension;
   # success: the results of all of them, instead of `results` and `inlineResults`.
+
+  isInFile @12 :Bool $extension;
+  # From a processor to its agent: the result is in a file, which `inlineResults` names.
 }
 
 struct TaskError $extension {
@@ -597,6 +600,17 @@ struct ObjectResponse {
     content @0;         # Objects that exist.
     objectNotExist @1;  # Objects that do not exist. Crashes a 1.9.9 worker.
   }
+}
+
+struct ObjectFiles $extension {
+  # Content of objects in files instead of messages: scheduler -> client or worker, and back
+  # (docs/protocol.md#files).
+
+  directory @0 :Text;
+  # From a scheduler: where the files are.
+
+  proof @1 :Data;
+  # From a client or worker: the content of the file `key` there. Empty: it reads no files any more.
 }
 
 struct TaskRoom $extension {
@@ -1278,6 +1292,17 @@ struct ObjectStory $extension {
 
   forMS @7 :Float64;
   # How long ago it was stored first, in milliseconds.
+
+  place @8 :ObjectPlace;
+  # Where its content is.
+
+  enum ObjectPlace {
+    # Where the content of an object is.
+
+    memory @0;  # In the memory of the scheduler.
+    shm @1;     # In a file in shared memory, on the machine of the scheduler.
+    disk @2;    # In another file there.
+  }
 }
 
 struct LoggedLine $extension {
@@ -1342,5 +1367,6 @@ struct Message {
     monitorReport @30 :MonitorReport;
     operatorRequest @31 :OperatorRequest;
     operatorAnswer @32 :OperatorAnswer;
+    objectFiles @33 :ObjectFiles;
   }
 }

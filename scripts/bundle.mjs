@@ -52,6 +52,7 @@ const CHUNKS = [
     'base',
     /^base\/|^runtime\/real-timers$|^cluster\/embedded-(lines|main)$|^worker\/agent\/spawn$/,
   ],
+  ['base', /^runtime\/child-environment$/],
   [
     'wire',
     /^(wire\/|protocol$)|^runtime\/(task-scope|tracing)$|^core\/(function-tally|task-table)$/,

@@ -2,7 +2,7 @@
 // and a temporary folder of its own, so other processes and files are never mistaken for ours.
 
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT } from './paths.mjs'
@@ -11,6 +11,7 @@ const MARK = 'TEST_RUN'
 /** How long processes may take to exit after the last test. */
 const GRACE_MS = 10_000
 const POLL_MS = 50
+const SHARED_MEMORY = '/dev/shm'
 
 /** The mark and the folder of a new run: `{ env, folder }`. */
 export function beginRun() {
@@ -40,6 +41,17 @@ export async function endRun({ folder }) {
 export function cleanUp({ folder }) {
   for (const { pid } of markedProcesses(folder)) kill(pid)
   rmSync(folder, { recursive: true, force: true })
+  cleanSharedMemory()
+}
+
+/** Schedulers that tests have killed leave directories, which the next scheduler would remove. */
+function cleanSharedMemory() {
+  if (!existsSync(SHARED_MEMORY)) return
+  for (const name of readdirSync(SHARED_MEMORY)) {
+    const [, pid] = /^scaler-ts-([\da-f]{8})[\da-f]{24}$/.exec(name) ?? []
+    if (pid === undefined || existsSync(`/proc/${Number.parseInt(pid, 16)}`)) continue
+    rmSync(join(SHARED_MEMORY, name), { recursive: true, force: true })
+  }
 }
 
 /** The processes with the mark in their environment, as `{ pid, command }`, without this one. */

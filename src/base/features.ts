@@ -37,6 +37,9 @@ export const FEATURE_RUNS = 512
 /** Bit 10: a Task with the result of the Task before it as an argument. */
 export const FEATURE_LINKS = 1024
 
+/** Bit 11: objects in files, between processes on one machine (ObjectFiles). */
+export const FEATURE_FILES = 2048
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -49,7 +52,8 @@ export const OUR_FEATURES: number =
   FEATURE_MONITORS |
   FEATURE_OPERATORS |
   FEATURE_RUNS |
-  FEATURE_LINKS
+  FEATURE_LINKS |
+  FEATURE_FILES
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

@@ -1,6 +1,7 @@
 // The two-way traffic between the socket of a client and its machine: frames become events, actions
 // become frames. connection.ts applies actions to tasks and their owners.
 
+import { NO_BYTES } from '../base/bytes.js'
 import { OUR_FEATURES } from '../base/features.js'
 import type { Identity } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
@@ -8,12 +9,13 @@ import type { ClientMachine } from '../core/client/client-machine.js'
 import type { ClientAction, ClientEvent } from '../core/client/events.js'
 import { type Clock, Driver } from '../runtime/driver.js'
 import { MessageReader } from '../runtime/message-reader.js'
+import { contentRequest, moveIn, ObjectFiles, proofMessage } from '../runtime/object-files.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
-import { encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
+import { encodeFrame, type Message, type ObjectResponse, type PeerInfo } from '../wire/message.js'
 import type { AnyOwner } from './future/home.js'
 
 // The seam between a client and its message carrier: a DEALER, or something in memory in tests.
@@ -102,6 +104,8 @@ export class ClientTraffic {
   #isIntroduced = false
   readonly #handler: TrafficHandler
   readonly #logger: Logger
+  readonly #files = new ObjectFiles()
+  #proof: Uint8Array = NO_BYTES
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   readonly #driver: Driver<TrafficEvent, TrafficAction>
   readonly #socket: ClientSocket
@@ -195,6 +199,7 @@ export class ClientTraffic {
         this.#isCongested = false
         this.#isFlushWanted = false
         this.#isIntroduced = false
+        this.#files.reset()
         this.post({ type: 'connected' })
       },
       onDisconnect: (reason) => {
@@ -227,7 +232,22 @@ export class ClientTraffic {
 
   #onMessage(frames: IncomingMessage): void {
     const message = this.#reader.read(frames)
-    if (message !== undefined) this.post({ type: 'messageReceived', message })
+    if (message?.kind === 'objectFiles') this.#proveFiles(message.directory)
+    else if (message?.kind === 'objectResponse') this.#onObjects(message)
+    else if (message !== undefined) this.post({ type: 'messageReceived', message })
+  }
+
+  /** Only who has proved that it sees the directory gets objects in files. */
+  #proveFiles(directory: string): void {
+    this.#proof = this.#files.accept(directory)
+    if (this.#proof.byteLength > 0) this.#send(proofMessage(this.#proof))
+  }
+
+  #onObjects(message: ObjectResponse): void {
+    const { content: objectContent, missing } = moveIn(message.objectContent)
+    this.post({ type: 'messageReceived', message: { ...message, objectContent } })
+    if (missing.length === 0) return
+    for (const request of contentRequest(missing, this.#proof)) this.#send(request)
   }
 
   #perform(action: TrafficAction): void {
@@ -248,7 +268,11 @@ export class ClientTraffic {
   }
 
   #send(message: Message): void {
-    if (!this.#socket.send(encodeFrame(message))) this.#isCongested = true
+    const isCreate = message.kind === 'objectInstruction' && message.instructionType === 'create'
+    const sent = isCreate
+      ? { ...message, objectContent: this.#files.moveOut(message.objectContent) }
+      : message
+    if (!this.#socket.send(encodeFrame(sent))) this.#isCongested = true
   }
 
   #sendHeartbeat(latencyUS: number): void {

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type Logger } from '../base/logger.js'
+import { withHugePages } from '../runtime/child-environment.js'
 import {
   DEPTH_VARIABLE,
   type EmbeddedLine,
@@ -62,7 +63,7 @@ export class EmbeddedProcess {
     const child = spawn(process.execPath, [main, role], {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
-      env: { ...process.env, [DEPTH_VARIABLE]: String(depth + 1) },
+      env: withHugePages({ ...process.env, [DEPTH_VARIABLE]: String(depth + 1) }),
     })
     this.#child = child
     // Without free file descriptors there are no pipes, although the types claim otherwise.

@@ -1,6 +1,7 @@
 // The options of a scheduler: names, defaults and bounds, checked in one place for code and
 // commands.
 
+import { isAbsolute } from 'node:path'
 import { ConfigError } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
 import {
@@ -23,6 +24,12 @@ export interface SchedulerOwnOptions {
    * one. Default: nowhere.
    */
   readonly metricsAddress?: string | undefined
+  /**
+   * Where large objects are shared in files with clients and workers on the same machine; '' =
+   * nowhere, they travel in messages. An existing directory in memory. Default: `/dev/shm`, where
+   * there is one.
+   */
+  readonly objectDirectory?: string | undefined
   /** 60,000: a client that is silent for longer is considered lost. 100 to 86,400,000. */
   readonly clientTimeoutMs?: number | undefined
   /** 60,000: a worker that is silent for longer is considered lost. 100 to 86,400,000. */
@@ -88,7 +95,7 @@ export interface SchedulerStartOptions extends SchedulerOptions {
 /** The options of a scheduler with all defaults filled in. */
 export interface CheckedSchedulerOptions extends Settled<
   SchedulerOwnOptions,
-  'monitorAddress' | 'metricsAddress' | 'protected' | 'logger'
+  'monitorAddress' | 'metricsAddress' | 'objectDirectory' | 'protected' | 'logger'
 > {
   readonly isProtected: boolean
 }
@@ -109,6 +116,12 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     description: 'host:port that serves metrics by HTTP',
     defaultText: 'none',
     flag: 'metrics-address',
+  },
+  objectDirectory: {
+    type: { kind: 'text' },
+    description: 'where processes on this machine share large objects in files; empty = nowhere',
+    defaultText: '/dev/shm',
+    flag: 'object-directory',
   },
   protected: {
     type: { kind: 'boolean' },
@@ -209,8 +222,16 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   parseAddress(checked.address)
   if (monitorAddress !== undefined) parseAddress(monitorAddress)
   if (metricsAddress !== undefined) parseMetricsAddress(metricsAddress)
+  checkObjectDirectory(own.objectDirectory)
   loggerOption('logger', logger)
   return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
+}
+
+/** It must exist when the scheduler starts. */
+function checkObjectDirectory(directory: string | undefined): void {
+  if (directory === undefined || directory === '' || isAbsolute(directory)) return
+  const why = `expected an absolute path, got ${JSON.stringify(directory)}`
+  throw new ConfigError(`option objectDirectory: ${why}`)
 }
 
 /** Parses `host:port`. Throws `ConfigError`, which names the option. */

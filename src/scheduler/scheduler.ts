@@ -25,6 +25,7 @@ import {
   checkSchedulerOptions,
   type SchedulerStartOptions,
 } from './scheduler-options.js'
+import { FileStore } from './file-store.js'
 import { MetricsServer } from './metrics-server.js'
 import { TurnMeter } from './turn-meter.js'
 
@@ -144,6 +145,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
   readonly #reader = new MessageReader((text, fields) => this.#tell('warn', text, fields))
   readonly #places = new PeerPlaces()
+  readonly #files = new FileStore((text, fields) => this.#tell('warn', text, fields ?? {}))
   readonly #sampler = new ProcessSampler()
   readonly #machine: SchedulerMachine
   readonly #outputGate = new OutputGate({
@@ -208,6 +210,7 @@ export class Scheduler implements AsyncDisposable {
     } catch (error) {
       await scheduler.#router?.close()
       await scheduler.#metrics?.close()
+      scheduler.#files.close()
       await log.close()
       throw error
     }
@@ -250,6 +253,7 @@ export class Scheduler implements AsyncDisposable {
     const limits = { ...both, maxFrameBytes, maxQueuedBytes }
     const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
     this.#router = router
+    this.#files.open(options.objectDirectory)
     const onSubscriptions = (count: number): void =>
       this.#driver.handle({ type: 'subscribersChanged', count })
     const bind = (at: string): Promise<PubSocket> =>
@@ -285,6 +289,7 @@ export class Scheduler implements AsyncDisposable {
       onDisconnect: (peer, reason) => {
         if (reason !== '') this.#tell('info', 'connection lost', { peer, reason })
         this.#outputGate.forget(peer)
+        this.#files.forget(peer)
         this.#driver.handle({ type: 'peerDisconnected', peer })
         this.#places.onDisconnected(peer)
       },
@@ -297,9 +302,16 @@ export class Scheduler implements AsyncDisposable {
     const message = this.#reader.read(frames, from)
     if (message === undefined) return
     // A monitor that asks for more without reading what it has: docs/protocol.md#monitors
+    if (message.kind === 'objectFiles') return this.#files.prove(from, message.proof)
+    const offer = this.#files.offerTo(from, message)
+    if (offer !== undefined) this.#router?.send(from, encodeFrame(offer))
     const isQuestion = message.kind === 'monitorRequest' || message.kind === 'operatorRequest'
     if (isQuestion && this.#hasUnread(from)) return
-    this.#driver.handle({ type: 'messageReceived', from, message })
+    this.#driver.handle({
+      type: 'messageReceived',
+      from,
+      message: this.#files.claimed(from, message),
+    })
   }
 
   #hasUnread(peer: Identity): boolean {
@@ -309,9 +321,14 @@ export class Scheduler implements AsyncDisposable {
   #perform(action: SchedulerAction): void {
     switch (action.type) {
       case 'send':
-        this.#try(action, () =>
-          this.#router?.send(action.to, encodeFrame(this.#placed(action.message))),
-        )
+        this.#try(action, () => {
+          for (const message of this.#sendable(action.to, action.message)) {
+            this.#router?.send(action.to, encodeFrame(message))
+          }
+        })
+        break
+      case 'removeFile':
+        this.#files.remove(action.path)
         break
       case 'forward':
         this.#router?.send(action.to, action.bytes)
@@ -342,7 +359,12 @@ export class Scheduler implements AsyncDisposable {
     this.#logger[level](text, this.#places.addTo(fields))
   }
 
-  /** Adds the addresses of workers to the reports about them. */
+  /** Adds what only this process knows: the content of files, the addresses of workers. */
+  #sendable(to: Identity, message: Message): readonly Message[] {
+    if (message.kind === 'objectResponse') return this.#files.readable(to, message)
+    return [this.#placed(message)]
+  }
+
   #placed(message: Message): Message {
     if (message.kind !== 'monitorReport' || message.states.length === 0) return message
     const states = message.states.map((state) => {
@@ -413,6 +435,7 @@ export class Scheduler implements AsyncDisposable {
     this.#reader.close()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])
+    this.#files.close()
     await this.#metrics?.close()
     await this.#log.close()
     this.#end(end)

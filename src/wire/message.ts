@@ -70,8 +70,10 @@ export type {
   MonitorState,
   NamedTask,
   NodeTaskType,
+  ObjectFiles,
   ObjectInstruction,
   ObjectInstructionType,
+  ObjectPlace,
   ObjectRequest,
   ObjectRequestType,
   ObjectResponse,
@@ -202,6 +204,7 @@ export const PLAIN_RESULT: Pick<
   | 'error'
   | 'count'
   | 'packed'
+  | 'isInFile'
 > = {
   inlineResults: [],
   worker: identity(''),
@@ -211,6 +214,7 @@ export const PLAIN_RESULT: Pick<
   error: [],
   count: 0,
   packed: NO_BYTES,
+  isInFile: false,
 }
 
 /** A heartbeat of a worker that holds nothing from before and is not leaving. */

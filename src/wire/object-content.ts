@@ -4,11 +4,13 @@ import { assert } from '../base/assert.js'
 import { asBuffer, joinBytes, latin1ToHex, totalBytes } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 import { objectId, type ObjectId } from '../base/ids.js'
+import type { ObjectContentType } from './generated/common.js'
 import { MAX_CONTIGUOUS_BYTES, MAX_DATA_BYTES } from './limits.js'
 
 const PREFIX_LENGTH = 8
 const DIGEST_LENGTH = 16
 const NAME_DIGITS = 6
+const MAX_NAME_BYTES = 5_000
 
 /** The longest chunk of an object, in bytes: the limit of one byte string. */
 export const MAX_CHUNK_BYTES: number = MAX_DATA_BYTES
@@ -58,6 +60,34 @@ export function argumentName(name: string, id: ObjectId): Uint8Array {
 /** The name of a result object. */
 export function resultName(id: ObjectId): Uint8Array {
   return Buffer.from(`<res ${firstDigits(id)}>`)
+}
+
+/** Content in a file. docs/protocol.md#files */
+export interface ObjectFile {
+  readonly path: string
+  readonly byteLength: number
+}
+
+/** The directory of a scheduler, and a file in it: the last two names of a path. */
+const FILE_PATH = /^(\d{1,16}) (\/(?:[^\0]*\/)?scaler-ts-[\da-f]{32}\/[\da-f]{32})$/
+
+/** The chunk that stands for the content of a file. */
+export function fileChunk({ path, byteLength }: ObjectFile): Uint8Array {
+  return Buffer.from(`${byteLength} ${path}`)
+}
+
+/** The file that the only chunk names; undefined: it names none that could be an object's. */
+export function fileOf(chunks: readonly Uint8Array[]): ObjectFile | undefined {
+  const [chunk] = chunks
+  if (chunk === undefined || chunks.length > 1 || chunk.byteLength > MAX_NAME_BYTES)
+    return undefined
+  const [, byteLength, path] = FILE_PATH.exec(asBuffer(chunk).toString()) ?? []
+  return path === undefined ? undefined : { path, byteLength: Number(byteLength) }
+}
+
+/** How long content is, in memory or in a file. Of a file that is misnamed: 0. */
+export function contentBytes(type: ObjectContentType, chunks: readonly Uint8Array[]): number {
+  return type === 'file' ? (fileOf(chunks)?.byteLength ?? 0) : totalBytes(chunks)
 }
 
 /** Content split into chunks, which are views of it. Empty for empty content. */

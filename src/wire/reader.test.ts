@@ -148,8 +148,8 @@ describe('framing', () => {
 
 describe('values that are unknown', () => {
   test('a kind of message is refused with its number', () => {
-    const bytes = frame(structPointer(0, 1, 1), word(33), structPointer(-1, 0, 0))
-    assertRefused(bytes, /^Message: unknown kind 33, known are 0 to 32$/)
+    const bytes = frame(structPointer(0, 1, 1), word(34), structPointer(-1, 0, 0))
+    assertRefused(bytes, /^Message: unknown kind 34, known are 0 to 33$/)
   })
 
   test('an enumerant is refused with its field and number', () => {
@@ -164,9 +164,9 @@ describe('values that are unknown', () => {
       structPointer(0, 1, 1),
       NULL,
       ...content,
-      word(0x0002_0001),
+      word(0x0003_0001),
     )
-    assertRefused(bytes, /^ObjectContent\.objectTypes: unknown value 2/)
+    assertRefused(bytes, /^ObjectContent\.objectTypes: unknown value 3/)
   })
 })
 

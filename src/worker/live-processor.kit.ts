@@ -215,6 +215,8 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     this.statuses.push(status)
   }
 
+  onFiles(): void {}
+
   onTaken(results: TakenResults): void {
     this.taken.push(results)
   }

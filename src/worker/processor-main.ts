@@ -5,6 +5,8 @@
 // unhandled rejection ends the process, and with it whatever task runs at that moment.
 
 import { Worker } from 'node:worker_threads'
+import { forgetHugePages } from '../runtime/child-environment.js'
+import { proofMessage } from '../runtime/object-files.js'
 import { taskScopes } from '../runtime/task-scope.js'
 import { findTracing } from '../runtime/tracing.js'
 import { serveClients } from '../serializer/serializer.js'
@@ -84,6 +86,12 @@ function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: O
   outbox.send({ type: 'log', line: { level: 'debug', text: 'collected garbage', fields } })
 }
 
+/** Shows the agent that this process sees the directory of files, or (no bytes) does not. */
+function tellProof(outbox: Outbox, proof: Uint8Array): void {
+  outbox.add(encode(proofMessage(proof)))
+  outbox.flush()
+}
+
 function main(): void {
   printAtOnce()
   serveClients(() => {
@@ -104,6 +112,7 @@ function main(): void {
     claims: new ClaimTable(claimCells),
     scopes: taskScopes,
     keep: (id, chunks) => objects.keep(id, chunks),
+    moveOut: (chunks) => objects.files.put(chunks),
     results: new ResultBoard(results),
     retire: () => {
       writeExitNote()
@@ -127,6 +136,7 @@ function main(): void {
       tellGuardian ??= startGuardian(cells, claimCells, results)
       return
     }
+    if (order.type === 'proveFiles') return tellProof(outbox, order.proof)
     if (order.type === 'end') {
       // The pipe closes immediately after the order.
       inbox.off('error', killOwnGroup).off('end', killOwnGroup)
@@ -151,4 +161,5 @@ function main(): void {
   if (process.permission?.has('worker') === false) startGuardian(cells, claimCells, results)
 }
 
+forgetHugePages()
 main()

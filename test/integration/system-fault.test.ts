@@ -168,6 +168,7 @@ async function assertUnstarted(code: string): Promise<void> {
         onUpdate: () => {},
         onStatus: () => {},
         onStack: () => {},
+        onFiles: () => {},
         onTaken: () => {},
         onRetracted: () => {},
         onOutput: () => {},

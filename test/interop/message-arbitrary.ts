@@ -97,7 +97,7 @@ const processor: fc.Arbitrary<ProcessorStatus> = fc.record({
 
 const objectContent: fc.Arbitrary<ObjectContent> = fc.record({
   objectIds: list(objectIds),
-  objectTypes: list(fc.constantFrom('serializer' as const, 'object' as const), 9),
+  objectTypes: list(fc.constantFrom('serializer' as const, 'object' as const, 'file' as const), 9),
   objectNames: list(bytes),
   objectBytes: list(list(bytes)),
 })
@@ -157,6 +157,7 @@ const objectStory = fc.record({
   holders: list(identities),
   holderCount: uint32,
   forMS: float64,
+  place: fc.constantFrom('memory' as const, 'shm' as const, 'disk' as const),
 })
 
 const attempt: fc.Arbitrary<TaskAttempt> = fc.record({
@@ -379,6 +380,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     error: fc.array(taskError, { maxLength: 1 }),
     count: fc.oneof(fc.constant(0), uint32),
     packed: fc.oneof(fc.constant(new Uint8Array()), bytes),
+    isInFile: bool,
   }),
   fc.record({
     kind: fc.constant('graphTask' as const),
@@ -395,6 +397,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     objectUser: identities,
     objectContent,
   }),
+  fc.record({ kind: fc.constant('objectFiles' as const), directory: text, proof: bytes }),
   fc.record({
     kind: fc.constant('objectRequest' as const),
     requestType: fc.constant('get' as const),

@@ -27,7 +27,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
     'canceling',
   ],
   type: ['task', 'objectID', 'inline', 'sharedObjectID', 'sharedInline'],
-  objectTypes: ['serializer', 'object'],
+  objectTypes: ['serializer', 'object', 'file'],
   instructionType: ['create', 'delete', 'clear'],
   requestType: ['get'],
   responseType: ['content', 'objectNotExist'],
@@ -47,6 +47,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   state: ['unknown', 'waiting', 'assigned', 'canceling'],
   outcome: ['unfinished', 'running', 'failed', 'workerLost'],
   stream: ['stdout', 'stderr'],
+  place: ['memory', 'shm', 'disk'],
   cause: ['connection', 'silence'],
   nodeState: ['waiting', 'ready', 'running', 'succeeded', 'failed', 'dropped'],
 }

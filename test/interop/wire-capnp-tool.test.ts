@@ -205,6 +205,7 @@ const NEW_KINDS: ReadonlySet<Message['kind']> = new Set([
   'taskExplanation',
   'operatorRequest',
   'operatorAnswer',
+  'objectFiles',
   'monitorRequest',
   'monitorReport',
 ] as const)
@@ -225,6 +226,9 @@ function isPlain(json: unknown): boolean {
 function hasNewEnumerant(message: Message): boolean {
   if (NEW_KINDS.has(message.kind)) return true
   if (message.kind === 'graphTask') return message.graph.some(hasNewEnumerant)
+  if (message.kind === 'objectInstruction' || message.kind === 'objectResponse') {
+    return message.objectContent.objectTypes.includes('file')
+  }
   return message.kind === 'task' && message.functionArgs.some(({ type }) => type === 'inline')
 }
 

@@ -136,6 +136,7 @@ export class ProcessorReports {
       error: [],
       count: 0,
       packed: NO_BYTES,
+      isInFile: false,
     }
     this.#setup.voice.add(() => this.#setup.onResult(result))
   }

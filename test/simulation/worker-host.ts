@@ -245,6 +245,7 @@ export class WorkerHost {
         onPrinted: () => {},
         onStack: () => {},
         onTaken: () => {},
+        onFiles: () => {},
         onStatus: (status) => handle({ type: 'statusReported', processor: number, status }),
         onRetracted: (asked, retracted) => {
           for (const index of retracted) {

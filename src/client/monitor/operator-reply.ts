@@ -48,8 +48,11 @@ export interface ObjectInfo {
   readonly holders: readonly string[]
   /** How many workers may have a copy. */
   readonly holderCount: number
-  /** Where it is stored: in the memory of the scheduler. */
-  readonly place: 'memory'
+  /**
+   * Where it is stored: in the memory of the scheduler, or in a file on its machine, in shared
+   * memory or on a disk.
+   */
+  readonly place: 'memory' | 'shm' | 'disk'
   /** How long ago it was stored, in milliseconds. */
   readonly ageMs: number
 }
@@ -77,7 +80,7 @@ export function operatorReply(answer: OperatorAnswer, nowMs: number): OperatorRe
 }
 
 function objectInfo(story: ObjectStory): ObjectInfo {
-  const { objectId, name, objectBytes, owner, users, holders, holderCount, forMS } = story
+  const { objectId, name, objectBytes, owner, users, holders, holderCount, forMS, place } = story
   return {
     id: idToHex(objectId),
     name,
@@ -86,7 +89,7 @@ function objectInfo(story: ObjectStory): ObjectInfo {
     users,
     holders,
     holderCount,
-    place: 'memory',
+    place,
     ageMs: Math.round(forMS),
   }
 }

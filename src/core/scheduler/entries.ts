@@ -302,6 +302,8 @@ export interface ObjectEntry {
   type: ObjectContentType
   name: Uint8Array
   chunks: readonly Uint8Array[]
+  /** The size of its content, which may be in a file. */
+  bytes: number
   readonly createdAt: InstantMs
   /** The counters of its name, once a task has used it as its function. */
   counts: FunctionCounts | undefined

@@ -48,6 +48,8 @@ export type SchedulerAction =
   /** Task output for its client. Dropped and counted if too much output is already queued. */
   | { readonly type: 'passOutput'; readonly message: TaskOutput }
   | { readonly type: 'publish'; readonly message: Message }
+  /** The content of this file is not needed any more. */
+  | { readonly type: 'removeFile'; readonly path: string }
   | LogAction
   /** A peer was given up: close its connection, so that it notices and can register again. */
   | { readonly type: 'disconnect'; readonly peer: Identity; readonly reason: string }

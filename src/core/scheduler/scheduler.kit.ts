@@ -286,6 +286,8 @@ function describe(action: SchedulerAction): string {
       return `monitor <- ${describeMessage(action.message)}`
     case 'stop':
       return 'stop'
+    case 'removeFile':
+      return `remove ${action.path}`
     case 'disconnect':
       return `disconnect ${action.peer}`
     case 'log':

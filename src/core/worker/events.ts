@@ -14,6 +14,7 @@ import type {
   TaskUpdate,
   WorkerHeartbeat,
 } from '../../wire/message.js'
+import type { ObjectFile } from '../../wire/object-content.js'
 import type { HostUnits, Units } from './queue/units.js'
 
 /** Numbers the processors of one worker, which run one after another. A number is never reused. */
@@ -197,6 +198,11 @@ export type WorkerAction =
   | { readonly type: 'askStack' }
   /** Answer the operator's request with at most this many of the last lines of this worker. */
   | { readonly type: 'sendLines'; readonly number: number; readonly most: number }
+  /**
+   * A result is kept that is in this file, whose content must remain readable, or (not `isKept`) is
+   * not kept any more.
+   */
+  | { readonly type: 'keepFile'; readonly file: ObjectFile; readonly isKept: boolean }
   /** The processor is idle: make it collect garbage if it uses more memory than `aboveBytes`. */
   | { readonly type: 'collectGarbage'; readonly aboveBytes: number }
   /** Kill the processor. What it answers until it exits still counts. */

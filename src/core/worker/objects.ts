@@ -1,11 +1,10 @@
 // Moves objects that tasks need from the scheduler to the processor: docs/protocol.md#objects.
 
 import { assert } from '../../base/assert.js'
-import { totalBytes } from '../../base/bytes.js'
 import { identity, type Identity, type ObjectId } from '../../base/ids.js'
 import type { Alarm } from '../../base/machine.js'
 import type { ObjectInstruction, ObjectRequest, ObjectResponse } from '../../wire/message.js'
-import { isSerializerId, spokenName } from '../../wire/object-content.js'
+import { contentBytes, isSerializerId, spokenName } from '../../wire/object-content.js'
 import { send, sendToProcessor, type WorkerTurn } from './events.js'
 import type { ProcessorSlot } from './processor/slot.js'
 import type { ObjectEntry, WorkerTask } from './task/task.js'
@@ -317,9 +316,9 @@ export class Fetcher {
   /** The processor receives the bytes before any task that needs them. */
   #arrive(response: ObjectResponse): void {
     sendToProcessor(this.#turn, response)
-    const { objectIds, objectBytes, objectNames } = response.objectContent
+    const { objectIds, objectTypes, objectBytes, objectNames } = response.objectContent
     for (const [index, id] of objectIds.entries()) {
-      const bytes = totalBytes(objectBytes[index] ?? [])
+      const bytes = contentBytes(objectTypes[index] ?? 'object', objectBytes[index] ?? [])
       this.#table.arrive(id, { bytes, name: nameFrom(objectNames[index]) }, this.#onComplete)
     }
     this.#evict()

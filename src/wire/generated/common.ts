@@ -57,11 +57,12 @@ export const TASK_STATUS: readonly TaskStatus[] = [
  * `ObjectContent.ObjectContentType` of the schema.
  * - `serializer`: The serializer of a client.
  * - `object`: Anything else: a function, an argument, a result.
+ * - `file`: The same, in a file, which the only chunk names (docs/protocol.md#files).
  */
-export type ObjectContentType = 'serializer' | 'object'
+export type ObjectContentType = 'serializer' | 'object' | 'file'
 
 /** The names of `ObjectContentType` by their numbers. */
-export const OBJECT_CONTENT_TYPE: readonly ObjectContentType[] = ['serializer', 'object']
+export const OBJECT_CONTENT_TYPE: readonly ObjectContentType[] = ['serializer', 'object', 'file']
 
 /**
  * `WaitReason` of the schema.

@@ -300,6 +300,17 @@ export const OPERATOR_OUTCOME: readonly OperatorOutcome[] = [
 ]
 
 /**
+ * `ObjectStory.ObjectPlace` of the schema.
+ * - `memory`: In the memory of the scheduler.
+ * - `shm`: In a file in shared memory, on the machine of the scheduler.
+ * - `disk`: In another file there.
+ */
+export type ObjectPlace = 'memory' | 'shm' | 'disk'
+
+/** The names of `ObjectPlace` by their numbers. */
+export const OBJECT_PLACE: readonly ObjectPlace[] = ['memory', 'shm', 'disk']
+
+/**
  * `LoggedLine.LineSource` of the schema.
  * - `log`: The log of the worker.
  * - `stdout`: The standard output of its processor.
@@ -706,6 +717,8 @@ export interface TaskResult {
   readonly count: number
   /** success: the results of all of them, instead of `results` and `inlineResults`. Not in 1.9.9. */
   readonly packed: Uint8Array
+  /** From a processor to its agent: the result is in a file, which `inlineResults` names. Not in 1.9.9. */
+  readonly isInFile: boolean
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -730,6 +743,7 @@ export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): T
     error: readTaskErrorList(reader, pointersAt + 56, structEnd),
     count: reader.uint32(structAt + 8, pointersAt),
     packed: reader.data(pointersAt + 64, structEnd),
+    isInFile: reader.bool(structAt, 16, pointersAt),
     bytes,
   }
 }
@@ -744,7 +758,8 @@ function isExtendedTaskResult(value: TaskResult): boolean {
     value.attempts.length > 0 ||
     value.error.length > 0 ||
     value.count !== 0 ||
-    value.packed.length > 0
+    value.packed.length > 0 ||
+    value.isInFile
   )
 }
 
@@ -800,6 +815,7 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   addTaskErrorList(writer, pointersAt + 56, value.error)
   writer.uint32(at + 8, value.count)
   writer.data(pointersAt + 64, value.packed)
+  writer.bool(at, 16, value.isInFile)
 }
 
 /** The texts of an error, for display. */
@@ -2391,6 +2407,53 @@ function writeObjectResponse(writer: Writer, at: number, value: ObjectResponse):
   const pointersAt = at + 8
   writer.uint16(at, codeOf(OBJECT_RESPONSE_TYPE, value.responseType, 'ObjectResponse.responseType'))
   addObjectContent(writer, pointersAt, value.objectContent)
+}
+
+/** Content of objects in files instead of messages: scheduler -> client or worker, and back (docs/protocol.md#files). (docs/protocol.md#struct-objectfiles) */
+export interface ObjectFiles {
+  readonly kind: 'objectFiles'
+  /** From a scheduler: where the files are. */
+  readonly directory: string
+  /** From a client or worker: the content of the file `key` there. Empty: it reads no files any more. */
+  readonly proof: Uint8Array
+  /**
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readObjectFiles(reader: Reader, bytes: Uint8Array | undefined): ObjectFiles {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'objectFiles',
+    directory: reader.text(pointersAt, structEnd),
+    proof: reader.data(pointersAt + 8, structEnd),
+    bytes,
+  }
+}
+
+/** Words of everything that the struct points to. */
+export function measureObjectFiles(value: ObjectFiles, referenceFrom: number): number {
+  return textWords(value.directory) + dataWords(value.proof, referenceFrom)
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeObjectFiles(value: ObjectFiles, referenceFrom: number): number {
+  return 2 + measureObjectFiles(value, referenceFrom)
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addObjectFiles(writer: Writer, pointerAt: number, value: ObjectFiles): void {
+  writeObjectFiles(writer, writer.struct(pointerAt, 0, 2), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeObjectFiles(writer: Writer, at: number, value: ObjectFiles): void {
+  const pointersAt = at
+  writer.text(pointersAt, value.directory)
+  writer.data(pointersAt + 8, value.proof)
 }
 
 /** How many tasks a client may send after a refusal: scheduler -> client (docs/protocol.md#room). (docs/protocol.md#struct-taskroom) */
@@ -4605,6 +4668,8 @@ export interface ObjectStory {
   readonly holderCount: number
   /** How long ago it was stored first, in milliseconds. */
   readonly forMS: number
+  /** Where its content is. */
+  readonly place: ObjectPlace
 }
 
 /** Reads the struct that was entered last. */
@@ -4619,6 +4684,7 @@ export function readObjectStory(reader: Reader): ObjectStory {
     holders: readIdList(reader, pointersAt + 24, structEnd) as readonly Identity[],
     holderCount: reader.uint32(structAt + 12, pointersAt),
     forMS: reader.float64(structAt + 16, pointersAt),
+    place: nameOf(OBJECT_PLACE, reader.uint16(structAt + 24, pointersAt), 'ObjectStory.place'),
   }
 }
 
@@ -4654,14 +4720,14 @@ export function measureObjectStoryList(
   values: readonly ObjectStory[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 7)
+  let words = structListWords(values.length, 8)
   for (const value of values) words += measureObjectStory(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeObjectStory(writer: Writer, at: number, value: ObjectStory): void {
-  const pointersAt = at + 24
+  const pointersAt = at + 32
   writer.id(pointersAt, value.objectId)
   writer.text(pointersAt + 8, value.name)
   writer.uint64(at, value.objectBytes)
@@ -4670,6 +4736,7 @@ function writeObjectStory(writer: Writer, at: number, value: ObjectStory): void 
   writer.idList(pointersAt + 24, value.holders)
   writer.uint32(at + 12, value.holderCount)
   writer.float64(at + 16, value.forMS)
+  writer.uint16(at + 24, codeOf(OBJECT_PLACE, value.place, 'ObjectStory.place'))
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -4678,11 +4745,11 @@ export function addObjectStoryList(
   pointerAt: number,
   values: readonly ObjectStory[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 3, 4)
+  let at = writer.structList(pointerAt, values.length, 4, 4)
   for (const value of values) {
-    writer.zero(at, 3)
+    writer.zero(at, 4)
     writeObjectStory(writer, at, value)
-    at += 56
+    at += 64
   }
 }
 
@@ -4841,6 +4908,7 @@ export type Message =
   | MonitorReport
   | OperatorRequest
   | OperatorAnswer
+  | ObjectFiles
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -4913,8 +4981,10 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readOperatorRequest(reader.enterStruct(pointersAt, structEnd), bytes)
     case 32:
       return readOperatorAnswer(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 33:
+      return readObjectFiles(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 32`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 33`)
   }
 }
 
@@ -4987,6 +5057,8 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeOperatorRequest(message, referenceFrom)
     case 'operatorAnswer':
       return 3 + sizeOperatorAnswer(message, referenceFrom)
+    case 'objectFiles':
+      return 3 + sizeObjectFiles(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -5127,6 +5199,10 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'operatorAnswer':
       writer.uint16(at, 32)
       addOperatorAnswer(writer, at + 8, message)
+      break
+    case 'objectFiles':
+      writer.uint16(at, 33)
+      addObjectFiles(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

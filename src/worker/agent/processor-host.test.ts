@@ -55,6 +55,7 @@ class Listener implements ProcessorHostHandler {
     assert.fail('nothing was asked')
   }
 
+  onFiles(): void {}
   onTaken(): void {
     assert.fail('nothing was asked')
   }

@@ -72,6 +72,8 @@ export interface ProcessorHostHandler {
   onStack(report: StackReport): void
   /** Results of tasks before one that keeps the processor busy. */
   onTaken(results: TakenResults): void
+  /** It sees the directory that it was told of, or (no bytes) does not. */
+  onFiles(proof: Uint8Array): void
   /** Answers `retract`: of the `asked` tasks, `retracted` will neither run nor be answered. */
   onRetracted(asked: readonly number[], retracted: readonly number[]): void
   onExit(death: ProcessorDeath, lastRun: LastRun): void
@@ -328,6 +330,7 @@ class RunningProcessor implements ProcessorHost {
     }
     if (message.kind === 'taskUpdate') this.#handler?.onUpdate(message)
     else if (message.kind === 'processorInitialized') this.#onReady()
+    else if (message.kind === 'objectFiles') this.#handler?.onFiles(message.proof)
   }
 
   #onOutput(output: TaskOutput): void {

@@ -4,6 +4,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
 import { fileURLToPath } from 'node:url'
+import { withHugePages } from '../../runtime/child-environment.js'
 
 // The end of a byte stream: the last output of a process that died.
 
@@ -142,7 +143,7 @@ function trySpawn({ execArgv, env, cwd }: SpawnOptions): ChildProcess | Error {
       // be killed together.
       detached: true,
       windowsHide: true,
-      env,
+      env: withHugePages(env),
       ...(cwd === undefined ? {} : { cwd }),
     })
   } catch (error) {

@@ -32,6 +32,7 @@ import type { ConnectReport } from './agent.js'
 import { newResultId, serializerIdOf } from '../object-ids.js'
 import { LastLines } from './output.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
+import { AgentFiles } from './files.js'
 import type { SparePool } from './spare-pool.js'
 
 /** Why a worker or an agent stopped. */
@@ -87,6 +88,7 @@ export class AgentWorker {
   readonly #machine: WorkerMachine
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #socket: DealerSocket
+  readonly #files = new AgentFiles()
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   #processor: ProcessorHost | undefined
   #childSampler: { readonly pid: number; readonly sampler: ChildSampler } | undefined
@@ -151,6 +153,7 @@ export class AgentWorker {
     const handler = {
       onMessages: (messages: readonly IncomingMessage[]) => this.#onMessages(messages),
       onConnect: () => {
+        this.#files.reset()
         report.onConnected()
         this.#driver.handle({ type: 'connected' })
       },
@@ -168,8 +171,20 @@ export class AgentWorker {
   #onMessages(messages: readonly IncomingMessage[]): void {
     for (const frame of messages) {
       const message = this.#reader.read(frame)
-      if (message !== undefined) this.#driver.handle({ type: 'messageReceived', message })
+      if (message?.kind === 'objectFiles') this.#files.onOffer(message, this.#processor)
+      else if (message !== undefined) this.#onMessage(message)
     }
+  }
+
+  #onMessage(message: Message): void {
+    if (message.kind !== 'objectResponse') {
+      return this.#driver.handle({ type: 'messageReceived', message })
+    }
+    const { content: objectContent, missing: objectIds } = this.#files.checked(message)
+    const response = objectIds.length === 0 ? message : { ...message, objectContent }
+    this.#driver.handle({ type: 'messageReceived', message: response })
+    if (objectIds.length === 0) return
+    for (const request of this.#files.requestFor(objectIds)) this.#send(request)
   }
 
   #onDisconnect(reason: string): void {
@@ -186,7 +201,7 @@ export class AgentWorker {
   #perform(action: WorkerAction): void {
     switch (action.type) {
       case 'send':
-        return this.#send(action.message)
+        return this.#send(this.#files.sendable(action.message))
       case 'sendHeartbeat':
         return this.#send(this.#measured(action.heartbeat))
       case 'dispatch':
@@ -201,6 +216,8 @@ export class AgentWorker {
         return this.#processor?.log(action.stream, action.content, action.fields)
       case 'sendLines':
         return this.#sendLines(action.number, action.most)
+      case 'keepFile':
+        return this.#files.keep(action.file, action.isKept)
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
@@ -272,11 +289,13 @@ export class AgentWorker {
           handle({ type: 'taskAnswered', processor, result })
         },
         onStack: (report) => handle({ type: 'stackReported', processor, report }),
+        onFiles: (proof) => this.#send(this.#files.onProof(proof)),
         onRetracted: (asked, retracted) =>
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
       },
     })
+    this.#files.tell(host)
   }
 
   /** Output that arrives after the machine has finished goes straight to the log. */
@@ -318,6 +337,7 @@ export class AgentWorker {
     this.#isFinished = true
     this.#driver.stop()
     this.#reader.close()
+    this.#files.close()
     this.#settleReady?.reject(new DisconnectedError(`the worker has stopped: ${reason}`))
     void Promise.all([this.#socket.close(), this.#processor?.end()]).then(() => {
       this.#machine.giveUnitsBack()

@@ -3,6 +3,7 @@
 import { copyOf } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
 import type { ObjectId } from '../../base/ids.js'
+import { ObjectFiles, readObjectFile } from '../../runtime/object-files.js'
 import { arrayForm } from '../../serializer/value/array-form.js'
 import type { AttachmentBytes } from '../../serializer/default-serializer.js'
 import { textOf } from '../../serializer/refusal.js'
@@ -270,6 +271,8 @@ function readClientCodec(content: Uint8Array): ClientCodec {
 
 /** Objects by id. */
 export class ObjectStore {
+  /** The files that this process shares with the scheduler. */
+  readonly files: ObjectFiles = new ObjectFiles()
   readonly #objects = new Map<ObjectId, StoredObject>()
 
   get size(): number {
@@ -281,9 +284,16 @@ export class ObjectStore {
   }
 
   /** Stores all objects of a message. The lists are parallel. */
-  store({ objectIds, objectBytes }: ObjectContent): void {
+  store({ objectIds, objectTypes, objectBytes }: ObjectContent): void {
     for (const [index, id] of objectIds.entries()) {
-      this.#objects.set(id, new StoredObject(objectBytes[index] ?? []))
+      const chunks = objectBytes[index] ?? []
+      if (objectTypes[index] !== 'file') {
+        this.#objects.set(id, new StoredObject(chunks))
+        continue
+      }
+      // If nobody needs the object any more, its file may be gone.
+      const bytes = readObjectFile(chunks)
+      if (bytes !== undefined) this.#objects.set(id, new StoredObject([bytes]))
     }
   }
 

@@ -38,8 +38,10 @@ function pickledRuntimeError(): Uint8Array {
 
 const NO_OBJECT = new StoredObject([])
 
-/** A control frame for the process, not for its tasks. */
-export type Order = Extract<AgentFrame, { readonly type: 'guard' | 'collect' | 'end' }>
+/** What the process has to do, not its tasks. */
+export type Order =
+  | Extract<AgentFrame, { readonly type: 'guard' | 'collect' | 'end' }>
+  | { readonly type: 'proveFiles'; readonly proof: Uint8Array }
 
 /** The logic of one processor process, without its pipes. */
 export class Processor implements FrameReceiver {
@@ -106,6 +108,11 @@ export class Processor implements FrameReceiver {
         return this.#objects.store(message.objectContent)
       case 'objectInstruction':
         return this.#onObjectInstruction(message)
+      case 'objectFiles':
+        return this.#perform({
+          type: 'proveFiles',
+          proof: this.#objects.files.accept(message.directory),
+        })
       default:
     }
   }

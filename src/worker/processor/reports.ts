@@ -98,6 +98,8 @@ export interface RunReportsOptions {
   readonly outside: AsyncResource
   /** Keeps a result as an object for later tasks. */
   readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
+  /** Writes large content into a file, and returns the chunk that names it, if it can. */
+  readonly moveOut?: (chunks: readonly Uint8Array[]) => Uint8Array | undefined
   /** Where the guardian finds results that are not sent yet. */
   readonly results: ResultBoard
 }
@@ -111,11 +113,15 @@ interface RunEnd {
   readonly error: readonly TaskError[]
 }
 
+/** The fields in which answers differ. */
+type AnswerField = 'status' | 'metadata' | 'results' | 'inlineResults' | 'isInFile' | 'error'
+
 /** Reports the runs of a processor to its agent. */
 export class RunReports {
   readonly #outbox: Outbox
   readonly #outside: AsyncResource
   readonly #keepObject: RunReportsOptions['keep']
+  readonly #moveOut: RunReportsOptions['moveOut']
   readonly #progress: ProgressTeller
   readonly #packed: PackedResults
   #worker: Identity = identity('')
@@ -132,10 +138,11 @@ export class RunReports {
   /** When the last packed result was complete. */
   #lastNow = 0
 
-  constructor({ outbox, outside, keep, results }: RunReportsOptions) {
+  constructor({ outbox, outside, keep, moveOut, results }: RunReportsOptions) {
     this.#outbox = outbox
     this.#outside = outside
     this.#keepObject = keep
+    this.#moveOut = moveOut
     this.#progress = new ProgressTeller(outbox)
     this.#packed = new PackedResults(
       results,
@@ -165,7 +172,10 @@ export class RunReports {
     const isSmall = payload.byteLength <= this.#inlineLimitBytes
     if (isKept && isSmall && run.kept !== undefined) run.kept.bytes = copyOf(payload)
     const results = isKept ? this.#keep(run.task, payload.byteLength, chunks) : NO_RESULTS
-    const content = { results, inlineResults: chunks, error }
+    const isLarge = status === 'success' && !isSmall
+    const inFile = isLarge ? this.#moveOut?.(chunks) : undefined
+    const inlineResults = inFile === undefined ? chunks : [inFile]
+    const content = { results, inlineResults, isInFile: inFile !== undefined, error }
     this.#answer(run.task, { status, metadata: profile, ...content })
   }
 
@@ -200,7 +210,7 @@ export class RunReports {
   /** A task was skipped. */
   canceled(task: RunnableTask): void {
     const nothing = { metadata: NO_BYTES, results: NO_RESULTS, inlineResults: [], error: [] }
-    this.#answer(task, { status: 'canceled', ...nothing })
+    this.#answer(task, { status: 'canceled', ...nothing, isInFile: false })
     this.planFlush()
   }
 
@@ -274,10 +284,7 @@ export class RunReports {
     this.#outbox.addResult(encodeFrame({ kind: 'taskResult', status: 'success', ...result }))
   }
 
-  #answer(
-    { id, attempt }: RunnableTask,
-    part: Pick<TaskResult, 'status' | 'metadata' | 'results' | 'inlineResults' | 'error'>,
-  ): void {
+  #answer({ id, attempt }: RunnableTask, part: Pick<TaskResult, AnswerField>): void {
     const result: TaskResult = {
       kind: 'taskResult',
       taskId: id,
@@ -292,6 +299,7 @@ export class RunReports {
       error: part.error,
       count: PLAIN_RESULT.count,
       packed: NO_BYTES,
+      isInFile: part.isInFile,
     }
     // Results are reported in order.
     this.#packed.close()

@@ -24,7 +24,11 @@ export function failureOf(graph: GraphTables, result: TaskResult): Failure {
   const inlineResults = result.inlineResults.map(copyOf)
   return {
     result: { ...result, metadata, inlineResults, bytes: undefined },
-    error: entry && { type: entry.type, name: entry.name, chunks: entry.chunks },
+    // A file has one owner; no processor of ours puts an error into one.
+    error:
+      entry === undefined || entry.type === 'file'
+        ? undefined
+        : { type: entry.type, name: entry.name, chunks: entry.chunks },
   }
 }
 
@@ -57,6 +61,7 @@ export function failedResult(graph: GraphTables, failure: Failure, id: TaskId): 
     error: status === 'canceled' ? result.error : PLAIN_RESULT.error,
     count: 0,
     packed: NO_BYTES,
+    isInFile: false,
   }
 }
 

@@ -2,7 +2,7 @@
 // numbers, so that a node that becomes ready late still runs first if it arrived early.
 
 import { assert } from '../../../base/assert.js'
-import { bytesToLatin1, latin1ToBytes, totalBytes, NO_BYTES } from '../../../base/bytes.js'
+import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { objectId } from '../../../base/ids.js'
 import { encode, type Task, type TaskArgument } from '../../../wire/message.js'
 import { ArgumentPacker, isObjectArgument } from '../../../wire/run.js'
@@ -237,7 +237,7 @@ function largestObject(
   for (const { type, data: id } of functionArgs) {
     if (type !== 'objectID' && type !== 'sharedObjectID') continue
     const entry = graph.state.objects.get(objectId(bytesToLatin1(id)))
-    const bytes = entry === undefined ? -1 : totalBytes(entry.chunks)
+    const bytes = entry === undefined ? -1 : entry.bytes
     if (bytes > largestBytes) {
       largest = entry
       largestBytes = bytes

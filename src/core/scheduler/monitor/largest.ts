@@ -1,10 +1,9 @@
 // The largest objects, for operators: found by a look at all objects, a limited number in each
 // turn, and only on request. docs/protocol.md#operators
 
-import { totalBytes } from '../../../base/bytes.js'
 import { identity, type Identity } from '../../../base/ids.js'
-import type { ObjectStory } from '../../../wire/message.js'
-import { spokenName } from '../../../wire/object-content.js'
+import type { ObjectPlace, ObjectStory } from '../../../wire/message.js'
+import { fileOf, spokenName } from '../../../wire/object-content.js'
 import type { ObjectEntry } from '../entries.js'
 import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
@@ -45,7 +44,7 @@ export class LargestObjects implements Worklist {
       graphWork.left -= STEP_COST
       const next = this.#rest.next()
       if (next.done === true) break
-      if (totalBytes(next.value.chunks) < this.#leastBytes) continue
+      if (next.value.bytes < this.#leastBytes) continue
       this.#found.push(next.value)
       if (this.#found.length > 2 * this.#most) this.#trim()
     }
@@ -57,15 +56,13 @@ export class LargestObjects implements Worklist {
   }
 
   #trim(): void {
-    const sized = this.#found.map((entry) => ({ entry, bytes: totalBytes(entry.chunks) }))
-    const largest = sized.toSorted((a, b) => b.bytes - a.bytes).slice(0, this.#most)
-    this.#found = largest.map(({ entry }) => entry)
-    if (largest.length === this.#most) this.#leastBytes = largest.at(-1)?.bytes ?? 0
+    this.#found = this.#found.toSorted((a, b) => b.bytes - a.bytes).slice(0, this.#most)
+    if (this.#found.length === this.#most) this.#leastBytes = this.#found.at(-1)?.bytes ?? 0
   }
 }
 
 function storyOf(entry: ObjectEntry, now: number): ObjectStory {
-  const { id, name, chunks, users, holders, createdAt } = entry
+  const { id, name, bytes, users, holders, createdAt } = entry
   const [owner] = users
   const some: Identity[] = []
   for (const worker of holders) {
@@ -75,11 +72,17 @@ function storyOf(entry: ObjectEntry, now: number): ObjectStory {
   return {
     objectId: id,
     name: spokenName(name, Math.min(name.byteLength, MAX_NAME_BYTES)),
-    objectBytes: totalBytes(chunks),
+    objectBytes: bytes,
+    place: placeOf(entry),
     owner: owner?.identity ?? NO_CLIENT,
     users: Math.min(users.size, MAX_COUNT),
     holders: some,
     holderCount: Math.min(holders.size, MAX_COUNT),
     forMS: Math.max(0, now - createdAt),
   }
+}
+
+function placeOf({ type, chunks }: ObjectEntry): ObjectPlace {
+  if (type !== 'file') return 'memory'
+  return fileOf(chunks)?.path.startsWith('/dev/shm/') === true ? 'shm' : 'disk'
 }

@@ -1,9 +1,9 @@
 // Requests to store, delete and deliver objects. docs/protocol.md#objects
 
-import { NO_BYTES, totalBytes } from '../../../base/bytes.js'
+import { NO_BYTES } from '../../../base/bytes.js'
 import { hasFeature, FEATURE_INLINE } from '../../../base/features.js'
 import type { Identity, ObjectId } from '../../../base/ids.js'
-import { isSerializerId } from '../../../wire/object-content.js'
+import { fileOf, isSerializerId } from '../../../wire/object-content.js'
 import type { ObjectContent, ObjectInstruction, ObjectRequest } from '../../../wire/message.js'
 import type { ObjectEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
@@ -14,6 +14,7 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
   if (user === undefined) {
     const fields = { client: message.objectUser, count: message.objectContent.objectIds.length }
     state.turn.log('debug', 'ignored objects of an unknown client', fields)
+    if (message.instructionType === 'create') dropFiles(state, message.objectContent)
     return
   }
   switch (message.instructionType) {
@@ -26,6 +27,14 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
     case 'clear':
       state.turn.log('warn', 'ignored an unsupported clear', { client: user.identity })
       break
+  }
+}
+
+/** Removes the files of objects that are not stored. */
+function dropFiles({ turn }: SchedulerState, { objectTypes, objectBytes }: ObjectContent): void {
+  for (const [index, type] of objectTypes.entries()) {
+    const file = type === 'file' ? fileOf(objectBytes[index] ?? []) : undefined
+    if (file !== undefined) turn.act({ type: 'removeFile', path: file.path })
   }
 }
 
@@ -97,7 +106,7 @@ function* inParts(entries: readonly ObjectEntry[]): Generator<readonly ObjectEnt
   let part: ObjectEntry[] = []
   let partBytes = 0
   for (const entry of entries) {
-    const entryBytes = totalBytes(entry.chunks)
+    const entryBytes = entry.bytes
     if (part.length > 0 && partBytes + entryBytes > MAX_RESPONSE_BYTES) {
       yield part
       part = []

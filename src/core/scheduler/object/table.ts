@@ -3,12 +3,13 @@
 // requested it are notified. docs/protocol.md#objects
 
 import { assert } from '../../../base/assert.js'
-import { copyOf, NO_BYTES, totalBytes } from '../../../base/bytes.js'
+import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import { Fifo } from '../../../base/fifo.js'
 import type { ObjectId } from '../../../base/ids.js'
 import type { Alarm, Turn } from '../../../base/machine.js'
 import { SpreadMap } from '../../../base/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
+import { contentBytes, fileOf } from '../../../wire/object-content.js'
 import type { ObjectEntry, ObjectUser, RetainedObject, WorkerEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
 
@@ -141,11 +142,13 @@ export class ObjectTable {
     const count = Math.min(objectIds.length, objectTypes.length, objectNames.length)
     for (let i = 0; i < Math.min(count, objectBytes.length); i += 1) {
       const entry = this.#entry(objectIds[i] as ObjectId)
+      const chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
+      this.#dropFile(entry, fileOf(chunks)?.path)
       entry.type = objectTypes[i] as ObjectContentType
       entry.name = ownMemory(objectNames[i] as Uint8Array)
-      const before = totalBytes(entry.chunks)
-      entry.chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
-      const growth = totalBytes(entry.chunks) - before
+      entry.chunks = chunks
+      const growth = contentBytes(entry.type, chunks) - entry.bytes
+      entry.bytes += growth
       this.#bytes += growth
       for (const owner of entry.users) owner.objectBytes += growth
       this.use(user, entry)
@@ -158,7 +161,7 @@ export class ObjectTable {
     if (entry.users.has(user)) return
     entry.users.add(user)
     user.objects.add(entry)
-    user.objectBytes += totalBytes(entry.chunks)
+    user.objectBytes += entry.bytes
   }
 
   /** An object was requested: if it is unused, its retention restarts. */
@@ -231,7 +234,9 @@ export class ObjectTable {
   checkInvariants(): void {
     let bytes = 0
     for (const entry of this.#objects.values()) {
-      bytes += totalBytes(entry.chunks)
+      bytes += entry.bytes
+      const isCounted = entry.bytes === contentBytes(entry.type, entry.chunks)
+      assert(isCounted, 'the size of an object is wrong')
       const isKept = entry.users.size > 0 || entry.retained !== undefined
       assert(isKept, 'a stored object without users')
       for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
@@ -244,12 +249,13 @@ export class ObjectTable {
   #leave(user: ObjectUser, entry: ObjectEntry): void {
     if (!user.objects.delete(entry)) return
     entry.users.delete(user)
-    user.objectBytes -= totalBytes(entry.chunks)
+    user.objectBytes -= entry.bytes
   }
 
   #free(entry: ObjectEntry): void {
     this.#objects.delete(entry.id)
-    this.#bytes -= totalBytes(entry.chunks)
+    this.#bytes -= entry.bytes
+    this.#dropFile(entry)
     for (const worker of entry.holders) {
       worker.held.delete(entry)
       const ids = this.#removals.get(worker)
@@ -260,6 +266,12 @@ export class ObjectTable {
     entry.holders.clear()
   }
 
+  /** Its content is not needed any more; `next`: the file that replaces it. */
+  #dropFile({ type, chunks }: ObjectEntry, next?: string): void {
+    const path = type === 'file' ? fileOf(chunks)?.path : undefined
+    if (path !== undefined && path !== next) this.#turn.act({ type: 'removeFile', path })
+  }
+
   #entry(id: ObjectId): ObjectEntry {
     let entry = this.#objects.get(id)
     if (entry === undefined) {
@@ -267,6 +279,7 @@ export class ObjectTable {
         type: 'object',
         name: NO_BYTES,
         chunks: [],
+        bytes: 0,
         counts: undefined,
         averageSeconds: undefined,
         measuredTasks: 0,

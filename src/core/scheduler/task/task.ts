@@ -355,6 +355,7 @@ export function statusResult(taskId: TaskId, status: TaskStatus, tasks: number =
     error,
     count: countField(tasks),
     packed: NO_BYTES,
+    isInFile: false,
   }
 }
 

@@ -29,7 +29,7 @@ import type { ProcessorSlot } from '../processor/slot.js'
 import type { Dispatcher, Durations } from '../queue/dispatcher.js'
 import { KeptResults } from './kept-results.js'
 import { TaskOutputs } from './outputs.js'
-import { failureOf, statusOnly, withoutBytes } from './result.js'
+import { bytesOf, failureOf, statusOnly, withoutBytes } from './result.js'
 import type { WorkerTaskTable } from './table.js'
 import { timeoutErrorOf, titleOf, type WorkerTask } from './task.js'
 
@@ -44,7 +44,7 @@ interface Ending {
 export class Answers {
   readonly #options: WorkerCoreOptions
   readonly #turn: WorkerTurn
-  readonly #kept = new KeptResults()
+  readonly #kept: KeptResults
   /** The output of tasks. */
   readonly outputs: TaskOutputs
   /** The features of the scheduler of this connection; undefined before its first echo. */
@@ -54,6 +54,7 @@ export class Answers {
     this.#options = options
     this.#turn = turn
     this.outputs = new TaskOutputs(turn)
+    this.#kept = new KeptResults((file, isKept) => turn.act({ type: 'keepFile', file, isKept }))
   }
 
   /** The tasks of kept results; a scheduler that has not sent these tasks yet may do so. */
@@ -120,7 +121,8 @@ export class Answers {
   answerKept(task: WorkerTask): boolean {
     const kept = this.#kept.take(task.id)
     const isPacked = (kept?.result.packed.byteLength ?? 0) > 0
-    if (kept === undefined || isPacked !== task.isPacked) return false
+    // A task of a run may be answered with an object, but no other task with packed values.
+    if (kept === undefined || (isPacked && !task.isPacked)) return false
     this.end(kept.result, task, { isAwaited: true, durationMs: Infinity })
     return true
   }
@@ -197,7 +199,8 @@ export class Answers {
   #send(result: TaskResult, source: Identity, attempt: number): ObjectId | undefined {
     const chunks = result.inlineResults
     const isPacked = result.packed.byteLength > 0
-    const isInline = isPacked || (chunks.length === 1 && this.#mayBeInline(totalBytes(chunks)))
+    const isShort = chunks.length === 1 && this.#mayBeInline(totalBytes(chunks))
+    const isInline = isPacked || (isShort && !result.isInFile)
     if (!isInline) return this.#sendObject(result, source, attempt)
     const error = this.#errorIn(result)
     const isSame = result.attempt === attempt && result.error.length === error.length
@@ -224,7 +227,7 @@ export class Answers {
       objectUser: source,
       objectContent: {
         objectIds: [id],
-        objectTypes: ['object'],
+        objectTypes: [result.isInFile ? 'file' : 'object'],
         objectNames: [resultName(id)],
         // An empty object has no chunks, rather than one empty chunk.
         objectBytes: [result.inlineResults.filter((chunk) => chunk.byteLength > 0)],
@@ -375,7 +378,7 @@ export class WorkerTaskEnds {
     // A busy processor may have kept the result before the instruction to forget everything, or
     // after it.
     if (objectId !== keptId || task.isCutOff) this.#fetcher.drop(keptId)
-    else this.#fetcher.onKept(keptId, totalBytes(result.inlineResults))
+    else this.#fetcher.onKept(keptId, bytesOf(result))
   }
 
   /** It has exceeded its time limit after `runningMs`. It must still be stopped. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectId } from '../../../base/ids.js'
+import type { TaskResult } from '../../../wire/message.js'
+import { fileChunk } from '../../../wire/object-content.js'
 import { KeptResults } from './kept-results.js'
 import { resultOf, taskOf } from '../scripted-worker.test.js'
 import { workerTaskOf, type WorkerTask } from './task.js'
@@ -58,4 +60,27 @@ test('more echoes than heartbeats confirm nothing that was sent later', () => {
   kept.onHeartbeat()
   kept.onDisconnected()
   assert.deepEqual([...kept.ids()], ['a'])
+})
+
+test('it is told which files belong to kept results, and from when on they do not', () => {
+  const told: string[] = []
+  const kept = new KeptResults(({ path }, isKept) =>
+    told.push(`${isKept ? '+' : '-'}${path.at(-1)}`),
+  )
+  const inFile = (id: string): TaskResult => {
+    const path = `/x/scaler-ts-${'0'.repeat(32)}/${id.padStart(32, '0')}`
+    const chunks = [fileChunk({ path, byteLength: 40 * MIB })]
+    return { ...resultOf(id, { chunks: [] }), inlineResults: chunks, isInFile: true }
+  }
+  kept.keep(inFile('a'), newTask('a'))
+  // Both do not fit into 64 MiB.
+  kept.keep(inFile('b'), newTask('b'))
+  kept.checkInvariants()
+  assert.deepEqual(told.splice(0), ['+a', '+b', '-a'])
+  const taken = kept.take(newTask('b').id)
+  assert.equal(taken?.result.isInFile, true)
+  assert.deepEqual(told.splice(0), ['-b'])
+  kept.onSent(inFile('c'), newTask('c'), 1_000)
+  kept.clear()
+  assert.deepEqual(told, ['+c', '-c'])
 })

@@ -3,11 +3,12 @@
 // answer when their task arrives again, which then need not run again. docs/protocol.md#return
 
 import { assert } from '../../../base/assert.js'
-import { copyOf, totalBytes } from '../../../base/bytes.js'
+import { copyOf } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
 import type { TaskResult } from '../../../wire/message.js'
+import { fileOf, type ObjectFile } from '../../../wire/object-content.js'
 import { countOf } from '../../../wire/run.js'
-import { partOfResult, withoutBytes } from './result.js'
+import { bytesOf, partOfResult, withoutBytes } from './result.js'
 import { idsOf, type WorkerTask } from './task.js'
 
 /** A task that took less time is run again rather than kept, in milliseconds. */
@@ -47,9 +48,15 @@ export class KeptResults {
   readonly #unconfirmed = new Map<TaskId, Entry>()
   /** From before this connection, or not awaited. In order. */
   readonly #kept = new Map<TaskId, Entry>()
+  readonly #onFile: (file: ObjectFile, isKept: boolean) => void
   #bytes = 0
   #heartbeatCount = 0
   #echoCount = 0
+
+  /** `onFile`: a result is kept that is in a file, or is not any more. */
+  constructor(onFile: (file: ObjectFile, isKept: boolean) => void = () => {}) {
+    this.#onFile = onFile
+  }
 
   /** The number of results that were not sent on this connection. */
   get size(): number {
@@ -121,6 +128,7 @@ export class KeptResults {
 
   /** This scheduler will not request results. */
   clear(): void {
+    for (const { result } of this.#entries()) this.#tellFile(result, false)
     this.#unconfirmed.clear()
     this.#kept.clear()
     this.#bytes = 0
@@ -147,12 +155,13 @@ export class KeptResults {
   }
 
   #add(entries: Map<TaskId, Entry>, result: TaskResult, source: Identity): void {
-    const contentBytes = totalBytes(result.inlineResults) + result.packed.byteLength
+    const contentBytes = bytesOf(result) + result.packed.byteLength
     const bytes = contentBytes + textBytes(result) + RESULT_OVERHEAD_BYTES
     if (bytes > MAX_BYTES) return
     const heartbeatCount = this.#heartbeatCount
     entries.set(result.taskId, { result: ownCopyOf(result), source, bytes, heartbeatCount })
     this.#bytes += bytes
+    this.#tellFile(result, true)
     if (this.#bytes > MAX_BYTES || this.#count > MAX_RESULTS) this.#makeRoom()
   }
 
@@ -172,7 +181,13 @@ export class KeptResults {
       if (entry === undefined) continue
       entries.delete(id)
       this.#bytes -= entry.bytes
+      this.#tellFile(entry.result, false)
     }
+  }
+
+  #tellFile({ inlineResults, isInFile }: TaskResult, isKept: boolean): void {
+    const file = isInFile ? fileOf(inlineResults) : undefined
+    if (file !== undefined) this.#onFile(file, isKept)
   }
 }
 

@@ -54,9 +54,9 @@ export class TaskLinks {
   }
 
   /** The processor has answered a task: the one behind it gets its result. */
-  onAnswered({ follower }: WorkerTask, { status, inlineResults }: TaskResult): void {
+  onAnswered({ follower }: WorkerTask, { status, inlineResults, isInFile }: TaskResult): void {
     const [value] = inlineResults
-    if (follower === undefined || value === undefined || !isTied(follower)) return
+    if (follower === undefined || value === undefined || !isTied(follower) || isInFile) return
     const isSmall = inlineResults.length === 1 && value.byteLength <= this.#parts.inlineLimitBytes
     if (status === 'success' && isSmall) follower.value = copyOf(value)
   }

@@ -4,12 +4,14 @@ import { NO_BYTES } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
 import { PLAIN_RESULT, type TaskError, type TaskResult } from '../../../wire/message.js'
 import { encodeProfileResult } from '../../../wire/metadata.js'
+import { contentBytes, fileOf } from '../../../wire/object-content.js'
 import { countOf, layoutOf, nthTaskId, sliceProfiles, slicePacked } from '../../../wire/run.js'
 import type { WorkerTask } from './task.js'
 
 /** The same result, to be encoded again, with inline content and this part of its error. */
 export function withoutBytes(result: TaskResult, error: readonly TaskError[]): TaskResult {
-  const { taskId, status, metadata, inlineResults, worker, attempt, count, packed } = result
+  const { taskId, status, metadata, inlineResults, worker, attempt, count, packed, isInFile } =
+    result
   return {
     kind: 'taskResult',
     taskId,
@@ -23,7 +25,13 @@ export function withoutBytes(result: TaskResult, error: readonly TaskError[]): T
     error,
     count,
     packed,
+    isInFile,
   }
+}
+
+/** The size of a result that is not packed. */
+export function bytesOf({ inlineResults, isInFile }: TaskResult): number {
+  return contentBytes(isInFile ? 'file' : 'object', inlineResults)
 }
 
 /** The results `from` up to, not including, `to` of tasks that were answered together. */
@@ -90,7 +98,7 @@ const DURATION_BYTES = 4
  * it is about.
  */
 export function isAnswerTo(tasks: readonly WorkerTask[], result: TaskResult): boolean {
-  const { metadata, status, inlineResults, results, packed } = result
+  const { metadata, status, inlineResults, results, packed, isInFile } = result
   const count = countOf(result)
   const { byteLength } = metadata
   const isProfile = byteLength === PROFILE_BYTES * count || byteLength === DURATION_BYTES * count
@@ -101,6 +109,7 @@ export function isAnswerTo(tasks: readonly WorkerTask[], result: TaskResult): bo
     const arePacked = tasks.every(({ isPacked }) => isPacked)
     return status === 'success' && isPlain && arePacked && arePackedValues(packed, count)
   }
+  if (isInFile && fileOf(inlineResults) === undefined) return false
   const isRun = status === 'success' || status === 'failed'
   return isRun && count === 1 && inlineResults.length > 0 && results.length <= 1
 }

@@ -1,0 +1,237 @@
+// Content of objects in files that a scheduler and its peers on one machine share, instead of in
+// messages: the sender writes a file once, the receiver reads it once, and nobody between them sees
+// the bytes. docs/protocol.md#files
+
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { NO_BYTES, totalBytes } from '../base/bytes.js'
+import type { ObjectId } from '../base/ids.js'
+import type { Message, ObjectContent, ObjectContentType } from '../wire/message.js'
+import { fileChunk, fileOf } from '../wire/object-content.js'
+
+/** The file that proves that a process sees the same directory as the scheduler. */
+export const KEY_FILE = 'key'
+
+/** The length of its content, in bytes. */
+export const KEY_BYTES = 32
+
+/** Less is sent faster in a message. */
+const MIN_BYTES = 256 * 1024
+
+/** More cannot be one buffer of a receiver. */
+const MAX_BYTES = 2 ** 32
+
+/** The most that is written in one call. */
+const STEP_BYTES = 2 ** 30
+
+/** What is read from a file in one call stays in the cache of the processor. */
+const PASSAGE_BYTES = 64 * 1024
+
+/** Only its owner may read or write. */
+export const OWN_DIRECTORY = 0o700
+
+/** The directory that the scheduler of a connection shares with this process, if any. */
+export class ObjectFiles {
+  #directory = ''
+  /** Names are 32 hexadecimal digits that nobody can guess. */
+  readonly #prefix = randomBytes(10).toString('hex')
+  #count = 0
+
+  /** A new connection, to a scheduler that may not share anything. */
+  reset(): void {
+    this.#directory = ''
+  }
+
+  /**
+   * The scheduler offers a directory. Returns the proof that this process sees it; empty if it does
+   * not, for example because it is on another machine.
+   */
+  accept(directory: string): Uint8Array {
+    const proof = keyIn(directory)
+    this.#directory = proof.byteLength === 0 ? '' : directory
+    return proof
+  }
+
+  /** Whether the file is in the directory of this connection. */
+  has(chunks: readonly Uint8Array[]): boolean {
+    const path = fileOf(chunks)?.path
+    return this.#directory !== '' && path?.startsWith(`${this.#directory}/`) === true
+  }
+
+  /**
+   * Writes content into a file. Returns the chunk that names it; undefined if the content is small,
+   * there is no directory, or no room: then it must be sent in a message.
+   */
+  put(chunks: readonly Uint8Array[]): Uint8Array | undefined {
+    const byteLength = totalBytes(chunks)
+    if (this.#directory === '' || byteLength < MIN_BYTES || byteLength > MAX_BYTES) return undefined
+    const path = join(this.#directory, this.#newName())
+    try {
+      if (!hasRoom(this.#directory, byteLength)) return undefined
+      write(path, chunks)
+    } catch {
+      rmSync(path, { force: true })
+      return undefined
+    }
+    return fileChunk({ path, byteLength })
+  }
+
+  /** Large content of objects goes into files, as far as possible. */
+  moveOut(content: ObjectContent): ObjectContent {
+    if (this.#directory === '') return content
+    const types = [...content.objectTypes]
+    const objectBytes = content.objectBytes.map((chunks, index) => {
+      const chunk = types[index] === 'object' ? this.put(chunks) : undefined
+      if (chunk === undefined) return chunks
+      types[index] = 'file'
+      return [chunk]
+    })
+    return { ...content, objectTypes: types, objectBytes }
+  }
+
+  #newName(): string {
+    this.#count += 1
+    return this.#prefix + this.#count.toString(16).padStart(12, '0')
+  }
+}
+
+/** The content of the key in a directory that only this user can have made; else empty. */
+function keyIn(directory: string): Uint8Array {
+  try {
+    const { uid, mode } = lstatSync(directory)
+    const isOwn = uid === process.getuid?.() && (mode & 0o77) === 0
+    const key = isOwn ? readFileSync(join(directory, KEY_FILE)) : NO_BYTES
+    return key.byteLength === KEY_BYTES ? key : NO_BYTES
+  } catch {
+    return NO_BYTES
+  }
+}
+
+/** Memory that is full would stop other programs, too: half of what is left is not touched. */
+function hasRoom(directory: string, byteLength: number): boolean {
+  const { bavail, bsize } = statfsSync(directory)
+  return byteLength <= (bavail * bsize) / 2
+}
+
+function write(path: string, chunks: readonly Uint8Array[]): void {
+  const { O_CREAT, O_EXCL, O_WRONLY } = constants
+  const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
+  try {
+    for (const chunk of chunks) {
+      for (let at = 0; at < chunk.byteLength;) {
+        at += writeSync(fd, chunk, at, Math.min(chunk.byteLength - at, STEP_BYTES))
+      }
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Whether the file that the chunk names is (still) there. */
+export function isThere(chunks: readonly Uint8Array[]): boolean {
+  const file = fileOf(chunks)
+  return file !== undefined && existsSync(file.path)
+}
+
+/** The content of the file that the chunk names; undefined if it is gone. */
+export function readObjectFile(chunks: readonly Uint8Array[]): Uint8Array | undefined {
+  const file = fileOf(chunks)
+  if (file === undefined || file.byteLength > MAX_BYTES) return undefined
+  try {
+    const fd = openSync(file.path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    try {
+      return readOpenFile(fd, file.byteLength)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** The memory through which files are read. */
+let passage: Buffer | undefined
+
+/** The content of an open file, in memory of its own; undefined if it is shorter. */
+export function readOpenFile(fd: number, byteLength: number): Uint8Array | undefined {
+  const bytes = Buffer.allocUnsafeSlow(byteLength)
+  // Twice as fast as to read into fresh memory, which the kernel fills page by page.
+  passage ??= Buffer.allocUnsafeSlow(PASSAGE_BYTES)
+  for (let at = 0; at < byteLength;) {
+    const count = readSync(fd, passage, 0, PASSAGE_BYTES, at)
+    if (count === 0) return undefined
+    const length = Math.min(count, byteLength - at)
+    bytes.set(length < PASSAGE_BYTES ? passage.subarray(0, length) : passage, at)
+    at += length
+  }
+  return bytes
+}
+
+/** Shows the scheduler that this process sees the directory; no bytes: it does not. */
+export function proofMessage(proof: Uint8Array): Message {
+  return { kind: 'objectFiles', directory: '', proof }
+}
+
+/** Requests content in messages: the scheduler answers in order, and knows the proof afterwards. */
+export function contentRequest(
+  objectIds: readonly ObjectId[],
+  proof: Uint8Array,
+): readonly Message[] {
+  const request = { kind: 'objectRequest', requestType: 'get', objectIds } as const
+  return [proofMessage(NO_BYTES), request, proofMessage(proof)]
+}
+
+/** Content in which no object is in a file. What cannot be read is left out. */
+export function moveIn(
+  content: ObjectContent,
+  read: (chunks: readonly Uint8Array[]) => Uint8Array | undefined = readObjectFile,
+): SplitContent {
+  return keepEach(content, (type, chunks) => {
+    if (type !== 'file') return { type, chunks }
+    const bytes = read(chunks)
+    return bytes && { type: 'object', chunks: [bytes] }
+  })
+}
+
+/** Content, and the ids of objects that were left out of it. */
+export interface SplitContent {
+  readonly content: ObjectContent
+  readonly missing: readonly ObjectId[]
+}
+
+/** An object of a message, in part. */
+interface Part {
+  readonly type: ObjectContentType
+  readonly chunks: readonly Uint8Array[]
+}
+
+/** Replaces each object, or leaves it out. Content without files remains as it is. */
+export function keepEach(
+  content: ObjectContent,
+  replace: (type: ObjectContentType, chunks: readonly Uint8Array[]) => Part | undefined,
+): SplitContent {
+  const { objectIds, objectTypes, objectNames, objectBytes } = content
+  if (!objectTypes.includes('file')) return { content, missing: [] }
+  const parts = objectTypes.map((type, at) => replace(type, objectBytes[at] ?? []))
+  const kept = parts.filter((part) => part !== undefined)
+  const isKept = (_: unknown, at: number): boolean => parts[at] !== undefined
+  const keptContent = {
+    objectIds: objectIds.filter(isKept),
+    objectTypes: kept.map(({ type }) => type),
+    objectNames: objectNames.filter(isKept),
+    objectBytes: kept.map(({ chunks }) => chunks),
+  }
+  return { content: keptContent, missing: objectIds.filter((_, at) => parts[at] === undefined) }
+}
