@@ -55,6 +55,9 @@ export const OUR_FEATURES: number =
   FEATURE_LINKS |
   FEATURE_FILES
 
+/** Those of peers that neither send nor receive objects. */
+export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~FEATURE_FILES
+
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {
   return (features & feature) === feature

@@ -10,10 +10,11 @@ import type { WaitingReason } from '../base/waiting-reason.js'
 import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
 import type { TaskSubmission } from '../core/client/events.js'
 import { MAX_DELAY_MS, systemClock, type Clock } from '../runtime/driver.js'
+import type { ObjectFiles } from '../runtime/object-files.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import { serializerName } from '../wire/object-content.js'
 import { CancelReasons } from './submit/signal.js'
-import type { ClientSettings } from './options.js'
+import { type ClientSettings, MAX_HELD_BYTES, MAX_WAITING_BYTES } from './options.js'
 import {
   type ClientSocket,
   type ClientSocketSetup,
@@ -32,11 +33,6 @@ import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { describeWaiting, Explanations, type WaitingState, warnOfWaiting } from './explanation.js'
 import { type AnyOwner, endEach, failEach, ownerOfTask, type TaskOwner } from './future/home.js'
 import type { HeldTasks } from './submit/runs.js'
-
-/** A `map` pulls no input while tasks of this size in total wait to be sent. */
-const MAX_WAITING_BYTES = 1024 ** 2
-/** Nor while the arguments of unfinished tasks take this much, as they are kept for a reconnect. */
-const MAX_HELD_BYTES = 1024 ** 3
 
 /** The parts of a connection. */
 export interface ConnectionSetup {
@@ -144,6 +140,11 @@ export class ClientConnection {
     return this.#hasClosed
   }
 
+  /** The files that this process shares with the scheduler. */
+  get files(): ObjectFiles {
+    return this.#traffic.files
+  }
+
   /** How the connection would end now, or how the last one ended. */
   get end(): ConnectionEnd {
     return this.#traffic.end
@@ -237,7 +238,7 @@ export class ClientConnection {
 
   /** Passes the value of a pinned object to `owner`, as if its task had returned it. */
   readObject(owner: TaskOwner, id: ObjectId): void {
-    const payload = this.#machine.contentOf(id)
+    const payload = this.#traffic.contentOf(id)
     if (payload === undefined) return owner.end('missingObject', idToHex(id), undefined)
     const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined }
     this.#results.finish({ owner, isSuccess: true, payload, ...report })
@@ -407,9 +408,7 @@ export class ClientConnection {
   }
 
   #tellQuiet(): void {
-    const callbacks = this.#onQuiet
-    this.#onQuiet = []
-    for (const callback of callbacks) callback()
+    for (const callback of this.#onQuiet.splice(0)) callback()
   }
 
   #onShutdownAnswer(answer: ShutdownAnswer, detail: string): void {

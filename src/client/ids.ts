@@ -24,7 +24,7 @@ export function newClientIdentity(): Identity {
 /** The ids of the objects that one client stores (docs/protocol.md#object-ids). */
 export class ObjectIds {
   readonly #prefix: string
-  readonly #given = new WeakMap<Uint8Array, ObjectId>()
+  readonly #given = new WeakMap<object, ObjectId>()
 
   constructor(owner: Identity) {
     const digest = createHash('md5').update(owner, 'latin1').digest()
@@ -49,9 +49,16 @@ export class ObjectIds {
     return objectIdFrom(this.#prefix, bytesToLatin1(digest.subarray(0, DIGEST_BYTES)))
   }
 
-  /** Gives this array an id of its own: hashing large ones takes longer than sending them. */
-  give(content: Uint8Array): void {
-    this.#given.set(content, objectIdFrom(this.#prefix, bytesToLatin1(randomBytes(DIGEST_BYTES))))
+  /** Gives this content an id of its own: hashing large ones takes longer than sending them. */
+  give(content: object): ObjectId {
+    const id = objectIdFrom(this.#prefix, bytesToLatin1(randomBytes(DIGEST_BYTES)))
+    this.#given.set(content, id)
+    return id
+  }
+
+  /** The id that this content was given. */
+  givenTo(content: object): ObjectId {
+    return this.#given.get(content) ?? this.give(content)
   }
 }
 

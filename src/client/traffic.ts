@@ -3,7 +3,7 @@
 
 import { NO_BYTES } from '../base/bytes.js'
 import { OUR_FEATURES } from '../base/features.js'
-import type { Identity } from '../base/ids.js'
+import type { Identity, ObjectId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import type { ClientMachine } from '../core/client/client-machine.js'
 import type { ClientAction, ClientEvent } from '../core/client/events.js'
@@ -15,7 +15,14 @@ import { ProcessSampler } from '../runtime/process-statistics.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
-import { encodeFrame, type Message, type ObjectResponse, type PeerInfo } from '../wire/message.js'
+import {
+  encodeFrame,
+  type Message,
+  type ObjectContent,
+  type ObjectResponse,
+  type PeerInfo,
+} from '../wire/message.js'
+import { fileOf } from '../wire/object-content.js'
 import type { AnyOwner } from './future/home.js'
 
 // The seam between a client and its message carrier: a DEALER, or something in memory in tests.
@@ -50,7 +57,7 @@ export type TrafficEvent = ClientEvent<AnyOwner>
 type TrafficAction = ClientAction<AnyOwner>
 
 /** The actions that the traffic itself executes. */
-type OwnAction = 'send' | 'requestFlush' | 'sendHeartbeat' | 'log'
+type OwnAction = 'send' | 'requestFlush' | 'sendHeartbeat' | 'releaseFile' | 'log'
 
 /** An action that concerns more than traffic. */
 export type OtherAction = Exclude<TrafficAction, { readonly type: OwnAction }>
@@ -97,6 +104,8 @@ interface TrafficSetup {
 
 /** The traffic of one client. Connects in the background. */
 export class ClientTraffic {
+  /** The files that this process shares with the scheduler. */
+  readonly files: ObjectFiles = new ObjectFiles()
   readonly #worker: Identity
   readonly #isVisitor: boolean
   readonly #info: PeerInfo
@@ -104,7 +113,7 @@ export class ClientTraffic {
   #isIntroduced = false
   readonly #handler: TrafficHandler
   readonly #logger: Logger
-  readonly #files = new ObjectFiles()
+  readonly #machine: ClientMachine<AnyOwner>
   #proof: Uint8Array = NO_BYTES
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   readonly #driver: Driver<TrafficEvent, TrafficAction>
@@ -129,6 +138,7 @@ export class ClientTraffic {
     this.#isVisitor = setup.isVisitor
     this.#info = peerInfo({ name: setup.name })
     this.#handler = handler
+    this.#machine = machine
     this.#logger = logger
     this.#driver = new Driver({
       machine,
@@ -155,6 +165,13 @@ export class ClientTraffic {
     return this.#socket.end
   }
 
+  /** The serialized value of a pinned object; undefined for any other. */
+  contentOf(id: ObjectId): Uint8Array | undefined {
+    const content = this.#machine.contentOf(id)
+    if (content === undefined || content instanceof Uint8Array) return content
+    return this.files.read([content.chunk])
+  }
+
   /** Keeps the process alive. */
   ref(): void {
     this.#socket.ref()
@@ -169,6 +186,7 @@ export class ClientTraffic {
   async close(): Promise<void> {
     await this.#socket.close()
     this.#reader.close()
+    this.files.close()
     this.post({ type: 'linkClosed' })
   }
 
@@ -199,7 +217,7 @@ export class ClientTraffic {
         this.#isCongested = false
         this.#isFlushWanted = false
         this.#isIntroduced = false
-        this.#files.reset()
+        this.files.reset()
         this.post({ type: 'connected' })
       },
       onDisconnect: (reason) => {
@@ -239,7 +257,7 @@ export class ClientTraffic {
 
   /** Only who has proved that it sees the directory gets objects in files. */
   #proveFiles(directory: string): void {
-    this.#proof = this.#files.accept(directory)
+    this.#proof = this.files.accept(directory)
     if (this.#proof.byteLength > 0) this.#send(proofMessage(this.#proof))
   }
 
@@ -258,6 +276,8 @@ export class ClientTraffic {
         if (action.when === 'soon') queueMicrotask(this.#flush)
         else setImmediate(this.#flush)
         return
+      case 'releaseFile':
+        return this.files.release(fileOf([action.chunk])?.path ?? '')
       case 'sendHeartbeat':
         return this.#sendHeartbeat(action.latencyUS)
       case 'log':
@@ -270,9 +290,14 @@ export class ClientTraffic {
   #send(message: Message): void {
     const isCreate = message.kind === 'objectInstruction' && message.instructionType === 'create'
     const sent = isCreate
-      ? { ...message, objectContent: this.#files.moveOut(message.objectContent) }
+      ? { ...message, objectContent: this.#inFiles(message.objectContent) }
       : message
     if (!this.#socket.send(encodeFrame(sent))) this.#isCongested = true
+  }
+
+  /** Large content goes into files of this connection, as far as possible. */
+  #inFiles(content: ObjectContent): ObjectContent {
+    return this.files.moveOut(this.files.sendable(content))
   }
 
   #sendHeartbeat(latencyUS: number): void {

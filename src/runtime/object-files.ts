@@ -48,6 +48,10 @@ export class ObjectFiles {
   /** Names are 32 hexadecimal digits that nobody can guess. */
   readonly #prefix = randomBytes(10).toString('hex')
   #count = 0
+  /** Open files, by path: the scheduler that they were written for may be gone, and they with it. */
+  readonly #held = new Map<string, number>()
+  /** Of these, what need not be held any more. */
+  readonly #released = new Set<string>()
 
   /** A new connection, to a scheduler that may not share anything. */
   reset(): void {
@@ -64,10 +68,10 @@ export class ObjectFiles {
     return proof
   }
 
-  /** Whether the file is in the directory of this connection. */
-  has(chunks: readonly Uint8Array[]): boolean {
+  /** Whether the file is in the directory of this connection, and there. */
+  #has(chunks: readonly Uint8Array[]): boolean {
     const path = fileOf(chunks)?.path
-    return this.#directory !== '' && path?.startsWith(`${this.#directory}/`) === true
+    return path?.startsWith(`${this.#directory}/`) === true && existsSync(path)
   }
 
   /**
@@ -99,6 +103,62 @@ export class ObjectFiles {
       return [chunk]
     })
     return { ...content, objectTypes: types, objectBytes }
+  }
+
+  /** Content in which all files are in the directory of this connection. */
+  sendable(content: ObjectContent): ObjectContent {
+    const isSendable = content.objectTypes.every((type, at) => {
+      return type !== 'file' || this.#has(content.objectBytes[at] ?? [])
+    })
+    if (isSendable) return content
+    return this.moveOut(moveIn(content, (chunks) => this.read(chunks)).content)
+  }
+
+  /** From now on, the content of this file can be read even if it is removed. */
+  hold(path: string): void {
+    this.#released.delete(path)
+    if (this.#held.has(path)) return
+    const fd = tryOpen(path)
+    if (fd !== undefined) this.#held.set(path, fd)
+  }
+
+  /** Whether the content of this file can be read whatever happens. */
+  holds(path: string): boolean {
+    return this.#held.has(path) && !this.#released.has(path)
+  }
+
+  /** Reverts `hold`, at the end of this turn, unless the file is held again before that. */
+  release(path: string): void {
+    if (this.#released.size === 0) setImmediate(() => this.#closeReleased())
+    this.#released.add(path)
+  }
+
+  /** Releases all files. */
+  close(): void {
+    for (const path of this.#held.keys()) this.#released.add(path)
+    this.#closeReleased()
+  }
+
+  /** The number of files that are held. */
+  get heldCount(): number {
+    return this.#held.size
+  }
+
+  /** The content of a file, which may be held. */
+  read(chunks: readonly Uint8Array[]): Uint8Array | undefined {
+    const file = fileOf(chunks)
+    const fd = this.#held.get(file?.path ?? '')
+    if (file === undefined || fd === undefined) return readObjectFile(chunks)
+    return readOpenFile(fd, file.byteLength)
+  }
+
+  #closeReleased(): void {
+    for (const path of this.#released) {
+      const fd = this.#held.get(path)
+      if (fd !== undefined) closeSync(fd)
+      this.#held.delete(path)
+    }
+    this.#released.clear()
   }
 
   #newName(): string {
@@ -136,6 +196,14 @@ function write(path: string, chunks: readonly Uint8Array[]): void {
     }
   } finally {
     closeSync(fd)
+  }
+}
+
+function tryOpen(path: string): number | undefined {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  } catch {
+    return undefined
   }
 }
 

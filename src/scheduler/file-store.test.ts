@@ -183,6 +183,15 @@ test('a file elsewhere is not read, whatever the name says', (t) => {
   assert.equal(warnings.length, names.length)
 })
 
+test('an object that names the file of another one gets a file of its own', (t) => {
+  const { store, files } = openPair(t)
+  const content = files.moveOut(contentOf(large()))
+  const [one, other] = [claimedBy(store, content), claimedBy(store, content)]
+  assert.notEqual(pathIn(one), pathIn(other))
+  store.remove(pathIn(one))
+  assert.deepEqual(moveIn(other).content, contentOf(Buffer.from(large())))
+})
+
 test('content of more files than a process should have open is kept in memory', (t) => {
   const { store, files } = openPair(t)
   const content = contentOf(large(256 * 1024))

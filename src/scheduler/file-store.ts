@@ -7,6 +7,7 @@ import {
   constants,
   existsSync,
   fstatSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -31,7 +32,7 @@ import {
   readOpenFile,
 } from '../runtime/object-files.js'
 import type { Message, ObjectFiles, ObjectResponse } from '../wire/message.js'
-import { fileOf } from '../wire/object-content.js'
+import { fileChunk, fileOf, type ObjectFile } from '../wire/object-content.js'
 
 /** Memory in the form of files, on Linux. */
 const SHARED_MEMORY = '/dev/shm'
@@ -125,9 +126,9 @@ export class FileStore {
     const isNear = this.#near.has(from)
     const { content, missing } = keepEach(message.objectContent, (type, chunks) => {
       if (type !== 'file') return { type, chunks }
-      const file = isNear ? fileOf(chunks) : undefined
-      if (file === undefined || !this.#claim(file.path, file.byteLength)) return undefined
-      if (this.#claims.size <= MAX_OPEN) return { type, chunks }
+      const file = isNear ? this.#ownFile(fileOf(chunks)) : undefined
+      if (file === undefined || !this.#claim(file)) return undefined
+      if (this.#claims.size <= MAX_OPEN) return { type, chunks: [fileChunk(file)] }
       const bytes = this.#read(file.path)
       this.remove(file.path)
       return bytes && { type: 'object', chunks: [bytes] }
@@ -176,8 +177,19 @@ export class FileStore {
     this.#tell('the file of an object is missing', { peer, object: idToHex(id), count: ids.length })
   }
 
-  #claim(path: string, byteLength: number): boolean {
-    if (this.#claims.has(path)) return true
+  /** Each object has a file of its own: one that is named again gets another name. */
+  #ownFile(file: ObjectFile | undefined): ObjectFile | undefined {
+    if (file === undefined || !this.#claims.has(file.path)) return file
+    const path = join(this.#directory, randomBytes(16).toString('hex'))
+    try {
+      linkSync(file.path, path)
+    } catch {
+      return undefined
+    }
+    return { ...file, path }
+  }
+
+  #claim({ path, byteLength }: ObjectFile): boolean {
     if (!path.startsWith(`${this.#directory}/`)) return false
     let fd: number | undefined
     try {

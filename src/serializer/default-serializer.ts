@@ -21,6 +21,7 @@ import {
   type WriterTools,
 } from './value/message.js'
 import {
+  type Join,
   memoryToBytes,
   numberToBytes,
   readMessage,
@@ -130,6 +131,11 @@ export class DefaultSerializer implements Serializer {
       return this.#shipper.whole(value as AnyFunction)
     }
     return this.#write(value, { strictness }).bytes
+  }
+
+  /** Like `serialize`, for a large value whose pieces are put together by `join`. */
+  serializeBy(value: object, join: Join): Uint8Array {
+    return memoryToBytes(value, join) ?? this.#write(value, { strictness: 'strict', join }).bytes
   }
 
   /** Whether the object is a built-in one, which is sent by its name. */

@@ -4,6 +4,7 @@
 
 import { types } from 'node:util'
 import { DeserializeError, SerializeError } from '../base/errors.js'
+import type { Join } from './bytes/message.js'
 import type { AttachmentBytes } from './default-serializer.js'
 import type { CostlyCapture } from './function/shipper.js'
 import type { ReadShipment } from './value/message.js'
@@ -42,6 +43,8 @@ export interface FunctionSerializer {
 
 /** Everything that a task needs. It throws the errors named above, and no others. */
 export interface TaskCodec extends Serializer, FunctionSerializer {
+  /** Like `serialize`, for a large value whose pieces are put together by `join`. */
+  readonly serializeBy?: ((value: object, join: Join) => Uint8Array) | undefined
   /**
    * Whether the object is a built-in one, which is sent by its name. Undefined: only the serializer
    * knows how values are sent.
@@ -73,6 +76,10 @@ class DefaultCodec implements TaskCodec {
 
   attachmentCount(bytes: Uint8Array): number {
     return processSerializer.attachmentCount(bytes)
+  }
+
+  serializeBy(value: object, join: Join): Uint8Array {
+    return processSerializer.serializeBy(value, join)
   }
 
   isNamed(object: object): boolean {

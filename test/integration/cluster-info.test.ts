@@ -225,7 +225,8 @@ test('a loop over events that is left closes its connection', async () => {
 })
 
 test('objects() tells of what is stored: by whom, how large, and which workers have copies', async () => {
-  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const place = { address: 'tcp://127.0.0.1:0', objectDirectory: '' }
+  await using scheduler = await Scheduler.start(place)
   const { address } = scheduler
   await using _cluster = await Cluster.start({ address, workers: 2 })
   await using client = new Client(address)

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { ConfigError, Scheduler } from 'scaler-ts'
+import { type Client, ConfigError, Scheduler } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { until } from './condition.js'
 
@@ -39,6 +39,11 @@ async function start(t: TestContext, agents: readonly number[] = [2]): Promise<S
       })
     },
   }
+}
+
+/** How many objects are in files. */
+async function storedIn(client: Client): Promise<number> {
+  return (await client.objects()).filter(({ place }) => place === 'disk').length
 }
 
 function bytesOf(length: number): Uint8Array {
@@ -78,8 +83,7 @@ test('files that somebody removes are sent instead', async (t) => {
   const bytes = bytesOf(2 * MIB)
   const [one, other] = [client.sendObject(bytes), client.sendObject(bytes.toReversed())]
   // From then on, the scheduler has them open.
-  const stored = (await client.objects()).filter(({ place }) => place === 'disk')
-  assert.equal(stored.length, 2)
+  await until('both files', async () => (await storedIn(client)) === 2)
   for (const path of files()) rmSync(path)
   const same = (input: Uint8Array): Uint8Array => input
   assert.deepEqual(await client.submit(same, one), bytes)
@@ -102,7 +106,7 @@ test('objects outlive their scheduler, whose files the next one removes', async 
   const client = cluster.client()
   const bytes = bytesOf(2 * MIB)
   const stored = client.sendObject(bytes)
-  await client.objects()
+  await until('a file', async () => (await storedIn(client)) === 1)
   assert.equal(files().length, 1)
   const [before] = directories()
   await cluster.scheduler.kill()

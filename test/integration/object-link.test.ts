@@ -11,8 +11,11 @@ const MEBIBYTE = 2 ** 20
 
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
+/** Between processes on one machine, large objects are in files otherwise. */
+const IN_MESSAGES = { schedulerArgs: ['--object-directory', ''] }
+
 test('an upload interrupted in the middle is repeated, and its task succeeds', async (t) => {
-  const cluster = await TestCluster.start(t)
+  const cluster = await TestCluster.start(t, IN_MESSAGES)
   const proxy = await TcpProxy.start(cluster.address)
   t.after(() => proxy.close())
   const cuts = [MEBIBYTE, 3 * MEBIBYTE, 7 * MEBIBYTE]
@@ -35,7 +38,7 @@ test('an upload interrupted in the middle is repeated, and its task succeeds', a
 })
 
 test('after many objects and clear(), a scheduler uses as little memory as before', async (t) => {
-  const cluster = await TestCluster.start(t)
+  const cluster = await TestCluster.start(t, IN_MESSAGES)
   const client = cluster.client()
   const length = (input: Uint8Array): number => input.byteLength
   const rounds = 8

@@ -1,7 +1,7 @@
 // Examines a scheduler once, for `scaler doctor`: sends some heartbeats, which it must answer.
 
 import { ProtocolError } from '../../base/errors.js'
-import { OUR_FEATURES } from '../../base/features.js'
+import { FEATURES_WITHOUT_OBJECTS } from '../../base/features.js'
 import { identity, type SchedulerId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
@@ -175,7 +175,7 @@ function newHeartbeat(): ClientHeartbeat {
     kind: 'clientHeartbeat',
     resource: new ProcessSampler().sample().resource,
     latencyUS: 0,
-    features: OUR_FEATURES,
+    features: FEATURES_WITHOUT_OBJECTS,
     runtime: `node/${process.versions.node}`,
     worker: identity(''),
     wantsReport: true,

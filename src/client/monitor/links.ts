@@ -3,7 +3,7 @@
 
 import { unreachable } from '../../base/assert.js'
 import { ProtocolError } from '../../base/errors.js'
-import { OUR_FEATURES } from '../../base/features.js'
+import { FEATURES_WITHOUT_OBJECTS } from '../../base/features.js'
 import { identity, type Identity } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
 import {
@@ -192,7 +192,7 @@ export class MonitorLink implements Link {
       kind: 'clientHeartbeat',
       resource: this.#sampler.sample().resource,
       latencyUS: 0,
-      features: OUR_FEATURES,
+      features: FEATURES_WITHOUT_OBJECTS,
       runtime: `node/${process.versions.node}`,
       worker: identity(''),
       wantsReport: true,

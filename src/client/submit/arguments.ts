@@ -4,6 +4,7 @@
 import { MissingObjectError, SerializeError } from '../../base/errors.js'
 import type { ArgumentSource } from '../../core/client/events.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
+import { argumentName } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
 import type { FutureState } from '../future/state.js'
 import { Future } from '../future/future.js'
@@ -76,7 +77,11 @@ export class ArgumentSources {
       if (argument instanceof Future) return this.#ofFuture(Future.stateOf(argument))
       if (argument instanceof ObjectReference) return this.#ofReference(argument)
     }
-    return this.#references.memories.serialize(argument, this.#connection.serializer.codec)
+    const { serializer, objectIds } = this.#connection
+    const content = this.#references.memories.serialize(argument, serializer.codec)
+    if (content instanceof Uint8Array) return content
+    const id = objectIds.givenTo(content)
+    return { type: 'value', value: { id, name: argumentName('', id), content } }
   }
 
   #ofReference(reference: ObjectReference<unknown>): ArgumentSource {

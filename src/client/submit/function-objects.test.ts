@@ -67,7 +67,7 @@ test('attachments are objects by their content, whichever function has them', ()
   serializer.known.set(other, { bytes: Buffer.from('other'), attachments })
   const [first, second] = [functions.of(one), functions.of(other)]
   assert.deepEqual(
-    second.attachments.map(({ content }) => text(content)),
+    second.attachments.map(({ content }) => text(content as Uint8Array)),
     ['list', 'table'],
   )
   assert.equal(second.attachments[1]?.id, first.attachments[0]?.id)

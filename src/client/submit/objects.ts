@@ -1,14 +1,21 @@
 // The references of one client: which are valid, and when their objects can be deleted.
 
 import { inspect } from 'node:util'
-import { asBuffer } from '../../base/bytes.js'
+import { asBuffer, totalBytes } from '../../base/bytes.js'
 import { ClientClosedError, ConfigError } from '../../base/errors.js'
 import { idToHex, type ObjectId } from '../../base/ids.js'
 import { checkNames } from '../../base/option.js'
-import { memorySize, type PlainMemory, plainMemoryOf } from '../../serializer/bytes/message.js'
+import type { FiledContent } from '../../core/client/events.js'
+import type { ObjectFiles } from '../../runtime/object-files.js'
+import {
+  joined,
+  memorySize,
+  type PlainMemory,
+  plainMemoryOf,
+} from '../../serializer/bytes/message.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
 import type { TaskCodec } from '../../serializer/task-codec.js'
-import { argumentName } from '../../wire/object-content.js'
+import { argumentName, fileOf } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
 import type { ObjectIds } from '../ids.js'
 
@@ -112,8 +119,15 @@ const MAX_NAME_LENGTH = 1_000
 const LARGE_MEMORY_BYTES = 64 * 1024
 /** At most this many memories that look alike, and that look different; others are hashed. */
 const [MAX_ALIKE, MAX_LOOKS] = [4, 1_000]
+/** At most this many are in files. */
+const MAX_FILES = 500
+/** At most this much is kept of a file that was read. */
+const MAX_LAST_BYTES = 16 * 1024 ** 2
 /** How many bytes of a memory are looked at first. */
 const LOOKS = 512
+
+/** What was made of a memory. */
+type SentMemory = Uint8Array | FiledContent
 
 /**
  * The large memories that were sent recently. One that was sent before, and has not changed since,
@@ -121,31 +135,66 @@ const LOOKS = 512
  */
 export class LargeMemories {
   readonly #ids: ObjectIds
+  readonly #files: ObjectFiles
   /** What was made of them, by class, size and some of their bytes. */
-  readonly #sent = new Map<string, WeakRef<Uint8Array>[]>()
+  readonly #sent = new Map<string, WeakRef<SentMemory>[]>()
+  /** The last one that was found in a file: reading it for each task would take longer. */
+  #last: { readonly content: FiledContent; readonly bytes: Uint8Array } | undefined
+  /** Content in files that no object ever had. */
+  readonly #lost: FinalizationRegistry<string>
 
-  constructor(ids: ObjectIds) {
+  constructor(ids: ObjectIds, files: ObjectFiles) {
     this.#ids = ids
+    this.#files = files
+    this.#lost = new FinalizationRegistry((path) => files.release(path))
   }
 
   /** The value as bytes, which must not be changed. Throws what the codec throws. */
-  serialize(value: unknown, codec: TaskCodec): Uint8Array {
+  serialize(value: unknown, codec: TaskCodec): SentMemory {
     const isLarge = codec.isNamed !== undefined && memorySize(value) >= LARGE_MEMORY_BYTES
     const memory = isLarge ? plainMemoryOf(value) : undefined
     if (memory === undefined) return codec.serialize(value)
     const look = lookOf(memory)
     const sent = this.#sent.get(look) ?? []
     for (const each of sent) {
-      const bytes = each.deref()
-      if (bytes !== undefined && endsWith(bytes, memory.content)) return bytes
+      const content = each.deref()
+      if (content !== undefined && this.#isSame(content, memory.content)) return content
     }
-    const bytes = codec.serialize(value)
+    const content = this.#write(value as object, codec)
     const alike = sent.filter((each) => each.deref() !== undefined)
     if (alike.length < MAX_ALIKE && this.#hasRoom()) {
-      this.#ids.give(bytes)
-      this.#sent.set(look, [...alike, new WeakRef(bytes)])
+      this.#ids.give(content)
+      this.#sent.set(look, [...alike, new WeakRef(content)])
     }
-    return bytes
+    return content
+  }
+
+  /** Into a file if possible: then the value is copied once, and takes no memory here. */
+  #write(value: object, codec: TaskCodec): SentMemory {
+    let filed: FiledContent | undefined
+    const bytes = codec.serializeBy?.(value, (pieces) => {
+      const chunk = this.#files.heldCount < MAX_FILES ? this.#files.put(pieces) : undefined
+      if (chunk === undefined) return joined(pieces)
+      filed = { chunk, byteLength: totalBytes(pieces) }
+      return chunk
+    })
+    if (filed === undefined) return bytes ?? codec.serialize(value)
+    const path = pathOf(filed)
+    this.#files.hold(path)
+    this.#lost.register(filed, path)
+    return filed
+  }
+
+  #isSame(content: SentMemory, memory: Uint8Array): boolean {
+    if (content instanceof Uint8Array) return endsWith(content, memory)
+    const path = pathOf(content)
+    // Otherwise nobody has needed it any more, and it is gone.
+    if (!this.#files.holds(path)) return false
+    const isLast = this.#last?.content === content
+    const bytes = isLast ? this.#last?.bytes : this.#files.read([content.chunk])
+    if (bytes === undefined || !endsWith(bytes, memory)) return false
+    this.#last = bytes.byteLength > MAX_LAST_BYTES ? undefined : { content, bytes }
+    return true
   }
 
   /** What still exists is kept, so that equal values have one id. */
@@ -156,6 +205,10 @@ export class LargeMemories {
     }
     return this.#sent.size < MAX_LOOKS
   }
+}
+
+function pathOf({ chunk }: FiledContent): string {
+  return fileOf([chunk])?.path ?? ''
 }
 
 /** Memories that look different are different. */
@@ -186,7 +239,7 @@ export class ObjectReferences implements ObjectKeeper {
 
   constructor(connection: ClientConnection) {
     this.#connection = connection
-    this.memories = new LargeMemories(connection.objectIds)
+    this.memories = new LargeMemories(connection.objectIds, connection.files)
     this.#registry = new FinalizationRegistry((pin) => this.#unpin(pin))
   }
 
@@ -196,7 +249,8 @@ export class ObjectReferences implements ObjectKeeper {
     if (this.#connection.isClosed) throw new ClientClosedError()
     const { serializer, objectIds } = this.#connection
     const content = this.#serialize(value, serializer)
-    const objectId = objectIds.of(content)
+    const isFiled = !(content instanceof Uint8Array)
+    const objectId = isFiled ? objectIds.givenTo(content) : objectIds.of(content)
     const stored = { id: objectId, name: argumentName(name, objectId), content }
     this.#connection.request({ type: 'objectPinned', value: stored })
     const { byteLength: sizeBytes } = content
@@ -225,7 +279,7 @@ export class ObjectReferences implements ObjectKeeper {
     this.#valid.clear()
   }
 
-  #serialize(value: unknown, serializer: ClientConnection['serializer']): Uint8Array {
+  #serialize(value: unknown, serializer: ClientConnection['serializer']): SentMemory {
     serializer.check()
     try {
       return this.memories.serialize(value, serializer.codec)

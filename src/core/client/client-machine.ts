@@ -154,7 +154,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   /** The content of a pinned object; undefined for any other. */
-  contentOf(id: ObjectId): Uint8Array | undefined {
+  contentOf(id: ObjectId): TaskSubmission<Owner>['function']['content'] | undefined {
     return this.#flow.objects.pinned(id)?.value.content
   }
 

@@ -126,6 +126,8 @@ export type ClientAction<Owner> =
    * (everything sent until then leaves together), or in the next turn.
    */
   | { readonly type: 'requestFlush'; readonly when: 'soon' | 'nextTurn' }
+  /** The file that this chunk names is not needed any more. */
+  | { readonly type: 'releaseFile'; readonly chunk: Uint8Array }
   /** The scheduler has answered on a new connection. */
   | { readonly type: 'announceOpen'; readonly schedulerId: SchedulerId }
   /** The scheduler has reported how many workers can run tasks of this client. */
@@ -263,12 +265,19 @@ export interface Outcome {
 
 // A submitted task. Separate from the events because graphs use the same types.
 
+/** A serialized value that was written into a file. docs/protocol.md#files */
+export interface FiledContent {
+  /** Names the file. */
+  readonly chunk: Uint8Array
+  readonly byteLength: number
+}
+
 /** A value that is stored in the scheduler under an id. */
 export interface StoredValue {
   readonly id: ObjectId
   /** For display. */
   readonly name: Uint8Array
-  readonly content: Uint8Array
+  readonly content: Uint8Array | FiledContent
 }
 
 /** How a task is run. Must not be changed, because many tasks share it. */
@@ -296,12 +305,13 @@ export interface TaskOptions {
 }
 
 /**
- * The source of an argument: serialized bytes; the result of an ended task, serialized again and
- * shared by all tasks; a pinned object of this client; or the result of another task of this client
- * that is in the tables.
+ * The source of an argument: serialized bytes; a value that is large enough to be an object; the
+ * result of an ended task, serialized again and shared by all tasks; a pinned object of this client;
+ * or the result of another task of this client that is in the tables.
  */
 export type ArgumentSource =
   | Uint8Array
+  | { readonly type: 'value'; readonly value: StoredValue }
   | { readonly type: 'shared'; readonly content: Uint8Array }
   | { readonly type: 'object'; readonly id: ObjectId }
   | { readonly type: 'task'; readonly taskId: TaskId }

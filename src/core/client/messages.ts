@@ -115,9 +115,13 @@ export function createMessage(
     objectUser,
     objectContent: {
       objectIds: objects.map((object) => object.id),
-      objectTypes: objects.map(() => objectType),
+      objectTypes: objects.map(({ content }) =>
+        content instanceof Uint8Array ? objectType : 'file',
+      ),
       objectNames: objects.map((object) => object.name),
-      objectBytes: objects.map((object) => splitChunks(object.content)),
+      objectBytes: objects.map(({ content }) =>
+        content instanceof Uint8Array ? splitChunks(content) : [content.chunk],
+      ),
     },
   }
 }

@@ -7,7 +7,7 @@ import { assert } from '../../base/assert.js'
 import type { Alarm, InstantMs, Timing } from '../../base/machine.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
-import type { StoredValue } from './events.js'
+import type { FiledContent, StoredValue } from './events.js'
 
 /** How tasks use an object. */
 export type ObjectRole = 'function' | 'attachment' | 'argument'
@@ -88,11 +88,14 @@ export class ClientObjectTable {
   #connection = 1
   #usedBytes = 0
   readonly #turn: Timing
+  readonly #onDropped: (content: FiledContent) => void
   readonly #alarm: Alarm
   #nextSweep: InstantMs = 0
 
-  constructor(turn: Timing) {
+  /** `onDropped`: content in a file is not needed any more. */
+  constructor(turn: Timing, onDropped: (content: FiledContent) => void = () => {}) {
     this.#turn = turn
+    this.#onDropped = onDropped
     this.#alarm = turn.alarm(() => this.#sweep())
   }
 
@@ -285,6 +288,8 @@ export class ClientObjectTable {
     this.#leaveIdle(object)
     this.#objects.delete(object.value.id)
     if (object.sentIn > 0) this.#removals.push(object.value.id)
+    const { content } = object.value
+    if (!(content instanceof Uint8Array)) this.#onDropped(content)
   }
 
   #leaveIdle(object: ClientObject): void {

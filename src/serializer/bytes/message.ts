@@ -68,11 +68,15 @@ function wideTextToBytes(text: string): Uint8Array {
   return bytes
 }
 
+/** Puts the pieces of a message together, or somewhere else: they are valid only during the call. */
+export type Join = (pieces: readonly Uint8Array[]) => Uint8Array
+
 /** A `Uint8Array`, `Buffer` or `ArrayBuffer` with one copy; undefined for all else. */
-export function memoryToBytes(value: object): Uint8Array | undefined {
+export function memoryToBytes(value: object, join?: Join): Uint8Array | undefined {
   const messageTag = memoryTag(value)
   if (messageTag === undefined) return undefined
   const content = contentOf(value)
+  if (join !== undefined) return join([Uint8Array.of(messageTag), content])
   const bytes = Buffer.allocUnsafe(content.byteLength + 1)
   bytes[0] = messageTag
   bytes.set(content, 1)
@@ -216,7 +220,7 @@ export interface AnchorBytes {
 }
 
 /** The bytes of the message. */
-export function messageBytes({ main, shipment }: MessageUnits): Uint8Array {
+export function messageBytes({ main, shipment }: MessageUnits, join: Join = joined): Uint8Array {
   if (shipment !== undefined) return join(shipmentPieces(shipment, main))
   if (main.memories.length === 0) return copyOf(main.body)
   const content = main.body.subarray(PREFIX.length)
@@ -259,7 +263,8 @@ export function nodeMajor(): number {
   return Number.parseInt(process.versions.node, 10)
 }
 
-function join(pieces: readonly Uint8Array[]): Uint8Array {
+/** The pieces in memory of their own. */
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   let byteLength = 0
   for (const piece of pieces) byteLength += piece.byteLength
   const bytes = Buffer.allocUnsafe(byteLength)

@@ -12,7 +12,7 @@
 //       the memories
 
 import { DeserializeError, SerializeError } from '../../base/errors.js'
-import { messageBytes, nodeMajor } from '../bytes/message.js'
+import { type Join, messageBytes, nodeMajor } from '../bytes/message.js'
 import type { CodeEncoder } from '../bytes/code.js'
 import type { ByteReader } from '../bytes/reader.js'
 import { AnchorReader, readUses } from '../class/anchors.js'
@@ -140,6 +140,8 @@ export interface MessageOptions {
   readonly strictness: Strictness
   /** Captured values that are separate messages. */
   readonly attachments?: Attachments
+  /** Puts the pieces together. Default: in memory of their own. */
+  readonly join?: Join
 }
 
 /** A message that needs more rounds than this changes while it is read. */
@@ -182,7 +184,7 @@ export class GraphWriter {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       if (round > 0) context.beginRound(seeds)
       if (!this.#attempt(value, () => context.write(value))) continue
-      if (context.isPlain) return messageBytes({ main: context.main.finish() })
+      if (context.isPlain) return messageBytes({ main: context.main.finish() }, options.join)
       if (context.hasWrongUnits) {
         let found: Seeds | undefined
         if (this.#attempt(value, () => (found = context.findAnchors(value)))) seeds = found
@@ -193,7 +195,7 @@ export class GraphWriter {
       if (settled instanceof Refusal) throw serializeErrorAt(rootPath(value), settled.reason)
       if (settled === 'again') continue
       if (seeds.size > 0 && typeof value === 'function') this.#seeds.set(value, seeds)
-      return messageBytes(context.finish(value))
+      return messageBytes(context.finish(value), options.join)
     }
     throw serializeErrorAt(rootPath(value), refuseUnsteady().reason)
   }

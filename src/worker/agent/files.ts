@@ -1,18 +1,14 @@
 // Objects in files, as an agent sees them for one of its workers: it passes the names on, and reads
 // a file only for a scheduler that does not share the directory. docs/protocol.md#files
 
-import { closeSync, openSync, rmSync } from 'node:fs'
 import { NO_BYTES } from '../../base/bytes.js'
 import type { ObjectId } from '../../base/ids.js'
 import {
   contentRequest,
   isThere,
   keepEach,
-  moveIn,
   ObjectFiles,
   proofMessage,
-  readObjectFile,
-  readOpenFile,
   type SplitContent,
 } from '../../runtime/object-files.js'
 import {
@@ -21,7 +17,7 @@ import {
   type ObjectFiles as ObjectFilesMessage,
   type ObjectResponse,
 } from '../../wire/message.js'
-import { fileOf, type ObjectFile } from '../../wire/object-content.js'
+import type { ObjectFile } from '../../wire/object-content.js'
 import type { ProcessorHost } from './processor-host.js'
 
 /** The files of one worker. */
@@ -30,10 +26,6 @@ export class AgentFiles {
   /** What the processor was told last. */
   #offer: ObjectFilesMessage | undefined
   #proof: Uint8Array = NO_BYTES
-  /** Open, because the scheduler that they were written for may be gone, and its files with it. */
-  readonly #kept = new Map<string, number>()
-  /** Of these, what need not be kept any more. */
-  readonly #released = new Set<string>()
 
   /** A new connection. */
   reset(): void {
@@ -75,59 +67,19 @@ export class AgentFiles {
   /** The message, with the content of files that this scheduler does not know. */
   sendable(message: Message): Message {
     if (message.kind !== 'objectInstruction') return message
-    const { objectTypes, objectBytes } = message.objectContent
-    const isKnown = objectTypes.every((type, at) => {
-      const chunks = objectBytes[at] ?? []
-      return type !== 'file' || (this.#files.has(chunks) && isThere(chunks))
-    })
-    if (isKnown) return message
-    const { content } = moveIn(message.objectContent, (chunks) => this.#read(chunks))
-    return { ...message, bytes: undefined, objectContent: content }
+    const objectContent = this.#files.sendable(message.objectContent)
+    if (objectContent === message.objectContent) return message
+    return { ...message, bytes: undefined, objectContent }
   }
 
   /** The content of a file must remain readable, or need not any more. */
   keep({ path }: ObjectFile, isKept: boolean): void {
-    if (!isKept) {
-      // A result that is sent again is taken out first, and kept once more.
-      if (this.#released.size === 0) setImmediate(() => this.#closeReleased())
-      this.#released.add(path)
-      return
-    }
-    this.#released.delete(path)
-    const opened = this.#kept.has(path) ? undefined : tryOpen(path)
-    if (opened !== undefined) this.#kept.set(path, opened)
+    if (isKept) this.#files.hold(path)
+    else this.#files.release(path)
   }
 
   /** Closes all files. */
   close(): void {
-    for (const path of this.#kept.keys()) this.#released.add(path)
-    this.#closeReleased()
-  }
-
-  #closeReleased(): void {
-    for (const path of this.#released) {
-      const fd = this.#kept.get(path)
-      if (fd !== undefined) closeSync(fd)
-      this.#kept.delete(path)
-    }
-    this.#released.clear()
-  }
-
-  #read(chunks: readonly Uint8Array[]): Uint8Array | undefined {
-    const file = fileOf(chunks)
-    const fd = this.#kept.get(file?.path ?? '')
-    const isKept = file !== undefined && fd !== undefined
-    const content = isKept ? readOpenFile(fd, file.byteLength) : readObjectFile(chunks)
-    // No scheduler knows it.
-    if (file !== undefined) rmSync(file.path, { force: true })
-    return content
-  }
-}
-
-function tryOpen(path: string): number | undefined {
-  try {
-    return openSync(path, 'r')
-  } catch {
-    return undefined
+    this.#files.close()
   }
 }

@@ -70,5 +70,8 @@ function sourceOf<Owner>(
   const source = contents.sourceAt(number)
   if (source instanceof ResultInput) return { type: 'task', taskId: source.task.id }
   const content = source instanceof Uint8Array ? source : source.value.content
-  return given?.type === 'value' ? content : { type: 'shared', content }
+  if (content instanceof Uint8Array) {
+    return given?.type === 'value' ? content : { type: 'shared', content }
+  }
+  return source instanceof Uint8Array ? source : { type: 'value', value: source.value }
 }

@@ -56,7 +56,9 @@ export class ClientTaskFlow<Owner> {
     this.#turn = turn
     this.tasks = new ClientTaskTable(turn, options.logsTasks === true)
     this.#timeoutMs = options.timeoutMs
-    this.objects = new ClientObjectTable(turn)
+    this.objects = new ClientObjectTable(turn, ({ chunk }) =>
+      turn.act({ type: 'releaseFile', chunk }),
+    )
     this.#unacknowledgedAlarm = turn.alarm(() => this.#giveUpUnacknowledged())
     const { tasks, objects } = this
     this.inputs = new TaskInputs(options, tasks, objects)
@@ -97,7 +99,8 @@ export class ClientTaskFlow<Owner> {
 
   /** Ends a task that cannot be accepted because one of its inputs is missing. */
   refuse(owner: Owner | undefined, taskId: TaskId, missing: ArgumentSource): void {
-    if (owner === undefined || missing instanceof Uint8Array || missing.type === 'shared') return
+    if (owner === undefined || !('type' in missing)) return
+    if (missing.type === 'shared' || missing.type === 'value') return
     // A task that has left the table in the meantime was cancelled: results arrive in other events.
     const end: TaskEnd =
       missing.type === 'task'

@@ -46,7 +46,8 @@ export class TaskInputs<Owner> {
   /** The first source that does not exist, or no longer. */
   missing(sources: readonly ArgumentSource[]): ArgumentSource | undefined {
     for (const source of sources) {
-      if (source instanceof Uint8Array || source.type === 'shared') continue
+      if (source instanceof Uint8Array) continue
+      if (source.type === 'shared' || source.type === 'value') continue
       const found =
         source.type === 'object' ? this.#objects.pinned(source.id) : this.#tasks.get(source.taskId)
       if (found === undefined) return source
@@ -225,6 +226,7 @@ export class TaskInputs<Owner> {
   #inputFrom(source: ArgumentSource): TaskInput<Owner> {
     if (source instanceof Uint8Array) return source
     if (source.type === 'shared') return source.content
+    if (source.type === 'value') return this.#objects.use(source.value, 'argument')
     if (source.type === 'object') {
       const object = this.#objects.pinned(source.id)
       assert(object !== undefined, 'the object of an argument is not pinned')
