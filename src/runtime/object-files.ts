@@ -48,7 +48,7 @@ export class ObjectFiles {
   /** Names are 32 hexadecimal digits that nobody can guess. */
   readonly #prefix = randomBytes(10).toString('hex')
   #count = 0
-  /** Open files, by path: the scheduler that they were written for may be gone, and they with it. */
+  /** Open files, by path: they may be removed, with the scheduler that they were written for. */
   readonly #held = new Map<string, number>()
   /** Of these, what need not be held any more. */
   readonly #released = new Set<string>()

@@ -51,8 +51,9 @@ export function metricsText(
   text.histogram('scaler_task_duration_seconds', 'Measured durations of tasks.', durations)
   text.histogram('scaler_task_queue_seconds', 'Time in the queue of the scheduler.', queueTimes)
   text.gauge('scaler_objects', 'Stored objects.', [[{}, objects.count]])
-  const bytes: Sample = [{ place: 'scheduler' }, objects.bytes]
-  text.gauge('scaler_object_bytes', 'Size of stored objects.', [bytes])
+  const inMemory: Sample = [{ place: 'scheduler' }, objects.bytes - objects.fileBytes]
+  const inFiles: Sample = [{ place: 'files' }, objects.fileBytes]
+  text.gauge('scaler_object_bytes', 'Size of stored objects.', [inMemory, inFiles])
   text.histogram('scaler_scheduler_turn_seconds', 'Turns of the event loop.', turns)
   text.counter(
     'scaler_function_tasks',

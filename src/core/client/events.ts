@@ -305,9 +305,9 @@ export interface TaskOptions {
 }
 
 /**
- * The source of an argument: serialized bytes; a value that is large enough to be an object; the
- * result of an ended task, serialized again and shared by all tasks; a pinned object of this client;
- * or the result of another task of this client that is in the tables.
+ * The source of an argument: serialized bytes; a value that is to be an object; the result of an
+ * ended task, serialized again and shared by all tasks; a pinned object of this client; or the
+ * result of another task of this client that is in the tables.
  */
 export type ArgumentSource =
   | Uint8Array

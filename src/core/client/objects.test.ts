@@ -198,3 +198,28 @@ test('property: objects in use are kept and the sums are right, whatever is used
     }),
   )
 })
+
+test('content in a file is dropped with its object, however that ends', () => {
+  const turn = new Turn<never>()
+  const dropped: number[] = []
+  const table = new ClientObjectTable(turn, ({ byteLength }) => dropped.push(byteLength))
+  const filed = (id: string, byteLength: number): StoredValue => {
+    return { ...value(id), content: { chunk: NO_BYTES, byteLength } }
+  }
+  const used = table.use(filed('a', 1), 'argument')
+  assert.equal(table.usedBytes, 1)
+  table.release(used)
+  table.use(filed('a', 1), 'argument')
+  setTime(turn, 10_000)
+  assert.deepEqual(dropped, [], 'it is used again')
+  table.release(used)
+  setTime(turn, 20_000)
+  assert.deepEqual(dropped.splice(0), [1])
+  table.pin(filed('b', 2))
+  table.unpin(objectId('b'))
+  assert.deepEqual(dropped.splice(0), [2])
+  table.pin(filed('c', 3))
+  table.clear()
+  assert.deepEqual(dropped, [3])
+  table.checkInvariants()
+})

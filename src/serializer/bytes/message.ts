@@ -68,7 +68,7 @@ function wideTextToBytes(text: string): Uint8Array {
   return bytes
 }
 
-/** Puts the pieces of a message together, or somewhere else: they are valid only during the call. */
+/** Puts the pieces of a message together, or elsewhere: they are valid only during the call. */
 export type Join = (pieces: readonly Uint8Array[]) => Uint8Array
 
 /** A `Uint8Array`, `Buffer` or `ArrayBuffer` with one copy; undefined for all else. */

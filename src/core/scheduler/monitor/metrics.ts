@@ -42,7 +42,12 @@ export interface SchedulerMetrics {
   readonly workers: Readonly<Record<'idle' | 'busy' | 'leaving', number>>
   /** Workers that were lost, per cause. */
   readonly lost: Readonly<Record<LossCause, number>>
-  readonly objects: { readonly count: number; readonly bytes: number }
+  readonly objects: {
+    readonly count: number
+    readonly bytes: number
+    /** The part of `bytes` that is in files. */
+    readonly fileBytes: number
+  }
   /** Durations of tasks in milliseconds, as far as workers measured them. */
   readonly durations: Histogram
   /** How long tasks were queued before each assignment to a worker, in milliseconds. */
@@ -64,7 +69,8 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
     const reason = waitingReasonOf(sent)
     waiting.set(reason, (waiting.get(reason) ?? 0) + tasks)
   }
-  const objects = { count: state.objects.size, bytes: state.objects.bytes }
+  const { size: count, bytes, fileBytes } = state.objects
+  const objects = { count, bytes, fileBytes }
   const ended = new Map([...OUTCOMES, ...state.ended])
   const { queueTimes, losses } = state
   const counts = { ended, waiting, running, workers, lost: { ...losses.totals }, objects }

@@ -104,6 +104,7 @@ export class ObjectTable {
   readonly #retained: RetainedObjects
   readonly #turn: Turn<SchedulerAction>
   #bytes = 0
+  #fileBytes = 0
 
   /** `retentionMs`: how long an unused object is kept. */
   constructor(turn: Turn<SchedulerAction>, retentionMs = 0) {
@@ -118,6 +119,11 @@ export class ObjectTable {
   /** The total size of all objects. */
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** The part of it that is in files. */
+  get fileBytes(): number {
+    return this.#fileBytes
   }
 
   /** Whether any worker has to be notified of removals. */
@@ -149,6 +155,7 @@ export class ObjectTable {
       entry.chunks = chunks
       const growth = contentBytes(entry.type, chunks) - entry.bytes
       entry.bytes += growth
+      if (entry.type === 'file') this.#fileBytes += entry.bytes
       this.#bytes += growth
       for (const owner of entry.users) owner.objectBytes += growth
       this.use(user, entry)
@@ -232,9 +239,10 @@ export class ObjectTable {
 
   /** Throws if the table is inconsistent. */
   checkInvariants(): void {
-    let bytes = 0
+    let [bytes, fileBytes] = [0, 0]
     for (const entry of this.#objects.values()) {
       bytes += entry.bytes
+      if (entry.type === 'file') fileBytes += entry.bytes
       const isCounted = entry.bytes === contentBytes(entry.type, entry.chunks)
       assert(isCounted, 'the size of an object is wrong')
       const isKept = entry.users.size > 0 || entry.retained !== undefined
@@ -242,7 +250,8 @@ export class ObjectTable {
       for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
       for (const worker of entry.holders) assert(worker.held.has(entry), 'a holder without object')
     }
-    assert(bytes === this.#bytes, 'the bytes of objects are miscounted')
+    const isRight = bytes === this.#bytes && fileBytes === this.#fileBytes
+    assert(isRight, 'the bytes of objects are miscounted')
     this.#retained.checkInvariants((entry) => this.#objects.get(entry.id) === entry)
   }
 
@@ -267,8 +276,10 @@ export class ObjectTable {
   }
 
   /** Its content is not needed any more; `next`: the file that replaces it. */
-  #dropFile({ type, chunks }: ObjectEntry, next?: string): void {
-    const path = type === 'file' ? fileOf(chunks)?.path : undefined
+  #dropFile({ type, chunks, bytes }: ObjectEntry, next?: string): void {
+    if (type !== 'file') return
+    this.#fileBytes -= bytes
+    const path = fileOf(chunks)?.path
     if (path !== undefined && path !== next) this.#turn.act({ type: 'removeFile', path })
   }
 
