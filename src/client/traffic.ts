@@ -217,7 +217,7 @@ export class ClientTraffic {
         this.#isCongested = false
         this.#isFlushWanted = false
         this.#isIntroduced = false
-        this.files.reset()
+        this.files.use('')
         this.post({ type: 'connected' })
       },
       onDisconnect: (reason) => {

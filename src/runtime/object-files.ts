@@ -15,11 +15,11 @@ import {
   statfsSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { NO_BYTES, totalBytes } from '../base/bytes.js'
 import type { ObjectId } from '../base/ids.js'
 import type { Message, ObjectContent, ObjectContentType } from '../wire/message.js'
-import { fileChunk, fileOf } from '../wire/object-content.js'
+import { fileChunk, fileOf, splitChunks } from '../wire/object-content.js'
 
 /** The file that proves that a process sees the same directory as the scheduler. */
 export const KEY_FILE = 'key'
@@ -30,14 +30,17 @@ export const KEY_BYTES = 32
 /** Less is sent faster in a message. */
 const MIN_BYTES = 256 * 1024
 
-/** More cannot be one buffer of a receiver. */
-const MAX_BYTES = 2 ** 32
+/** More would not fit into a message for a peer on another machine. */
+export const MAX_FILE_BYTES: number = 2 ** 31
 
 /** The most that is written in one call. */
 const STEP_BYTES = 2 ** 30
 
 /** What is read from a file in one call stays in the cache of the processor. */
 const PASSAGE_BYTES = 64 * 1024
+
+/** The name of the directory of a scheduler. */
+const DIRECTORY_NAME = /^scaler-ts-[\da-f]{32}$/
 
 /** Only its owner may read or write. */
 export const OWN_DIRECTORY = 0o700
@@ -53,25 +56,25 @@ export class ObjectFiles {
   /** Of these, what need not be held any more. */
   readonly #released = new Set<string>()
 
-  /** A new connection, to a scheduler that may not share anything. */
-  reset(): void {
-    this.#directory = ''
-  }
-
   /**
    * The scheduler offers a directory. Returns the proof that this process sees it; empty if it does
    * not, for example because it is on another machine.
    */
   accept(directory: string): Uint8Array {
     const proof = keyIn(directory)
-    this.#directory = proof.byteLength === 0 ? '' : directory
+    this.use(proof.byteLength === 0 ? '' : directory)
     return proof
+  }
+
+  /** The directory, as somebody else has proved; '' = none. */
+  use(directory: string): void {
+    this.#directory = directory
   }
 
   /** Whether the file is in the directory of this connection, and there. */
   #has(chunks: readonly Uint8Array[]): boolean {
     const path = fileOf(chunks)?.path
-    return path?.startsWith(`${this.#directory}/`) === true && existsSync(path)
+    return path !== undefined && dirname(path) === this.#directory && existsSync(path)
   }
 
   /**
@@ -80,13 +83,14 @@ export class ObjectFiles {
    */
   put(chunks: readonly Uint8Array[]): Uint8Array | undefined {
     const byteLength = totalBytes(chunks)
-    if (this.#directory === '' || byteLength < MIN_BYTES || byteLength > MAX_BYTES) return undefined
+    if (this.#directory === '' || byteLength < MIN_BYTES || byteLength > MAX_FILE_BYTES)
+      return undefined
     const path = join(this.#directory, this.#newName())
     try {
       if (!hasRoom(this.#directory, byteLength)) return undefined
       write(path, chunks)
     } catch {
-      rmSync(path, { force: true })
+      removeFile(path)
       return undefined
     }
     return fileChunk({ path, byteLength })
@@ -167,12 +171,21 @@ export class ObjectFiles {
   }
 }
 
+function removeFile(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // Node's permissions forbid it, too.
+  }
+}
+
 /** The content of the key in a directory that only this user can have made; else empty. */
 function keyIn(directory: string): Uint8Array {
   try {
     const { uid, mode } = lstatSync(directory)
-    const isOwn = uid === process.getuid?.() && (mode & 0o77) === 0
-    const key = isOwn ? readFileSync(join(directory, KEY_FILE)) : NO_BYTES
+    const path = join(directory, KEY_FILE)
+    const isOwn = uid === process.getuid?.() && (mode & 0o77) === 0 && lstatSync(path).isFile()
+    const key = isOwn && DIRECTORY_NAME.test(basename(directory)) ? readFileSync(path) : NO_BYTES
     return key.byteLength === KEY_BYTES ? key : NO_BYTES
   } catch {
     return NO_BYTES
@@ -199,9 +212,15 @@ function write(path: string, chunks: readonly Uint8Array[]): void {
   }
 }
 
+/** Opens a file, and nothing else that has such a name. Throws the system's error. */
+export function openFile(path: string): number {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+  return openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+}
+
 function tryOpen(path: string): number | undefined {
   try {
-    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    return openFile(path)
   } catch {
     return undefined
   }
@@ -216,9 +235,9 @@ export function isThere(chunks: readonly Uint8Array[]): boolean {
 /** The content of the file that the chunk names; undefined if it is gone. */
 export function readObjectFile(chunks: readonly Uint8Array[]): Uint8Array | undefined {
   const file = fileOf(chunks)
-  if (file === undefined || file.byteLength > MAX_BYTES) return undefined
+  if (file === undefined || file.byteLength > MAX_FILE_BYTES) return undefined
   try {
-    const fd = openSync(file.path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    const fd = openFile(file.path)
     try {
       return readOpenFile(fd, file.byteLength)
     } finally {
@@ -269,7 +288,7 @@ export function moveIn(
   return keepEach(content, (type, chunks) => {
     if (type !== 'file') return { type, chunks }
     const bytes = read(chunks)
-    return bytes && { type: 'object', chunks: [bytes] }
+    return bytes && { type: 'object', chunks: splitChunks(bytes) }
   })
 }
 
@@ -280,7 +299,7 @@ export interface SplitContent {
 }
 
 /** An object of a message, in part. */
-interface Part {
+export interface Part {
   readonly type: ObjectContentType
   readonly chunks: readonly Uint8Array[]
 }
@@ -292,14 +311,23 @@ export function keepEach(
 ): SplitContent {
   const { objectIds, objectTypes, objectNames, objectBytes } = content
   if (!objectTypes.includes('file')) return { content, missing: [] }
-  const parts = objectTypes.map((type, at) => replace(type, objectBytes[at] ?? []))
+  const parts: (Part | undefined)[] = []
+  for (const [at, type] of objectTypes.entries()) {
+    const isWhole = at < Math.min(objectIds.length, objectNames.length, objectBytes.length)
+    parts.push(isWhole ? replace(type, objectBytes[at] ?? []) : undefined)
+  }
   const kept = parts.filter((part) => part !== undefined)
+  const lists = {
+    objectTypes: kept.map(({ type }) => type),
+    objectBytes: kept.map(({ chunks }) => chunks),
+  }
+  // For a 1.9.9 peer, the lists may differ in length.
+  if (kept.length === parts.length) return { content: { ...content, ...lists }, missing: [] }
   const isKept = (_: unknown, at: number): boolean => parts[at] !== undefined
   const keptContent = {
     objectIds: objectIds.filter(isKept),
-    objectTypes: kept.map(({ type }) => type),
     objectNames: objectNames.filter(isKept),
-    objectBytes: kept.map(({ chunks }) => chunks),
+    ...lists,
   }
   return { content: keptContent, missing: objectIds.filter((_, at) => parts[at] === undefined) }
 }

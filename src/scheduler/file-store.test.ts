@@ -1,6 +1,7 @@
 // The files that a scheduler shares with its peers, and what both do if one is not as expected.
 
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -8,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   truncateSync,
   utimesSync,
@@ -16,7 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { identity, objectId } from '../base/ids.js'
+import { identity, objectId, taskId } from '../base/ids.js'
 import { OUR_FEATURES } from '../base/features.js'
 import { ObjectFiles, moveIn, readObjectFile } from '../runtime/object-files.js'
 import {
@@ -25,6 +27,8 @@ import {
   type ObjectInstruction,
   type ObjectResponse,
   PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_RESULT,
+  type TaskResult,
 } from '../wire/message.js'
 import { fileChunk, fileOf } from '../wire/object-content.js'
 import { FileStore } from './file-store.js'
@@ -87,6 +91,18 @@ function claimedBy(store: FileStore, content: ObjectContent, from = PEER): Objec
 
 function pathIn({ objectBytes: [chunks = []] }: ObjectContent): string {
   return fileOf(chunks)?.path ?? ''
+}
+
+/** How many files of this directory this process has open. */
+function openIn(directory: string): number {
+  const names = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return ''
+    }
+  })
+  return names.filter((name) => name.startsWith(directory)).length
 }
 
 const large = (bytes = MIB): Uint8Array => new Uint8Array(bytes).map((_, at) => at * 7)
@@ -169,18 +185,117 @@ test('a file elsewhere is not read, whatever the name says', (t) => {
   const secret = join(base, 'secret')
   writeFileSync(secret, 'x'.repeat(100))
   const [directory = ''] = readdirSync(base)
+  const neighbour = join(base, `scaler-ts-${'1'.repeat(32)}`)
+  mkdirSync(neighbour)
+  const name = '2'.repeat(32)
+  writeFileSync(join(neighbour, name), 'x'.repeat(100))
   const names = [
     secret,
     join(base, directory, '../secret'),
     join(base, directory, 'key'),
     '/etc/passwd',
+    join(neighbour, name),
+    `${base}/${directory}/../scaler-ts-${'1'.repeat(32)}/${name}`,
   ]
   for (const path of names) {
     const chunk = Buffer.from(`100 ${path}`)
     assert.deepEqual(claimedBy(store, { ...contentOf(chunk), objectTypes: ['file'] }).objectIds, [])
-    assert.equal(readObjectFile([chunk]), undefined)
+    store.remove(path)
   }
-  assert.equal(warnings.length, names.length)
+  assert(existsSync(join(neighbour, name)))
+  assert.equal(warnings.length, 1, 'one line for many')
+})
+
+test('what is not a file is not waited for, and no length is believed', (t) => {
+  const { store, base } = openPair(t)
+  const [directory = ''] = readdirSync(base)
+  const [fifo, file] = ['1', '2'].map((digit) => join(base, directory, digit.repeat(32)))
+  execFileSync('mkfifo', [fifo ?? ''])
+  writeFileSync(file ?? '', 'x'.repeat(100))
+  const tries = [
+    [fifo, 0],
+    [fifo, 100],
+    [file, 99],
+    [file, 1e15],
+    [file, 0],
+  ] as const
+  for (const [path, byteLength] of tries) {
+    const content = contentOf(fileChunk({ path: path ?? '', byteLength }))
+    assert.deepEqual(claimedBy(store, { ...content, objectTypes: ['file'] }).objectIds, [])
+    assert.equal(readObjectFile([fileChunk({ path: fifo ?? '', byteLength: 100 })]), undefined)
+  }
+})
+
+test('lists of unequal length claim no more than there are objects', (t) => {
+  const { store, files, base } = openPair(t)
+  const content = files.moveOut(contentOf(large()))
+  assert.deepEqual(claimedBy(store, { ...content, objectIds: [] }).objectIds, [])
+  assert.deepEqual(claimedBy(store, { ...content, objectNames: [] }).objectIds, [])
+  const [directory = ''] = readdirSync(base)
+  assert.equal(openIn(join(base, directory)), 0)
+})
+
+test('for a 1.9.9 peer, which pairs lists by position, only the content is replaced', (t) => {
+  const { store, files } = openPair(t)
+  const stored = claimedBy(store, files.moveOut(contentOf(large())))
+  const asked = { ...stored, objectIds: [...stored.objectIds, objectId('missing')] }
+  const [answer] = store.readable(identity('old'), response(asked))
+  assert.deepEqual(answer?.objectContent.objectIds, asked.objectIds)
+  assert.equal(answer.objectContent.objectBytes.length, 1)
+})
+
+test('many far peers share one copy of the content', (t) => {
+  const { store, files } = openPair(t)
+  const stored = claimedBy(store, files.moveOut(contentOf(large())))
+  const answers = ['a', 'b'].map((name) => store.readable(identity(name), response(stored))[0])
+  const [one, other] = answers.map((answer) => answer?.objectContent.objectBytes[0]?.[0])
+  assert.equal(one?.buffer, other?.buffer)
+})
+
+test('a result whose object is missing gives its task back', (t) => {
+  const { store, files } = openPair(t)
+  const content = files.moveOut(contentOf(large()))
+  rmSync(pathIn(content))
+  claimedBy(store, content)
+  const result: TaskResult = {
+    kind: 'taskResult',
+    taskId: taskId('t'),
+    status: 'success',
+    metadata: Buffer.alloc(4),
+    ...PLAIN_RESULT,
+    results: [objectId('o')],
+  }
+  const claimed = store.claimed(PEER, result)
+  assert(claimed.kind === 'taskResult')
+  assert.deepEqual([claimed.status, claimed.results], ['canceled', []])
+  assert.deepEqual(store.claimed(PEER, result), result, 'once')
+})
+
+test('a base that is removed stops nothing', (t) => {
+  const base = mkdtempSync(join(tmpdir(), 'files-'))
+  t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() })
+  const warnings: string[] = []
+  const store = new FileStore((text) => warnings.push(text))
+  store.open(base)
+  rmSync(base, { recursive: true })
+  t.mock.timers.tick(20_000)
+  assert.deepEqual(warnings, ['cannot look for abandoned files'])
+  store.close()
+})
+
+test('what nobody claims is removed after a minute, and nothing else', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() })
+  const { store, files, base } = openPair(t)
+  const claimed = claimedBy(store, files.moveOut(contentOf(large())))
+  const abandoned = files.moveOut(contentOf(large()))
+  const longAgo = Date.now() / 1000 - 100
+  utimesSync(pathIn(claimed), longAgo, longAgo)
+  t.mock.timers.tick(20_000)
+  assert(existsSync(pathIn(abandoned)))
+  utimesSync(pathIn(abandoned), longAgo, longAgo)
+  t.mock.timers.tick(20_000)
+  assert.deepEqual([existsSync(pathIn(abandoned)), existsSync(pathIn(claimed))], [false, true])
+  assert.equal(readdirSync(base).length, 1)
 })
 
 test('an object that names the file of another one gets a file of its own', (t) => {
@@ -192,14 +307,16 @@ test('an object that names the file of another one gets a file of its own', (t) 
   assert.deepEqual(moveIn(other).content, contentOf(Buffer.from(large())))
 })
 
-test('content of more files than a process should have open is kept in memory', (t) => {
-  const { store, files } = openPair(t)
+test('only some of many files are open', (t) => {
+  const { store, files, base } = openPair(t)
   const content = contentOf(large(256 * 1024))
-  const types = Array.from({ length: 1_010 }, () => {
-    return claimedBy(store, files.moveOut(content)).objectTypes[0]
-  })
-  assert.equal(types.filter((type) => type === 'file').length, 1_000)
-  assert.deepEqual(new Set(types.slice(1_000)), new Set(['object']))
+  const stored = Array.from({ length: 1_010 }, () => claimedBy(store, files.moveOut(content)))
+  assert.deepEqual(new Set(stored.map(({ objectTypes }) => objectTypes[0])), new Set(['file']))
+  const [directory = ''] = readdirSync(base)
+  assert(openIn(join(base, directory)) <= 1_000)
+  const last = stored.at(-1) ?? content
+  const [answer] = store.readable(identity('far'), response(last))
+  assert.deepEqual(answer?.objectContent.objectBytes[0]?.[0], Buffer.from(large(256 * 1024)))
 })
 
 test('a directory that others can read, or without a key, is not used', (t) => {

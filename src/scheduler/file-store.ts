@@ -4,15 +4,14 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
-  constants,
-  existsSync,
   fstatSync,
   linkSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -22,17 +21,27 @@ import { NO_BYTES } from '../base/bytes.js'
 import { ConfigError } from '../base/errors.js'
 import { FEATURE_FILES, hasFeature } from '../base/features.js'
 import { type Identity, idToHex, type ObjectId } from '../base/ids.js'
-import type { Logger } from '../base/logger.js'
+import type { LogFields, Logger } from '../base/logger.js'
 import {
   KEY_BYTES,
   KEY_FILE,
   keepEach,
+  MAX_FILE_BYTES,
   moveIn,
+  openFile,
   OWN_DIRECTORY,
+  type Part,
   readOpenFile,
 } from '../runtime/object-files.js'
-import type { Message, ObjectFiles, ObjectResponse } from '../wire/message.js'
-import { fileChunk, fileOf, type ObjectFile } from '../wire/object-content.js'
+import { BoundedLog } from '../transport/bounded-log.js'
+import {
+  type Message,
+  type ObjectFiles,
+  type ObjectResponse,
+  PLAIN_RESULT,
+  type TaskResult,
+} from '../wire/message.js'
+import { fileChunk, fileOf, type ObjectFile, splitChunks } from '../wire/object-content.js'
 
 /** Memory in the form of files, on Linux. */
 const SHARED_MEMORY = '/dev/shm'
@@ -46,13 +55,19 @@ const SWEEP_INTERVAL_MS = 20_000
 /** A file that nobody claims for so long is removed, as is a directory that nobody uses. */
 const ABANDONED_MS = 60_000
 
-/** The most open files: the content of further ones is kept in memory. */
-const MAX_OPEN = 1_000
+/** The most open files, and what part of those that the process may have open. */
+const [MAX_OPEN, OPEN_SHARE] = [1_000, 0.25]
+
+/** The most objects that are remembered as missing until their results arrive. */
+const MAX_REFUSED = 10_000
 
 /** A file that is the content of an object. */
 interface Claim {
-  readonly fd: number
+  /** Undefined: too many files are open. */
+  readonly fd: number | undefined
   readonly byteLength: number
+  /** While it is in memory for peers on other machines. */
+  content: WeakRef<Uint8Array> | undefined
 }
 
 /** The files of one scheduler, and the peers that see them. Without a directory, nobody does. */
@@ -63,12 +78,19 @@ export class FileStore {
   #timer: NodeJS.Timeout | undefined
   /** Open, so that their content remains even if something else removes them. */
   readonly #claims = new Map<string, Claim>()
+  readonly #maxOpen: number = Math.min(MAX_OPEN, Math.floor(descriptorLimit() * OPEN_SHARE))
+  readonly #missing: BoundedLog<'missing', LogFields>
+  /** Objects that were not stored, because their files are missing: their tasks have no results. */
+  readonly #refused = new Set<ObjectId>()
   readonly #offered = new Set<Identity>()
   readonly #near = new Set<Identity>()
 
   /** `tell` writes a warning to the log. */
   constructor(tell: Logger['warn']) {
     this.#tell = tell
+    this.#missing = new BoundedLog((fields, count) => {
+      tell('the file of an object is missing', { ...fields, count })
+    })
   }
 
   /**
@@ -76,25 +98,24 @@ export class FileStore {
    * memory, and this user may use it. Throws `ConfigError`.
    */
   open(wish: string | undefined): void {
-    const hasDefault = process.platform === 'linux' && existsSync(SHARED_MEMORY)
-    const base = wish ?? (hasDefault ? SHARED_MEMORY : '')
+    const base = wish ?? (process.platform === 'linux' ? SHARED_MEMORY : '')
     if (base === '') return
-    const owner = hex8(process.pid) + hex8(pidNamespace())
-    const directory = join(base, `scaler-ts-${owner}${randomBytes(8).toString('hex')}`)
+    const directory = join(base, newDirectoryName())
     const key = randomBytes(KEY_BYTES)
     try {
       removeAbandoned(base)
       mkdirSync(directory, { mode: OWN_DIRECTORY })
       writeFileSync(join(directory, KEY_FILE), key, { mode: 0o600, flag: 'wx' })
     } catch (error) {
-      rmSync(directory, { recursive: true, force: true })
-      // Read-only, full, or forbidden: all content travels in messages.
+      removeDirectory(directory)
+      // Missing, read-only, full, or forbidden: all content travels in messages.
       if (wish === undefined) return
       const why = error instanceof Error ? error.message : String(error)
       throw new ConfigError(`option objectDirectory: ${why}`, { cause: error })
     }
     this.#directory = directory
     this.#key = key
+    watchExit(directory)
     this.#timer = setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS).unref()
   }
 
@@ -122,18 +143,16 @@ export class FileStore {
 
   /** The message, with new objects whose files are there and were taken over. */
   claimed(from: Identity, message: Message): Message {
+    if (message.kind === 'taskResult') return this.#withObject(message)
     if (message.kind !== 'objectInstruction' || message.instructionType !== 'create') return message
     const isNear = this.#near.has(from)
     const { content, missing } = keepEach(message.objectContent, (type, chunks) => {
       if (type !== 'file') return { type, chunks }
-      const file = isNear ? this.#ownFile(fileOf(chunks)) : undefined
-      if (file === undefined || !this.#claim(file)) return undefined
-      if (this.#claims.size <= MAX_OPEN) return { type, chunks: [fileChunk(file)] }
-      const bytes = this.#read(file.path)
-      this.remove(file.path)
-      return bytes && { type: 'object', chunks: [bytes] }
+      const file = isNear ? fileOf(chunks) : undefined
+      return file && this.#claimed(file)
     })
     this.#tellMissing(from, missing)
+    for (const id of missing) if (this.#refused.size < MAX_REFUSED) this.#refused.add(id)
     return content === message.objectContent ? message : { ...message, objectContent: content }
   }
 
@@ -158,45 +177,58 @@ export class FileStore {
     const claim = this.#claims.get(path)
     if (claim === undefined) return
     this.#claims.delete(path)
-    closeSync(claim.fd)
+    if (claim.fd !== undefined) closeSync(claim.fd)
     rmSync(path, { force: true })
   }
 
   /** Removes the directory with everything in it. */
   close(): void {
     clearInterval(this.#timer)
-    for (const { fd } of this.#claims.values()) closeSync(fd)
+    this.#missing.close()
+    for (const { fd } of this.#claims.values()) if (fd !== undefined) closeSync(fd)
     this.#claims.clear()
-    if (this.#directory !== '') rmSync(this.#directory, { recursive: true, force: true })
+    const directory = this.#directory
+    if (directory === '') return
     this.#directory = ''
+    unwatchExit(directory)
+    removeDirectory(directory)
   }
 
   #tellMissing(peer: Identity, ids: readonly ObjectId[]): void {
     const [id] = ids
-    if (id === undefined) return
-    this.#tell('the file of an object is missing', { peer, object: idToHex(id), count: ids.length })
+    if (id !== undefined) this.#missing.note('missing', { peer, object: idToHex(id) })
+  }
+
+  /** A result whose object is missing is none: its task is given back, and runs again. */
+  #withObject(result: TaskResult): TaskResult {
+    const [id] = result.results
+    if (id === undefined || !this.#refused.delete(id)) return result
+    return { ...result, ...PLAIN_RESULT, status: 'canceled', results: [], bytes: undefined }
   }
 
   /** Each object has a file of its own: one that is named again gets another name. */
-  #ownFile(file: ObjectFile | undefined): ObjectFile | undefined {
-    if (file === undefined || !this.#claims.has(file.path)) return file
+  #claimed(file: ObjectFile): Part | undefined {
+    if (!this.#claims.has(file.path)) return this.#claim(file) ? partOf(file) : undefined
     const path = join(this.#directory, randomBytes(16).toString('hex'))
     try {
       linkSync(file.path, path)
     } catch {
-      return undefined
+      const bytes = this.#read(file.path)
+      return bytes && { type: 'object', chunks: splitChunks(bytes) }
     }
-    return { ...file, path }
+    const own = { ...file, path }
+    return this.#claim(own) ? partOf(own) : undefined
   }
 
   #claim({ path, byteLength }: ObjectFile): boolean {
-    if (!path.startsWith(`${this.#directory}/`)) return false
+    if (dirname(path) !== this.#directory || byteLength > MAX_FILE_BYTES) return false
     let fd: number | undefined
     try {
-      fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
-      const status = fstatSync(fd)
+      const isRoom = this.#claims.size < this.#maxOpen
+      if (isRoom) fd = openFile(path)
+      const status = fd === undefined ? lstatSync(path) : fstatSync(fd)
       if (status.isFile() && status.size === byteLength) {
-        this.#claims.set(path, { fd, byteLength })
+        this.#claims.set(path, { fd, byteLength, content: undefined })
         return true
       }
     } catch {
@@ -206,9 +238,21 @@ export class FileStore {
     return false
   }
 
+  /** One copy for all peers for which it is on its way. */
   #read(path: string): Uint8Array | undefined {
     const claim = this.#claims.get(path)
-    return claim && readOpenFile(claim.fd, claim.byteLength)
+    if (claim === undefined) return undefined
+    const known = claim.content?.deref()
+    if (known !== undefined) return known
+    try {
+      const fd = claim.fd ?? openFile(path)
+      const bytes = readOpenFile(fd, claim.byteLength)
+      if (claim.fd === undefined) closeSync(fd)
+      claim.content = bytes && new WeakRef(bytes)
+      return bytes
+    } catch {
+      return undefined
+    }
   }
 
   /** Removes what processes have left behind that died. */
@@ -221,10 +265,61 @@ export class FileStore {
         if (this.#claims.has(path) || name === KEY_FILE) continue
         if (now - lstatSync(path).mtimeMs > ABANDONED_MS) rmSync(path, { force: true })
       }
+      removeAbandoned(dirname(this.#directory))
     } catch (error) {
       this.#tell('cannot look for abandoned files', { error: String(error) })
     }
-    removeAbandoned(dirname(this.#directory))
+  }
+}
+
+function partOf(file: ObjectFile): Part {
+  return { type: 'file', chunks: [fileChunk(file)] }
+}
+
+/** The directories of this process, which are removed if it exits without closing them. */
+const leftAtExit = new Set<string>()
+
+function watchExit(directory: string): void {
+  if (leftAtExit.size === 0) process.on('exit', removeAtExit)
+  leftAtExit.add(directory)
+}
+
+function unwatchExit(directory: string): void {
+  leftAtExit.delete(directory)
+  if (leftAtExit.size === 0) process.off('exit', removeAtExit)
+}
+
+function removeAtExit(): void {
+  for (const directory of leftAtExit) removeDirectory(directory)
+}
+
+/**
+ * Removes a directory. It gets another name first, so that nobody who has not heard of the end of
+ * the scheduler puts a file into it meanwhile.
+ */
+function removeDirectory(directory: string): void {
+  const goal = join(dirname(directory), newDirectoryName())
+  try {
+    renameSync(directory, goal)
+    rmSync(goal, { recursive: true, force: true })
+  } catch {
+    // It was removed, or cannot be: then the next scheduler tries it again.
+  }
+}
+
+function newDirectoryName(): string {
+  const owner = hex8(process.pid) + hex8(pidNamespace())
+  return `scaler-ts-${owner}${randomBytes(8).toString('hex')}`
+}
+
+/** How many files this process may have open. */
+function descriptorLimit(): number {
+  try {
+    const [, limit] =
+      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return Number(limit ?? Infinity)
+  } catch {
+    return 256
   }
 }
 
@@ -238,7 +333,7 @@ function removeAbandoned(base: string): void {
       if (lstatSync(path).uid !== process.getuid?.()) continue
       const isHere = namespace === hex8(pidNamespace())
       const isUsed = isHere ? isAlive(Number.parseInt(pid, 16)) : isFresh(join(path, KEY_FILE))
-      if (!isUsed) rmSync(path, { recursive: true, force: true })
+      if (!isUsed) removeDirectory(path)
     } catch {
       // Another scheduler has removed it, or is about to fill it.
     }
@@ -261,8 +356,11 @@ function isAlive(pid: number): boolean {
 
 /** The number of the PID namespace of this process; 0 where there are none. */
 function pidNamespace(): number {
-  if (process.platform !== 'linux') return 0
-  return Number(/\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? 0)
+  try {
+    return Number(/\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? 0)
+  } catch {
+    return 0
+  }
 }
 
 function hex8(number: number): string {

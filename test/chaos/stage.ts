@@ -202,7 +202,9 @@ interface Place {
 }
 
 function newScheduler(folder: string, where: readonly string[]): Program {
-  const args = [commandPath('scaler-scheduler'), ...SCHEDULER_ARGS, ...where]
+  // What it leaves there is found at the end.
+  const files = ['--object-directory', folder]
+  const args = [commandPath('scaler-scheduler'), ...SCHEDULER_ARGS, ...files, ...where]
   return new Program('scheduler', args, environment(folder))
 }
 

@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { type Client, ConfigError, Scheduler } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
+import type { ProxyLink } from '../chaos/proxy-link.js'
+import { TcpProxy } from '../chaos/tcp-proxy.js'
 import { until } from './condition.js'
 
 const MIB = 2 ** 20
@@ -118,23 +120,47 @@ test('objects outlive their scheduler, whose files the next one removes', async 
 })
 
 test('a result that was ready while there was no scheduler is not computed again', async (t) => {
-  const { cluster, files } = await start(t, [1])
+  const { cluster } = await start(t, [1])
   const client = cluster.client()
   const count = join(cluster.folder, 'runs')
   const work = async (log: string, length: number): Promise<Uint8Array> => {
     const { appendFileSync } = await import('node:fs')
     appendFileSync(log, 'x')
     await new Promise((resolve) => setTimeout(resolve, 1_000))
+    appendFileSync(log, 'y')
     return new Uint8Array(length).fill(9)
   }
   const made = client.submit(work, count, MIB)
   await until('the task', () => readdirSync(cluster.folder).includes('runs'))
   await cluster.scheduler.kill()
-  await until('its result', () => files().length === 1)
+  await until('its result', () => readFileSync(count, 'utf8') === 'xy')
   await cluster.restartScheduler()
   assert.deepEqual(await made, new Uint8Array(MIB).fill(9))
-  assert.equal(readFileSync(count, 'utf8'), 'x')
+  assert.equal(readFileSync(count, 'utf8'), 'xy')
   await cluster.removeFile('runs')
+})
+
+test('results of a worker whose connection breaks arrive, whatever it was doing', async (t) => {
+  const { cluster } = await start(t, [])
+  const proxy = await TcpProxy.start(cluster.address)
+  t.after(() => proxy.close())
+  const links: ProxyLink[] = []
+  proxy.onLink((link) => links.push(link))
+  const agent = cluster.startAgentInBackground(1, [], proxy.address)
+  await agent.line((line) => String(line['message']).endsWith(' ready'))
+  const client = cluster.client()
+  const work = (length: number, ms: number): Uint8Array => {
+    for (const end = performance.now() + ms; performance.now() < end;);
+    return new Uint8Array(length).fill(length % 251)
+  }
+  for (const ms of [0, 20, 400, 1_500]) {
+    const made = [0, 1, 2].map((more) => client.submit(work, MIB + more, ms))
+    await until('a task', async () => (await client.info()).tasks.running > 0 || ms < 400)
+    for (const link of links.splice(0)) link.cut('reset')
+    for (const [more, result] of (await Promise.all(made)).entries()) {
+      assert.deepEqual(result, work(MIB + more, 0))
+    }
+  }
 })
 
 test('a directory that cannot be used is refused by name', async () => {

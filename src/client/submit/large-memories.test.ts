@@ -117,7 +117,7 @@ test('what is too small for a file, or has nowhere to go, is in memory', (t) => 
   const place = withFiles(t)
   const small = bytesOf(100_000)
   assert.deepEqual(place.memories.serialize(small, defaultCodec), defaultCodec.serialize(small))
-  place.files.reset()
+  place.files.use('')
   const large = bytesOf(MIB)
   const content = place.memories.serialize(large, defaultCodec)
   assert.deepEqual(content, defaultCodec.serialize(large))

@@ -20,6 +20,8 @@ import {
 import type { ObjectFile } from '../../wire/object-content.js'
 import type { ProcessorHost } from './processor-host.js'
 
+const NO_OFFER: ObjectFilesMessage = { kind: 'objectFiles', directory: '', proof: NO_BYTES }
+
 /** The files of one worker. */
 export class AgentFiles {
   readonly #files = new ObjectFiles()
@@ -27,27 +29,20 @@ export class AgentFiles {
   #offer: ObjectFilesMessage | undefined
   #proof: Uint8Array = NO_BYTES
 
-  /** A new connection. */
-  reset(): void {
-    this.#files.reset()
+  /** A connection has ended: the next scheduler may be another one. */
+  reset(processor: ProcessorHost | undefined): void {
+    if (this.#offer === undefined) return
     this.#offer = undefined
     this.#proof = NO_BYTES
-  }
-
-  /** The processor sees the directory. Returns what tells the scheduler. */
-  onProof(proof: Uint8Array): Message {
-    this.#proof = proof
-    return proofMessage(proof)
-  }
-
-  /** What requests content, in messages, whose files are gone. */
-  requestFor(objectIds: readonly ObjectId[]): readonly Message[] {
-    return contentRequest(objectIds, this.#proof)
+    this.#files.use('')
+    processor?.send(encodeFrame(NO_OFFER))
   }
 
   /** The scheduler offers a directory: it is the processor that must see it, too. */
   onOffer(offer: ObjectFilesMessage, processor: ProcessorHost | undefined): void {
     if (this.#files.accept(offer.directory).byteLength === 0) return
+    // Until the scheduler knows it, it accepts no files.
+    this.#files.use('')
     this.#offer = offer
     if (processor !== undefined) this.tell(processor)
   }
@@ -55,6 +50,26 @@ export class AgentFiles {
   /** Passes the offer on to a processor. */
   tell(processor: ProcessorHost): void {
     if (this.#offer !== undefined) processor.send(encodeFrame(this.#offer))
+  }
+
+  /**
+   * A processor sees the directory that it was told of, or (no bytes) does not. Returns what tells
+   * the scheduler.
+   */
+  onProof(proof: Uint8Array): Message | undefined {
+    // The answer to an offer of the last connection says nothing.
+    if (this.#offer === undefined || proof.byteLength === 0) return undefined
+    if (Buffer.compare(this.#files.accept(this.#offer.directory), proof) !== 0) {
+      this.#files.use('')
+      return undefined
+    }
+    this.#proof = Buffer.from(proof)
+    return proofMessage(this.#proof)
+  }
+
+  /** What requests content, in messages, whose files are gone. */
+  requestFor(objectIds: readonly ObjectId[]): readonly Message[] {
+    return contentRequest(objectIds, this.#proof)
   }
 
   /** A response with the objects that are there, and the ids of those whose files are gone. */

@@ -153,7 +153,6 @@ export class AgentWorker {
     const handler = {
       onMessages: (messages: readonly IncomingMessage[]) => this.#onMessages(messages),
       onConnect: () => {
-        this.#files.reset()
         report.onConnected()
         this.#driver.handle({ type: 'connected' })
       },
@@ -189,6 +188,7 @@ export class AgentWorker {
 
   #onDisconnect(reason: string): void {
     this.#isCongested = false
+    this.#files.reset(this.#processor)
     const why = reason === '' ? 'the scheduler closed it' : reason
     this.#driver.handle({ type: 'disconnected', reason: why })
   }
@@ -289,13 +289,18 @@ export class AgentWorker {
           handle({ type: 'taskAnswered', processor, result })
         },
         onStack: (report) => handle({ type: 'stackReported', processor, report }),
-        onFiles: (proof) => this.#send(this.#files.onProof(proof)),
+        onFiles: (proof) => this.#onProof(proof),
         onRetracted: (asked, retracted) =>
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
       },
     })
     this.#files.tell(host)
+  }
+
+  #onProof(proof: Uint8Array): void {
+    const message = this.#files.onProof(proof)
+    if (message !== undefined) this.#send(message)
   }
 
   /** Output that arrives after the machine has finished goes straight to the log. */

@@ -87,11 +87,25 @@ test('it stays while its object is retained', () => {
   assert.deepEqual(removed(scheduler.moveTo(scheduler.now + 1_200)), [pathOf('a')])
 })
 
-test('another file for the same object replaces it', () => {
+test('another file for the same object is removed at once: workers may be reading the first', () => {
   const scheduler = twoClients().receive('C', create('o', 'a'))
-  assert.deepEqual(removed(scheduler.receive('D', create('o', 'b', 'D'))), [pathOf('a')])
+  assert.deepEqual(removed(scheduler.receive('D', create('o', 'b', 'D'))), [pathOf('b')])
   assert.deepEqual(removed(scheduler.receive('C', remove('o'))), [])
-  assert.deepEqual(removed(scheduler.receive('D', remove('o', 'D'))), [pathOf('b')])
+  assert.deepEqual(removed(scheduler.receive('D', remove('o', 'D'))), [pathOf('a')])
+})
+
+test('a file is removed when its object gets content of another kind', () => {
+  const scheduler = twoClients().receive('C', create('o', 'a'))
+  const { objectContent } = create('o', 'a')
+  const inMemory = {
+    ...objectContent,
+    objectTypes: ['object'],
+    objectBytes: [[Buffer.from('x')]],
+  } as const
+  scheduler.receive('C', { ...create('o', 'a'), objectContent: inMemory })
+  assert.deepEqual(removed(scheduler), [pathOf('a')])
+  assert.deepEqual(removed(scheduler.receive('C', create('o', 'b'))), [])
+  assert.deepEqual(removed(scheduler.receive('C', remove('o'))), [pathOf('b')])
 })
 
 test('files for an unknown client are removed at once', () => {

@@ -149,13 +149,21 @@ export class ObjectTable {
     for (let i = 0; i < Math.min(count, objectBytes.length); i += 1) {
       const entry = this.#entry(objectIds[i] as ObjectId)
       const chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
-      this.#dropFile(entry, fileOf(chunks)?.path)
-      entry.type = objectTypes[i] as ObjectContentType
+      const type = objectTypes[i] as ObjectContentType
+      const bytes = contentBytes(type, chunks)
       entry.name = ownMemory(objectNames[i] as Uint8Array)
+      if (type === 'file' && entry.type === 'file' && bytes === entry.bytes) {
+        // The same content again: workers may be about to read the file that they were told of.
+        this.#removeFile(chunks, entry.chunks)
+        this.use(user, entry)
+        continue
+      }
+      if (entry.type === 'file') this.#dropFile(entry)
+      const growth = bytes - entry.bytes
+      entry.type = type
       entry.chunks = chunks
-      const growth = contentBytes(entry.type, chunks) - entry.bytes
-      entry.bytes += growth
-      if (entry.type === 'file') this.#fileBytes += entry.bytes
+      entry.bytes = bytes
+      if (type === 'file') this.#fileBytes += bytes
       this.#bytes += growth
       for (const owner of entry.users) owner.objectBytes += growth
       this.use(user, entry)
@@ -264,7 +272,7 @@ export class ObjectTable {
   #free(entry: ObjectEntry): void {
     this.#objects.delete(entry.id)
     this.#bytes -= entry.bytes
-    this.#dropFile(entry)
+    if (entry.type === 'file') this.#dropFile(entry)
     for (const worker of entry.holders) {
       worker.held.delete(entry)
       const ids = this.#removals.get(worker)
@@ -275,12 +283,18 @@ export class ObjectTable {
     entry.holders.clear()
   }
 
-  /** Its content is not needed any more; `next`: the file that replaces it. */
-  #dropFile({ type, chunks, bytes }: ObjectEntry, next?: string): void {
-    if (type !== 'file') return
+  /** The content in its file is not needed any more. */
+  #dropFile({ chunks, bytes }: ObjectEntry): void {
     this.#fileBytes -= bytes
+    this.#removeFile(chunks)
+  }
+
+  /** Unless it is the one that is `kept`. */
+  #removeFile(chunks: readonly Uint8Array[], kept: readonly Uint8Array[] = []): void {
     const path = fileOf(chunks)?.path
-    if (path !== undefined && path !== next) this.#turn.act({ type: 'removeFile', path })
+    if (path !== undefined && path !== fileOf(kept)?.path) {
+      this.#turn.act({ type: 'removeFile', path })
+    }
   }
 
   #entry(id: ObjectId): ObjectEntry {
