@@ -88,7 +88,7 @@ export class ClientConnection {
   #isSocketClosing = false
   #shutdown: ShutdownCall | undefined
   /** Called when the scheduler has been notified of everything. */
-  #onQuiet: (() => void)[] = []
+  readonly #onQuiet: (() => void)[] = []
   readonly #closed: Promise<void>
   #resolveClosed: () => void = () => {}
 

@@ -161,6 +161,9 @@ export class Stage {
       this.#expectedEnds.add(program)
       program.thaw()
     }
+    // In order, so that everything that it leaves is a finding.
+    this.end(this.#scheduler, 'SIGTERM')
+    await this.ended(this.#scheduler, ({ code }) => code === 143)
     await Promise.all(programs.map((program) => program.kill()))
     await Promise.all([this.monitor.close(), ...this.#proxies.map((proxy) => proxy.close())])
   }
