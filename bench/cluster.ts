@@ -74,12 +74,16 @@ export class BenchCluster {
   }
 }
 
-/** Measures with a cluster and a client of it; always stops both afterwards. */
+/**
+ * Measures with a cluster and a client of it; always stops both afterwards. `args`: further ones of
+ * the scheduler.
+ */
 export async function withClient<R>(
   workers: number,
   measure: (client: Client, cluster: BenchCluster) => Promise<R>,
+  args: readonly string[] = [],
 ): Promise<R> {
-  const cluster = await BenchCluster.start()
+  const cluster = await BenchCluster.start([], args)
   try {
     await cluster.startWorkers(workers)
     const client = await Client.connect(cluster.address)

@@ -29,23 +29,21 @@ const sizeAnd = (value: Uint8Array, index: number): number => value.byteLength +
 /** 64 MiB as an argument, as a result, and as both; many of 8 MiB and of 1 MiB. */
 export const objects: Benchmark = {
   name: 'objects',
-  run: ({ workers }) =>
-    withClient(workers, async (client, cluster) => {
+  run: async ({ workers }) => {
+    const plain = [await plainMs(false), await plainMs(true)] as const
+    // As between machines.
+    const inMessages = await withClient(
+      workers,
+      (client) => samples(client, plain, ', in messages'),
+      ['--object-directory', ''],
+    )
+    const byDefault = await withClient(workers, async (client, cluster) => {
       await client.submit(sizeOf, makeBytes(MEGABYTE))
       const passed = hasProcessCost ? passedBytes(cluster.schedulerPid) : undefined
-      const there = await copyMs((bytes) => client.submit(sizeOf, bytes))
+      await copyMs((bytes) => client.submit(sizeOf, bytes))
       const moved = hasProcessCost ? passedBytes(cluster.schedulerPid) : Number.NaN
-      const back = await copyMs(() => client.submit(makeBytes, OBJECT_BYTES))
-      const both = await copyMs((bytes) => client.submit(same, bytes))
-      const [plain, plainBoth] = [await plainMs(false), await plainMs(true)]
       return [
-        { name: 'argument of 64 MiB', unit: 'MB/s', value: rate(there) },
-        { name: 'result of 64 MiB', unit: 'MB/s', value: rate(back) },
-        { name: 'there and back, 64 MiB', unit: 'MB/s', value: rate(both) },
-        { name: 'plain copy of 64 MiB', unit: 'MB/s', value: rate(plain) },
-        { name: 'plain copy there and back', unit: 'MB/s', value: rate(plainBoth) },
-        { name: 'argument, ratio to the plain copy', unit: '', value: plain / there },
-        { name: 'there and back, ratio to the plain copy', unit: '', value: plainBoth / both },
+        ...(await samples(client, plain, '')),
         {
           name: "scheduler's bytes for an argument of 64 MiB",
           unit: 'MiB',
@@ -55,7 +53,33 @@ export const objects: Benchmark = {
         ...(await many(client)),
         ...(await roundTrips(client, cluster.address)),
       ]
-    }),
+    })
+    return [
+      { name: 'plain copy of 64 MiB', unit: 'MB/s', value: rate(plain[0]) },
+      { name: 'plain copy there and back', unit: 'MB/s', value: rate(plain[1]) },
+      ...byDefault,
+      ...inMessages,
+    ]
+  },
+}
+
+/** One at a time; `plain`: the times of plain copies, one way and both. */
+async function samples(
+  client: Client,
+  [plain, plainBoth]: readonly [number, number],
+  how: string,
+): Promise<readonly Sample[]> {
+  await client.submit(sizeOf, makeBytes(MEGABYTE))
+  const there = await copyMs((bytes) => client.submit(sizeOf, bytes))
+  const back = await copyMs(() => client.submit(makeBytes, OBJECT_BYTES))
+  const both = await copyMs((bytes) => client.submit(same, bytes))
+  return [
+    { name: `argument of 64 MiB${how}`, unit: 'MB/s', value: rate(there) },
+    { name: `result of 64 MiB${how}`, unit: 'MB/s', value: rate(back) },
+    { name: `there and back, 64 MiB${how}`, unit: 'MB/s', value: rate(both) },
+    { name: `argument, ratio to the plain copy${how}`, unit: '', value: plain / there },
+    { name: `there and back, ratio to the plain copy${how}`, unit: '', value: plainBoth / both },
+  ]
 }
 
 /** The median time of copies of changing bytes. */

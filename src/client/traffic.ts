@@ -9,9 +9,16 @@ import type { ClientMachine } from '../core/client/client-machine.js'
 import type { ClientAction, ClientEvent } from '../core/client/events.js'
 import { type Clock, Driver } from '../runtime/driver.js'
 import { MessageReader } from '../runtime/message-reader.js'
-import { contentRequest, moveIn, ObjectFiles, proofMessage } from '../runtime/object-files.js'
+import {
+  contentRequest,
+  moveIn,
+  ObjectFiles,
+  proofMessage,
+  ReusedMemory,
+} from '../runtime/object-files.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
+import { isMemoryTag } from '../serializer/bytes/message.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
@@ -115,6 +122,7 @@ export class ClientTraffic {
   readonly #logger: Logger
   readonly #machine: ClientMachine<AnyOwner>
   #proof: Uint8Array = NO_BYTES
+  readonly #memory = new ReusedMemory()
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   readonly #driver: Driver<TrafficEvent, TrafficAction>
   readonly #socket: ClientSocket
@@ -262,7 +270,12 @@ export class ClientTraffic {
   }
 
   #onObjects(message: ObjectResponse): void {
-    const { content: objectContent, missing } = moveIn(message.objectContent)
+    // Values of a client with a serializer of its own are copied before they are read.
+    const isOne = message.objectContent.objectIds.length === 1 && !this.#isHandling
+    const read = (chunks: readonly Uint8Array[]): Uint8Array | undefined => {
+      return this.#memory.read(chunks, (first) => isOne && isMemoryTag(first))
+    }
+    const { content: objectContent, missing } = moveIn(message.objectContent, read)
     this.post({ type: 'messageReceived', message: { ...message, objectContent } })
     if (missing.length === 0) return
     for (const request of contentRequest(missing, this.#proof)) this.#send(request)

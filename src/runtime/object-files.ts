@@ -254,16 +254,66 @@ let passage: Buffer | undefined
 /** The content of an open file, in memory of its own; undefined if it is shorter. */
 export function readOpenFile(fd: number, byteLength: number): Uint8Array | undefined {
   const bytes = Buffer.allocUnsafeSlow(byteLength)
+  return fill(bytes, fd) ? bytes : undefined
+}
+
+/** False if the file is shorter. */
+function fill(bytes: Buffer, fd: number): boolean {
   // Twice as fast as to read into fresh memory, which the kernel fills page by page.
   passage ??= Buffer.allocUnsafeSlow(PASSAGE_BYTES)
-  for (let at = 0; at < byteLength;) {
+  for (let at = 0; at < bytes.byteLength;) {
     const count = readSync(fd, passage, 0, PASSAGE_BYTES, at)
-    if (count === 0) return undefined
-    const length = Math.min(count, byteLength - at)
+    if (count === 0) return false
+    const length = Math.min(count, bytes.byteLength - at)
     bytes.set(length < PASSAGE_BYTES ? passage.subarray(0, length) : passage, at)
     at += length
   }
-  return bytes
+  return true
+}
+
+/** The most memory that is kept for the next content, and for how long. */
+const [MAX_KEPT_BYTES, KEPT_MS] = [64 * 1024 ** 2, 1_000]
+
+/** Reads content that is needed only until the next one: fresh memory would take longer to fill. */
+export class ReusedMemory {
+  #memory: Buffer | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /**
+   * The content of a file; undefined if it is gone. `isBrief`: by its first byte, whether it is
+   * needed only until the next call; otherwise, it gets memory of its own.
+   */
+  read(chunks: readonly Uint8Array[], isBrief: (first: number) => boolean): Uint8Array | undefined {
+    const file = fileOf(chunks)
+    if (file === undefined || file.byteLength > MAX_KEPT_BYTES) return readObjectFile(chunks)
+    const fd = tryOpen(file.path)
+    if (fd === undefined) return undefined
+    try {
+      const first = Buffer.alloc(1)
+      readSync(fd, first, 0, 1, 0)
+      if (!isBrief(first[0] ?? 0)) return readOpenFile(fd, file.byteLength)
+      const bytes = this.#roomFor(file.byteLength)
+      return fill(bytes, fd) ? bytes : undefined
+    } catch {
+      return undefined
+    } finally {
+      closeSync(fd)
+    }
+  }
+
+  #roomFor(byteLength: number): Buffer {
+    this.#timer ??= setTimeout(() => this.#drop(), KEPT_MS).unref()
+    this.#timer.refresh()
+    if ((this.#memory?.byteLength ?? 0) < byteLength) {
+      this.#memory = Buffer.allocUnsafeSlow(byteLength)
+    }
+    return (this.#memory as Buffer).subarray(0, byteLength)
+  }
+
+  #drop(): void {
+    this.#memory = undefined
+    this.#timer = undefined
+  }
 }
 
 /** Shows the scheduler that this process sees the directory; no bytes: it does not. */

@@ -112,6 +112,15 @@ export function plainMemoryOf(value: unknown): PlainMemory | undefined {
   return buffer.byteLength === byteLength ? { kind, content: new Uint8Array(buffer) } : undefined
 }
 
+/** Whether bytes that begin so are a memory and nothing else, which is copied out of them. */
+export function isMemoryTag(first: number): boolean {
+  return (
+    first === tag.MESSAGE_UINT8_ARRAY ||
+    first === tag.MESSAGE_ARRAY_BUFFER ||
+    first === tag.MESSAGE_BUFFER
+  )
+}
+
 function contentOf(value: object): Uint8Array {
   return types.isArrayBuffer(value) ? new Uint8Array(value) : (value as Uint8Array)
 }
