@@ -12,7 +12,7 @@ import { ROOT, sourcePath } from './paths.mjs'
 /** The number of concurrent test files: most start processes of their own, and many are waiting. */
 const CONCURRENCY = { whole: 3, short: 5 }
 /** The time limit of a test; on Node 20, of a whole file. Generous. */
-const TIMEOUT_MS = 300_000
+const TIMEOUT_MS = 600_000
 /** How many files are named at the end. */
 const SLOWEST = 10
 
