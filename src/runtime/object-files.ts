@@ -257,12 +257,12 @@ export function readOpenFile(fd: number, byteLength: number): Uint8Array | undef
   return fill(bytes, fd) ? bytes : undefined
 }
 
-/** False if the file is shorter. */
-function fill(bytes: Buffer, fd: number): boolean {
+/** Reads the file from `start` on. False if it is shorter. */
+export function fill(bytes: Uint8Array, fd: number, start = 0): boolean {
   // Twice as fast as to read into fresh memory, which the kernel fills page by page.
   passage ??= Buffer.allocUnsafeSlow(PASSAGE_BYTES)
   for (let at = 0; at < bytes.byteLength;) {
-    const count = readSync(fd, passage, 0, PASSAGE_BYTES, at)
+    const count = readSync(fd, passage, 0, PASSAGE_BYTES, start + at)
     if (count === 0) return false
     const length = Math.min(count, bytes.byteLength - at)
     bytes.set(length < PASSAGE_BYTES ? passage.subarray(0, length) : passage, at)

@@ -121,6 +121,12 @@ export function isMemoryTag(first: number): boolean {
   )
 }
 
+/** The value of such bytes: `content` is all but the first one, and belongs to the value. */
+export function memoryOf(first: number, content: ArrayBuffer): unknown {
+  if (first === tag.MESSAGE_ARRAY_BUFFER) return content
+  return first === tag.MESSAGE_BUFFER ? Buffer.from(content) : new Uint8Array(content)
+}
+
 function contentOf(value: object): Uint8Array {
   return types.isArrayBuffer(value) ? new Uint8Array(value) : (value as Uint8Array)
 }

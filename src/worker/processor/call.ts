@@ -190,6 +190,10 @@ export function readCall(task: RunnableTask): TaskCall {
       readArgument(codec, inputs[index] as StoredObject | Uint8Array, { index, isShared }),
     )
   }
+  // Not before: if an import is pending, they are all read again. Attachments may be read later.
+  for (const input of inputs.slice(0, count)) {
+    if (!(input instanceof Uint8Array)) input.onRead(inputs)
+  }
   return { codec, fn, values }
 }
 
@@ -245,7 +249,7 @@ function readArgument(
 /** Throws what reading a value throws. */
 function readInput(codec: TaskCodec, input: StoredObject | Uint8Array, isShared: boolean): unknown {
   if (!(input instanceof Uint8Array)) {
-    return isShared ? input.shared(codec) : codec.deserialize(input.bytes)
+    return isShared ? input.shared(codec) : input.value(codec)
   }
   const value = codec.deserialize(input)
   if (isShared) freezeData(value)

@@ -1,9 +1,17 @@
 // The objects that a processor holds for its tasks: functions, arguments, serializers.
 
+import { closeSync } from 'node:fs'
 import { copyOf } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
 import type { ObjectId } from '../../base/ids.js'
-import { ObjectFiles, readObjectFile } from '../../runtime/object-files.js'
+import {
+  fill,
+  ObjectFiles,
+  openFile,
+  readObjectFile,
+  readOpenFile,
+} from '../../runtime/object-files.js'
+import { isMemoryTag, memoryOf } from '../../serializer/bytes/message.js'
 import { arrayForm } from '../../serializer/value/array-form.js'
 import type { AttachmentBytes } from '../../serializer/default-serializer.js'
 import { textOf } from '../../serializer/refusal.js'
@@ -22,7 +30,7 @@ import {
   type TaskCodec,
 } from '../../serializer/task-codec.js'
 import type { ObjectContent } from '../../wire/message.js'
-import { joinChunks } from '../../wire/object-content.js'
+import { fileOf, joinChunks } from '../../wire/object-content.js'
 
 // Values that tasks share must not change: plain data is frozen deeply.
 
@@ -169,24 +177,100 @@ interface ClientCodec {
   readonly serializer: Serializer
 }
 
+/** An open file with the content of an object. */
+interface ContentFile {
+  readonly fd: number
+  readonly byteLength: number
+}
+
+/** The most files that are open; the content of further ones is read at once. */
+const MAX_OPEN = 256
+
 /** One object. Tasks that need it keep it alive after it is deleted from the store. */
 export class StoredObject implements StoredBytes {
+  static #openCount = 0
   readonly token: object = {}
   #chunks: readonly Uint8Array[]
+  /** Content that has not been read, or only into the memory of tasks. */
+  #file: ContentFile | undefined
+  /** The inputs of tasks that may still read it. */
+  readonly #readers = new Set<object>()
+  /** It was deleted before anything was read that may be read again. */
+  #isGone = false
   #function: StoredFunction | undefined
   #shared: { readonly codec: TaskCodec; readonly value: unknown } | undefined
   #codec: ClientCodec | { readonly failure: DeserializeError } | undefined
   /** If it is a function: how long its last call took; Infinity before the first. */
   lastCallMs: number = Infinity
 
-  constructor(chunks: readonly Uint8Array[]) {
+  constructor(chunks: readonly Uint8Array[], file?: ContentFile) {
     this.#chunks = chunks.map((chunk) =>
       chunk.byteLength < LARGE_CHUNK_BYTES ? copyOf(chunk) : chunk,
     )
+    this.#file = file
+  }
+
+  /** The object whose content is in a file; undefined if that is gone. */
+  static ofFile(chunks: readonly Uint8Array[]): StoredObject | undefined {
+    const file = fileOf(chunks)
+    if (file === undefined || StoredObject.#openCount >= MAX_OPEN) return ofBytes(chunks)
+    try {
+      const fd = openFile(file.path)
+      StoredObject.#openCount += 1
+      return new StoredObject([], { fd, byteLength: file.byteLength })
+    } catch {
+      return undefined
+    }
+  }
+
+  /** A task has it among its inputs, and may read it later. */
+  expect(reader: object): void {
+    if (this.#file !== undefined) this.#readers.add(reader)
+  }
+
+  /** The task has read it. */
+  onRead(reader: object): void {
+    this.#readers.delete(reader)
+  }
+
+  /** It is deleted from the store: only tasks that have not read it need its content. */
+  detach(): void {
+    if (this.#file === undefined) return
+    if (this.#readers.size > 0) this.#load()
+    else this.#isGone = true
+    this.#close()
+  }
+
+  /**
+   * The value, for one task. That of a file that is a memory and nothing else is read to where it
+   * stays. Throws what reading a value throws.
+   */
+  value(codec: TaskCodec): unknown {
+    const file = codec === defaultCodec ? this.#file : undefined
+    return (file && memoryIn(file)) ?? codec.deserialize(this.bytes)
+  }
+
+  #load(): void {
+    const file = this.#file
+    if (file === undefined) return
+    const bytes = readOpenFile(file.fd, file.byteLength)
+    if (bytes === undefined) throw new DeserializeError('the file of the object is incomplete')
+    this.#chunks = [bytes]
+    this.#close()
+  }
+
+  #close(): void {
+    if (this.#file === undefined) return
+    closeSync(this.#file.fd)
+    this.#file = undefined
+    this.#readers.clear()
+    StoredObject.#openCount -= 1
   }
 
   /** The content. Throws `ProtocolError` if it is longer than a single buffer can be. */
   get bytes(): Uint8Array {
+    if (this.#isGone) throw new DeserializeError('the object was deleted')
+    this.#load()
     const bytes = joinChunks(this.#chunks)
     if (this.#chunks.length > 1) this.#chunks = [bytes]
     return bytes
@@ -229,7 +313,7 @@ export class StoredObject implements StoredBytes {
    */
   shared(codec: TaskCodec): unknown {
     if (this.#shared?.codec === codec) return this.#shared.value
-    const value = codec.deserialize(this.bytes)
+    const value = this.value(codec)
     if (freezeData(value)) this.#shared = { codec, value }
     return value
   }
@@ -256,6 +340,21 @@ export class StoredObject implements StoredBytes {
       return { failure: new DeserializeError(text, { cause: error }) }
     }
   }
+}
+
+/** The object, with its content in memory. */
+function ofBytes(chunks: readonly Uint8Array[]): StoredObject | undefined {
+  const bytes = readObjectFile(chunks)
+  return bytes && new StoredObject([bytes])
+}
+
+/** The value in a file that is a memory and nothing else; undefined for all else. */
+function memoryIn({ fd, byteLength }: ContentFile): unknown {
+  const first = Buffer.alloc(1)
+  if (!fill(first, fd) || !isMemoryTag(first[0] ?? 0)) return undefined
+  const content = new ArrayBuffer(byteLength - 1)
+  if (!fill(new Uint8Array(content), fd, 1)) return undefined
+  return memoryOf(first[0] ?? 0, content)
 }
 
 /** Throws what reading a value throws. */
@@ -288,25 +387,34 @@ export class ObjectStore {
     for (const [index, id] of objectIds.entries()) {
       const chunks = objectBytes[index] ?? []
       if (objectTypes[index] !== 'file') {
-        this.#objects.set(id, new StoredObject(chunks))
+        this.#put(id, new StoredObject(chunks))
         continue
       }
       // If nobody needs the object any more, its file may be gone.
-      const bytes = readObjectFile(chunks)
-      if (bytes !== undefined) this.#objects.set(id, new StoredObject([bytes]))
+      const object = StoredObject.ofFile(chunks)
+      if (object !== undefined) this.#put(id, object)
     }
   }
 
   /** Stores an object that was created here. */
   keep(id: ObjectId, chunks: readonly Uint8Array[]): void {
-    this.#objects.set(id, new StoredObject(chunks))
+    this.#put(id, new StoredObject(chunks))
   }
 
   delete(ids: readonly ObjectId[]): void {
-    for (const id of ids) this.#objects.delete(id)
+    for (const id of ids) {
+      this.#objects.get(id)?.detach()
+      this.#objects.delete(id)
+    }
   }
 
   clear(): void {
+    for (const object of this.#objects.values()) object.detach()
     this.#objects.clear()
+  }
+
+  #put(id: ObjectId, object: StoredObject): void {
+    this.#objects.get(id)?.detach()
+    this.#objects.set(id, object)
   }
 }

@@ -136,6 +136,7 @@ export class Processor implements FrameReceiver {
     const find = (id: ObjectId): StoredObject => {
       const found = this.#objects.get(id)
       if (found === undefined) missing.push(id)
+      found?.expect(inputs)
       return found ?? NO_OBJECT
     }
     const fn = find(task.funcObjectId)

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
 import { NO_BYTES } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
 import { identity, objectId } from '../../base/ids.js'
 import { defaultSerializer } from '../../serializer/serializer.js'
 import { defaultCodec, serializerContent } from '../../serializer/task-codec.js'
+import { fileChunk } from '../../wire/object-content.js'
 import { newResultId, serializerIdOf } from '../object-ids.js'
 import { ObjectStore, StoredObject } from './objects.js'
 
@@ -69,4 +73,100 @@ test('a client’s own serializer is read once, and so is the reason why it cann
   assert.ok(failures[0] instanceof DeserializeError)
   assert.match(failures[0].message, /^the client's serializer cannot be read: /)
   assert.equal(failures[1], failures[0])
+})
+
+const first = objectId('first')
+
+/** A file with this content, and the chunk that names it. */
+function fileWith(t: TestContext, content: Uint8Array): { path: string; chunk: Uint8Array } {
+  const base = mkdtempSync(join(tmpdir(), 'stored-'))
+  t.after(() => rmSync(base, { recursive: true }))
+  const directory = join(base, `scaler-ts-${'0'.repeat(32)}`)
+  mkdirSync(directory)
+  const path = join(directory, '1'.repeat(32))
+  writeFileSync(path, content)
+  return { path, chunk: fileChunk({ path, byteLength: content.byteLength }) }
+}
+
+/** The object with this content, in a file that is removed at once, in a store. */
+function inFile(t: TestContext, value: unknown): { store: ObjectStore; object: StoredObject } {
+  const { path, chunk } = fileWith(t, defaultSerializer.serialize(value))
+  const store = new ObjectStore()
+  const lists = { objectIds: [first], objectTypes: ['file'], objectNames: [NO_BYTES] } as const
+  store.store({ ...lists, objectBytes: [[chunk]] })
+  rmSync(path)
+  const object = store.get(first)
+  assert(object !== undefined)
+  return { store, object }
+}
+
+const bytes = new Uint8Array(300_000).map((_, at) => at * 3)
+
+for (const [what, value] of [
+  ['a Uint8Array', bytes],
+  ['a Buffer', Buffer.from(bytes)],
+  ['an ArrayBuffer', bytes.buffer],
+  ['a typed array', new Float64Array(10_000).fill(0.25)],
+  ['an object with bytes', { name: 'x', bytes }],
+  ['an empty Uint8Array', new Uint8Array()],
+] as const) {
+  test(`${what} in a file is read for each task anew`, (t) => {
+    const { store, object } = inFile(t, value)
+    const [one, other] = [object.value(defaultCodec), object.value(defaultCodec)]
+    assert.deepEqual(one, value)
+    assert.deepEqual(other, value)
+    if (one instanceof Uint8Array) assert.notEqual(one.buffer, (other as Uint8Array).buffer)
+    if (ArrayBuffer.isView(one)) assert.equal(one.buffer.byteLength, one.byteLength)
+    store.clear()
+  })
+}
+
+test('a task that has not read an object when it is deleted reads it later', (t) => {
+  const { store, object } = inFile(t, bytes)
+  const [waiting, done] = [[], []]
+  object.expect(waiting)
+  object.expect(done)
+  object.onRead(done)
+  store.delete([first])
+  assert.deepEqual(object.value(defaultCodec), bytes)
+  assert.deepEqual(object.bytes, Buffer.from(defaultSerializer.serialize(bytes)))
+})
+
+test('an object that is deleted when all tasks have read it is gone, and is not empty', (t) => {
+  const { store, object } = inFile(t, bytes)
+  const reader: unknown[] = []
+  object.expect(reader)
+  object.onRead(reader)
+  store.delete([first])
+  assert.throws(() => object.value(defaultCodec), DeserializeError)
+})
+
+test('files of objects are closed, whatever happens to these', (t) => {
+  const openFiles = (): number => readdirSync('/proc/self/fd').length
+  const before = openFiles()
+  const { store, object } = inFile(t, bytes)
+  assert.equal(openFiles(), before + 1)
+  const { chunk } = fileWith(t, defaultSerializer.serialize(bytes))
+  const lists = { objectIds: [first], objectTypes: ['file'], objectNames: [NO_BYTES] } as const
+  store.store({ ...lists, objectBytes: [[chunk]] })
+  assert.throws(() => object.bytes, DeserializeError)
+  assert.equal(openFiles(), before + 1)
+  assert.equal(store.get(first)?.bytes.byteLength, bytes.byteLength + 1)
+  assert.equal(openFiles(), before, 'its content is in memory')
+  store.store({ ...lists, objectBytes: [[chunk]] })
+  store.clear()
+  assert.equal(openFiles(), before)
+})
+
+test('an object whose file is gone, or shorter, is missing or cannot be read', (t) => {
+  const { path, chunk } = fileWith(t, defaultSerializer.serialize(bytes))
+  const store = new ObjectStore()
+  const lists = { objectIds: [first], objectTypes: ['file'], objectNames: [NO_BYTES] } as const
+  truncateSync(path, 100)
+  store.store({ ...lists, objectBytes: [[chunk]] })
+  assert.throws(() => store.get(first)?.value(defaultCodec), DeserializeError)
+  store.delete([first])
+  rmSync(path)
+  store.store({ ...lists, objectBytes: [[chunk]] })
+  assert.equal(store.get(first), undefined)
 })
