@@ -12,7 +12,10 @@ export function withHugePages(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return env[VARIABLE] === undefined ? { ...env, [VARIABLE]: HUGE_PAGES } : env
 }
 
-/** Leaves this process the environment that its user has chosen: it has served its purpose. */
+/**
+ * Removes the variable, so that programs that tasks start do not inherit it. A user who has set the
+ * same value loses it, too.
+ */
 export function forgetHugePages(): void {
   if (process.env[VARIABLE] === HUGE_PAGES) delete process.env[VARIABLE]
 }

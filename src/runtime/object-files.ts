@@ -30,14 +30,14 @@ export const KEY_BYTES = 32
 /** Less is sent faster in a message. */
 const MIN_BYTES = 256 * 1024
 
-/** More would not fit into a message for a peer on another machine. */
+/** More is sent in messages, which have a limit of their own. */
 export const MAX_FILE_BYTES: number = 2 ** 31
 
 /** The most that is written in one call. */
 const STEP_BYTES = 2 ** 30
 
-/** What is read from a file in one call stays in the cache of the processor. */
-const PASSAGE_BYTES = 64 * 1024
+/** Files are read in pieces of this size, which stay in the cache of the processor. */
+const READ_BUFFER_BYTES = 64 * 1024
 
 /** The name of the directory of a scheduler. */
 const DIRECTORY_NAME = /^scaler-ts-[\da-f]{32}$/
@@ -131,7 +131,7 @@ export class ObjectFiles {
     return this.#held.has(path) && !this.#released.has(path)
   }
 
-  /** Reverts `hold`, at the end of this turn, unless the file is held again before that. */
+  /** Undoes `hold`, at the end of this turn, unless the file is held again before that. */
   release(path: string): void {
     if (this.#released.size === 0) setImmediate(() => this.#closeReleased())
     this.#released.add(path)
@@ -248,8 +248,8 @@ export function readObjectFile(chunks: readonly Uint8Array[]): Uint8Array | unde
   }
 }
 
-/** The memory through which files are read. */
-let passage: Buffer | undefined
+/** Files are read through this. */
+let readBuffer: Buffer | undefined
 
 /** The content of an open file, in memory of its own; undefined if it is shorter. */
 export function readOpenFile(fd: number, byteLength: number): Uint8Array | undefined {
@@ -260,12 +260,12 @@ export function readOpenFile(fd: number, byteLength: number): Uint8Array | undef
 /** Reads the file from `start` on. False if it is shorter. */
 export function fill(bytes: Uint8Array, fd: number, start = 0): boolean {
   // Twice as fast as to read into fresh memory, which the kernel fills page by page.
-  passage ??= Buffer.allocUnsafeSlow(PASSAGE_BYTES)
+  readBuffer ??= Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
   for (let at = 0; at < bytes.byteLength;) {
-    const count = readSync(fd, passage, 0, PASSAGE_BYTES, start + at)
+    const count = readSync(fd, readBuffer, 0, READ_BUFFER_BYTES, start + at)
     if (count === 0) return false
     const length = Math.min(count, bytes.byteLength - at)
-    bytes.set(length < PASSAGE_BYTES ? passage.subarray(0, length) : passage, at)
+    bytes.set(length < READ_BUFFER_BYTES ? readBuffer.subarray(0, length) : readBuffer, at)
     at += length
   }
   return true

@@ -1,7 +1,7 @@
 // The directory that a scheduler shares with the clients and workers on its machine: the content of
 // objects in files there never passes through the scheduler. docs/protocol.md#files
 
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import {
   closeSync,
   fstatSync,
@@ -46,7 +46,7 @@ import { fileChunk, fileOf, type ObjectFile, splitChunks } from '../wire/object-
 /** Memory in the form of files, on Linux. */
 const SHARED_MEMORY = '/dev/shm'
 
-/** The process that made it and its PID namespace, in which alone that number means something. */
+/** With the PID of the scheduler, and of where it means something: see `pidSpace`. */
 const DIRECTORY_NAME = /^scaler-ts-([\da-f]{8})([\da-f]{8})[\da-f]{16}$/
 
 /** How often the directory is shown to be in use, and files are looked at that nobody claims. */
@@ -76,6 +76,7 @@ export class FileStore {
   #directory = ''
   #key: Uint8Array = NO_BYTES
   #timer: NodeJS.Timeout | undefined
+  #isTold = false
   /** Open, so that their content remains even if something else removes them. */
   readonly #claims = new Map<string, Claim>()
   readonly #maxOpen: number = Math.min(MAX_OPEN, Math.floor(descriptorLimit() * OPEN_SHARE))
@@ -141,7 +142,7 @@ export class FileStore {
     this.#near.delete(peer)
   }
 
-  /** The message, with new objects whose files are there and were taken over. */
+  /** The message, with new objects whose files exist, and from now on belong to the scheduler. */
   claimed(from: Identity, message: Message): Message {
     if (message.kind === 'taskResult') return this.#withObject(message)
     if (message.kind !== 'objectInstruction' || message.instructionType !== 'create') return message
@@ -255,7 +256,7 @@ export class FileStore {
     }
   }
 
-  /** Removes what processes have left behind that died. */
+  /** Removes what dead processes have left behind. */
   #sweep(): void {
     const now = Date.now()
     try {
@@ -267,7 +268,9 @@ export class FileStore {
       }
       removeAbandoned(dirname(this.#directory))
     } catch (error) {
-      this.#tell('cannot look for abandoned files', { error: String(error) })
+      // The directory is gone: it is so in every round.
+      if (!this.#isTold) this.#tell('cannot look for abandoned files', { error: String(error) })
+      this.#isTold = true
     }
   }
 }
@@ -308,8 +311,7 @@ function removeDirectory(directory: string): void {
 }
 
 function newDirectoryName(): string {
-  const owner = hex8(process.pid) + hex8(pidNamespace())
-  return `scaler-ts-${owner}${randomBytes(8).toString('hex')}`
+  return `scaler-ts-${hex8(process.pid)}${pidSpace()}${randomBytes(8).toString('hex')}`
 }
 
 /** How many files this process may have open. */
@@ -325,13 +327,14 @@ function descriptorLimit(): number {
 
 /** Removes the directories of this user's schedulers that were killed. */
 function removeAbandoned(base: string): void {
+  const here = pidSpace()
   for (const name of readdirSync(base)) {
-    const [, pid = '', namespace = ''] = DIRECTORY_NAME.exec(name) ?? []
+    const [, pid = '', space = ''] = DIRECTORY_NAME.exec(name) ?? []
     if (pid === '') continue
     const path = join(base, name)
     try {
       if (lstatSync(path).uid !== process.getuid?.()) continue
-      const isHere = namespace === hex8(pidNamespace())
+      const isHere = space === here
       const isUsed = isHere ? isAlive(Number.parseInt(pid, 16)) : isFresh(join(path, KEY_FILE))
       if (!isUsed) removeDirectory(path)
     } catch {
@@ -354,12 +357,22 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The number of the PID namespace of this process; 0 where there are none. */
-function pidNamespace(): number {
+/** Eight digits for the machine, since it was started, and the PID namespace of this process. */
+function pidSpace(): string {
+  const space = `${textOf(() => readlinkSync('/proc/self/ns/pid'))} ${textOf(bootId)}`
+  return createHash('sha256').update(space).digest('hex').slice(0, 8)
+}
+
+function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')
+}
+
+/** Empty where there is no such file. */
+function textOf(read: () => string): string {
   try {
-    return Number(/\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? 0)
+    return read()
   } catch {
-    return 0
+    return ''
   }
 }
 

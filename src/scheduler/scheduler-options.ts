@@ -26,8 +26,8 @@ export interface SchedulerOwnOptions {
   readonly metricsAddress?: string | undefined
   /**
    * Where large objects are shared in files with clients and workers on the same machine; '' =
-   * nowhere, they travel in messages. An existing directory in memory. Default: `/dev/shm`, where
-   * there is one.
+   * nowhere, they travel in messages. An existing directory of this machine, as an absolute path;
+   * it should be in memory. Default: `/dev/shm` on Linux.
    */
   readonly objectDirectory?: string | undefined
   /** 60,000: a client that is silent for longer is considered lost. 100 to 86,400,000. */
@@ -120,7 +120,7 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
   objectDirectory: {
     type: { kind: 'text' },
     description: 'where processes on this machine share large objects in files; empty = nowhere',
-    defaultText: '/dev/shm',
+    defaultText: '/dev/shm (Linux)',
     flag: 'object-directory',
   },
   protected: {

@@ -140,7 +140,7 @@ export class LargeMemories {
   readonly #sent = new Map<string, WeakRef<SentMemory>[]>()
   /** The last one that was found in a file: reading it for each task would take longer. */
   #last: { readonly content: FiledContent; readonly bytes: Uint8Array } | undefined
-  /** Content in files that no object ever had. */
+  /** Files that were written but never became an object. */
   readonly #lost: FinalizationRegistry<string>
 
   constructor(ids: ObjectIds, files: ObjectFiles) {

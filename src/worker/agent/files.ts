@@ -38,7 +38,7 @@ export class AgentFiles {
     processor?.send(encodeFrame(NO_OFFER))
   }
 
-  /** The scheduler offers a directory: it is the processor that must see it, too. */
+  /** The scheduler offers a directory: the processor must see it, too. */
   onOffer(offer: ObjectFilesMessage, processor: ProcessorHost | undefined): void {
     if (this.#files.accept(offer.directory).byteLength === 0) return
     // Until the scheduler knows it, it accepts no files.

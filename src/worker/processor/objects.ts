@@ -195,7 +195,7 @@ export class StoredObject implements StoredBytes {
   #file: ContentFile | undefined
   /** The inputs of tasks that may still read it. */
   readonly #readers = new Set<object>()
-  /** It was deleted before anything was read that may be read again. */
+  /** It was deleted before its content was read into memory. */
   #isGone = false
   #function: StoredFunction | undefined
   #shared: { readonly codec: TaskCodec; readonly value: unknown } | undefined
@@ -242,8 +242,8 @@ export class StoredObject implements StoredBytes {
   }
 
   /**
-   * The value, for one task. That of a file that is a memory and nothing else is read to where it
-   * stays. Throws what reading a value throws.
+   * The value, for one task. If the file holds only a buffer, it is read directly into the buffer
+   * that the task gets. Throws what reading a value throws.
    */
   value(codec: TaskCodec): unknown {
     const file = codec === defaultCodec ? this.#file : undefined
@@ -348,7 +348,7 @@ function ofBytes(chunks: readonly Uint8Array[]): StoredObject | undefined {
   return bytes && new StoredObject([bytes])
 }
 
-/** The value in a file that is a memory and nothing else; undefined for all else. */
+/** The buffer in a file that holds nothing else; undefined for all else. */
 function memoryIn({ fd, byteLength }: ContentFile): unknown {
   const first = Buffer.alloc(1)
   if (!fill(first, fd) || !isMemoryTag(first[0] ?? 0)) return undefined
