@@ -14,7 +14,7 @@ import type { ObjectFiles } from '../runtime/object-files.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import { serializerName } from '../wire/object-content.js'
 import { CancelReasons } from './submit/signal.js'
-import { type ClientSettings, MAX_HELD_BYTES, MAX_WAITING_BYTES } from './options.js'
+import type { ClientSettings } from './options.js'
 import {
   type ClientSocket,
   type ClientSocketSetup,
@@ -25,7 +25,7 @@ import {
   type TrafficEvent,
 } from './traffic.js'
 import { clientSerializer, type ClientSerializer } from './travel.js'
-import { Feeders } from './map/input.js'
+import { Feeders, MAX_HELD_BYTES, MAX_WAITING_BYTES } from './map/input.js'
 import { newClientIdentity, ObjectIds } from './ids.js'
 import { OutputPrinter, ProgramOutput } from './output.js'
 import { ResultReader, StoredResults } from './future/result-reader.js'

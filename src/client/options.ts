@@ -22,11 +22,6 @@ import { isSerializer } from '../serializer/task-codec.js'
 import { parseConnectAddress } from '../transport/address.js'
 import type { OutputPlace } from '../wire/message.js'
 
-/** A `map` pulls no input while tasks of this size in total wait to be sent. */
-export const MAX_WAITING_BYTES: number = 1024 ** 2
-/** Nor while the arguments of unfinished tasks take this much, as they are kept for a reconnect. */
-export const MAX_HELD_BYTES: number = 1024 ** 3
-
 /** The options of a client. Times are in milliseconds, sizes in bytes. */
 export interface ClientOptions {
   /**

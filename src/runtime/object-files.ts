@@ -66,7 +66,7 @@ export class ObjectFiles {
     return proof
   }
 
-  /** The directory, as somebody else has proved; '' = none. */
+  /** Uses this directory from now on; '' = none. */
   use(directory: string): void {
     this.#directory = directory
   }
@@ -83,8 +83,8 @@ export class ObjectFiles {
    */
   put(chunks: readonly Uint8Array[]): Uint8Array | undefined {
     const byteLength = totalBytes(chunks)
-    if (this.#directory === '' || byteLength < MIN_BYTES || byteLength > MAX_FILE_BYTES)
-      return undefined
+    const isSuitable = byteLength >= MIN_BYTES && byteLength <= MAX_FILE_BYTES
+    if (this.#directory === '' || !isSuitable) return undefined
     const path = join(this.#directory, this.#newName())
     try {
       if (!hasRoom(this.#directory, byteLength)) return undefined
@@ -137,8 +137,9 @@ export class ObjectFiles {
     this.#released.add(path)
   }
 
-  /** Releases all files. */
+  /** Releases all files, and writes no more. */
   close(): void {
+    this.#directory = ''
     for (const path of this.#held.keys()) this.#released.add(path)
     this.#closeReleased()
   }

@@ -46,7 +46,7 @@ import { fileChunk, fileOf, type ObjectFile, splitChunks } from '../wire/object-
 /** Memory in the form of files, on Linux. */
 const SHARED_MEMORY = '/dev/shm'
 
-/** With the PID of the scheduler, and of where it means something: see `pidSpace`. */
+/** The PID of the scheduler, and eight digits for where that PID is valid: see `pidSpace`. */
 const DIRECTORY_NAME = /^scaler-ts-([\da-f]{8})([\da-f]{8})[\da-f]{16}$/
 
 /** How often the directory is shown to be in use, and files are looked at that nobody claims. */
@@ -150,7 +150,7 @@ export class FileStore {
     const { content, missing } = keepEach(message.objectContent, (type, chunks) => {
       if (type !== 'file') return { type, chunks }
       const file = isNear ? fileOf(chunks) : undefined
-      return file && this.#claimed(file)
+      return file && this.#takeOver(file)
     })
     this.#tellMissing(from, missing)
     for (const id of missing) if (this.#refused.size < MAX_REFUSED) this.#refused.add(id)
@@ -208,7 +208,7 @@ export class FileStore {
   }
 
   /** Each object has a file of its own: one that is named again gets another name. */
-  #claimed(file: ObjectFile): Part | undefined {
+  #takeOver(file: ObjectFile): Part | undefined {
     if (!this.#claims.has(file.path)) return this.#claim(file) ? partOf(file) : undefined
     const path = join(this.#directory, randomBytes(16).toString('hex'))
     try {
@@ -268,7 +268,7 @@ export class FileStore {
       }
       removeAbandoned(dirname(this.#directory))
     } catch (error) {
-      // The directory is gone: it is so in every round.
+      // Once: if the directory is gone, that is so in every round.
       if (!this.#isTold) this.#tell('cannot look for abandoned files', { error: String(error) })
       this.#isTold = true
     }
@@ -357,7 +357,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Eight digits for the machine, since it was started, and the PID namespace of this process. */
+/** Eight digits for this machine, since its last start, and this PID namespace. */
 function pidSpace(): string {
   const space = `${textOf(() => readlinkSync('/proc/self/ns/pid'))} ${textOf(bootId)}`
   return createHash('sha256').update(space).digest('hex').slice(0, 8)

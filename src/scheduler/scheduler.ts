@@ -301,10 +301,10 @@ export class Scheduler implements AsyncDisposable {
   #onMessage(from: Identity, frames: IncomingMessage): void {
     const message = this.#reader.read(frames, from)
     if (message === undefined) return
-    // A monitor that asks for more without reading what it has: docs/protocol.md#monitors
     if (message.kind === 'objectFiles') return this.#files.prove(from, message.proof)
     const offer = this.#files.offerTo(from, message)
     if (offer !== undefined) this.#router?.send(from, encodeFrame(offer))
+    // A monitor that asks for more without reading what it has: docs/protocol.md#monitors
     const isQuestion = message.kind === 'monitorRequest' || message.kind === 'operatorRequest'
     if (isQuestion && this.#hasUnread(from)) return
     this.#driver.handle({

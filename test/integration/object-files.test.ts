@@ -79,6 +79,17 @@ test('a task may write into its bytes, and no other task sees it', async (t) => 
   for (let round = 0; round < 3; round += 1) assert.equal(await client.submit(spoil, stored), 0)
 })
 
+test('processors have huge pages, and tasks an environment without the variable', async (t) => {
+  const { cluster } = await start(t, [1])
+  const variables = async (): Promise<readonly [boolean, string | undefined]> => {
+    const { readFileSync: read } = await import('node:fs')
+    const atStart = read('/proc/self/environ', 'latin1')
+    const isSet = atStart.includes('GLIBC_TUNABLES=glibc.malloc.hugetlb=1')
+    return [isSet, process.env['GLIBC_TUNABLES']]
+  }
+  assert.deepEqual(await cluster.client().submit(variables), [true, undefined])
+})
+
 test('files that somebody removes are sent instead', async (t) => {
   const { cluster, files } = await start(t)
   const client = cluster.client()

@@ -3,6 +3,12 @@
 import { argumentError } from '../../runtime/call-site.js'
 import { WorkerCount } from './worker-count.js'
 
+/** A `map` pulls no input while tasks of this size in total wait to be sent. */
+export const MAX_WAITING_BYTES: number = 1024 ** 2
+
+/** Nor while the arguments of unfinished tasks take this much, as they are kept for a reconnect. */
+export const MAX_HELD_BYTES: number = 1024 ** 3
+
 // Maps that would submit more if there were room, and those to notify when their client is closed.
 
 /** A map that would submit more if there were room. */

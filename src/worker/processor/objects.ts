@@ -185,6 +185,8 @@ interface ContentFile {
 
 /** The most files that are open; the content of further ones is read at once. */
 const MAX_OPEN = 256
+/** With more tasks that may read it, the content is kept in memory. */
+const MAX_READERS = 1_000
 
 /** One object. Tasks that need it keep it alive after it is deleted from the store. */
 export class StoredObject implements StoredBytes {
@@ -195,7 +197,7 @@ export class StoredObject implements StoredBytes {
   #file: ContentFile | undefined
   /** The inputs of tasks that may still read it. */
   readonly #readers = new Set<object>()
-  /** It was deleted before its content was read into memory. */
+  /** Its file was closed, or cannot be read, before its content was in memory. */
   #isGone = false
   #function: StoredFunction | undefined
   #shared: { readonly codec: TaskCodec; readonly value: unknown } | undefined
@@ -225,7 +227,10 @@ export class StoredObject implements StoredBytes {
 
   /** A task has it among its inputs, and may read it later. */
   expect(reader: object): void {
-    if (this.#file !== undefined) this.#readers.add(reader)
+    if (this.#file === undefined) return
+    this.#readers.add(reader)
+    // Tasks that were skipped, or that failed, are never heard of again.
+    if (this.#readers.size > MAX_READERS) this.#load()
   }
 
   /** The task has read it. */
@@ -236,8 +241,8 @@ export class StoredObject implements StoredBytes {
   /** It is deleted from the store: only tasks that have not read it need its content. */
   detach(): void {
     if (this.#file === undefined) return
-    if (this.#readers.size > 0) this.#load()
-    else this.#isGone = true
+    if (this.#readers.size > 0) return this.#load()
+    this.#isGone = true
     this.#close()
   }
 
@@ -250,12 +255,17 @@ export class StoredObject implements StoredBytes {
     return (file && memoryIn(file)) ?? codec.deserialize(this.bytes)
   }
 
+  /** Does not throw: a file that cannot be read concerns only the tasks that need it. */
   #load(): void {
     const file = this.#file
     if (file === undefined) return
-    const bytes = readOpenFile(file.fd, file.byteLength)
-    if (bytes === undefined) throw new DeserializeError('the file of the object is incomplete')
-    this.#chunks = [bytes]
+    try {
+      const bytes = readOpenFile(file.fd, file.byteLength)
+      if (bytes === undefined) this.#isGone = true
+      else this.#chunks = [bytes]
+    } catch {
+      this.#isGone = true
+    }
     this.#close()
   }
 
@@ -269,8 +279,8 @@ export class StoredObject implements StoredBytes {
 
   /** The content. Throws `ProtocolError` if it is longer than a single buffer can be. */
   get bytes(): Uint8Array {
-    if (this.#isGone) throw new DeserializeError('the object was deleted')
     this.#load()
+    if (this.#isGone) throw new DeserializeError('the file of the object is gone')
     const bytes = joinChunks(this.#chunks)
     if (this.#chunks.length > 1) this.#chunks = [bytes]
     return bytes

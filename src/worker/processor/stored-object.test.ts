@@ -141,6 +141,16 @@ test('an object that is deleted when all tasks have read it is gone, and is not 
   assert.throws(() => object.value(defaultCodec), DeserializeError)
 })
 
+test('tasks that never read an object do not pile up', (t) => {
+  const { store, object } = inFile(t, bytes)
+  const openFiles = readdirSync('/proc/self/fd').length
+  for (let task = 0; task <= 1_000; task += 1) object.expect([])
+  assert.equal(readdirSync('/proc/self/fd').length, openFiles - 1, 'it is in memory')
+  assert.deepEqual(object.value(defaultCodec), bytes)
+  store.clear()
+  assert.deepEqual(object.value(defaultCodec), bytes)
+})
+
 test('files of objects are closed, whatever happens to these', (t) => {
   const openFiles = (): number => readdirSync('/proc/self/fd').length
   const before = openFiles()
