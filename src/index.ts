@@ -78,6 +78,7 @@ export {
   ProtocolError,
   ScalerError,
   SerializeError,
+  StorageFullError,
   TaskCancelledError,
   TaskNotFoundError,
   TaskTimeoutError,
@@ -86,6 +87,8 @@ export {
   type ProcessorDeath,
   type ScalerErrorOptions,
   type SerializeErrorOptions,
+  type StorageFullOptions,
+  type StorageOwner,
   type WaitingErrorOptions,
 } from './base/errors.js'
 export type { WaitingReason } from './base/waiting-reason.js'

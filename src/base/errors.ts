@@ -172,6 +172,49 @@ export class MissingObjectError extends ScalerError {
   }
 }
 
+/** A client whose objects take up storage. */
+export interface StorageOwner {
+  /** Its id, as `client.info()` lists it. */
+  readonly client: string
+  /** Its name; '' if it has none. */
+  readonly name: string
+  /** The size of its objects, in bytes. */
+  readonly bytes: number
+}
+
+/** Sizes are in bytes. */
+export interface StorageFullOptions extends ScalerErrorOptions {
+  /** The object that was not stored, as hexadecimal digits. */
+  readonly objectId: string
+  readonly sizeBytes: number
+  readonly limitBytes: number
+  readonly storedBytes: number
+  readonly owners: readonly StorageOwner[]
+}
+
+/** An argument or a result was not stored: the object storage of the scheduler is full. */
+export class StorageFullError extends ScalerError {
+  /** The object that was not stored, as hexadecimal digits. */
+  readonly objectId: string
+  /** The size of that object, in bytes. */
+  readonly sizeBytes: number
+  /** The limit that it would have exceeded, in bytes. */
+  readonly limitBytes: number
+  /** How much was stored, in bytes. */
+  readonly storedBytes: number
+  /** The clients that use most of the storage, at most five, the largest first. */
+  readonly owners: readonly StorageOwner[]
+
+  constructor(message: string, options: StorageFullOptions) {
+    super('ERR_SCALER_STORAGE_FULL', message, options)
+    this.objectId = options.objectId
+    this.sizeBytes = options.sizeBytes
+    this.limitBytes = options.limitBytes
+    this.storedBytes = options.storedBytes
+    this.owners = options.owners
+  }
+}
+
 /** A graph has no node with a key that was requested, or that another node needs. */
 export class GraphKeyError extends ScalerError {
   /** The missing key. */

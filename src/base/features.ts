@@ -40,6 +40,9 @@ export const FEATURE_LINKS = 1024
 /** Bit 11: objects in files, between processes on one machine (ObjectFiles). */
 export const FEATURE_FILES = 2048
 
+/** Bit 12: objects that were not stored, because there was no room (content type `refused`). */
+export const FEATURE_REFUSALS = 4096
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -53,7 +56,8 @@ export const OUR_FEATURES: number =
   FEATURE_OPERATORS |
   FEATURE_RUNS |
   FEATURE_LINKS |
-  FEATURE_FILES
+  FEATURE_FILES |
+  FEATURE_REFUSALS
 
 /** Those of peers that neither send nor receive objects. */
 export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~FEATURE_FILES

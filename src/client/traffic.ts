@@ -18,7 +18,9 @@ import {
 } from '../runtime/object-files.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
+import { refusedObjectError } from '../runtime/refused-object.js'
 import { isMemoryTag } from '../serializer/bytes/message.js'
+import { serializeError } from '../serializer/error-codec.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
@@ -275,7 +277,8 @@ export class ClientTraffic {
     const read = (chunks: readonly Uint8Array[]): Uint8Array | undefined => {
       return this.#memory.read(chunks, (first) => isOne && isMemoryTag(first))
     }
-    const { content: objectContent, missing } = moveIn(message.objectContent, read)
+    const { content, missing } = moveIn(message.objectContent, read)
+    const objectContent = withErrors(content)
     this.post({ type: 'messageReceived', message: { ...message, objectContent } })
     if (missing.length === 0) return
     for (const request of contentRequest(missing, this.#proof)) this.#send(request)
@@ -328,4 +331,16 @@ export class ClientTraffic {
     })
     this.#isIntroduced = true
   }
+}
+
+/** In place of objects that were not stored: the errors that say so, as tasks send theirs. */
+function withErrors(content: ObjectContent): ObjectContent {
+  const { objectIds, objectTypes } = content
+  if (!objectTypes.includes('refused')) return content
+  const objectBytes = content.objectBytes.map((chunks, at) => {
+    const id = objectIds[at]
+    if (objectTypes[at] !== 'refused' || id === undefined) return chunks
+    return [serializeError(refusedObjectError(id, chunks))]
+  })
+  return { ...content, objectBytes }
 }

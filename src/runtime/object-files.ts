@@ -213,10 +213,13 @@ function write(path: string, chunks: readonly Uint8Array[]): void {
   }
 }
 
-/** Opens a file, and nothing else that has such a name. Throws the system's error. */
+/** Opens a file to read it, and nothing else that has such a name. */
+export const OPEN_FLAGS: number =
+  constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** Opens a file. Throws the system's error. */
 export function openFile(path: string): number {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
-  return openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  return openSync(path, OPEN_FLAGS)
 }
 
 function tryOpen(path: string): number | undefined {

@@ -52,8 +52,10 @@ export function metricsText(
   text.histogram('scaler_task_queue_seconds', 'Time in the queue of the scheduler.', queueTimes)
   text.gauge('scaler_objects', 'Stored objects.', [[{}, objects.count]])
   const inMemory: Sample = [{ place: 'scheduler' }, objects.bytes - objects.fileBytes]
-  const inFiles: Sample = [{ place: 'files' }, objects.fileBytes]
-  text.gauge('scaler_object_bytes', 'Size of stored objects.', [inMemory, inFiles])
+  const inFiles: Sample = [{ place: 'files' }, objects.fileBytes - objects.diskBytes]
+  const onDisk: Sample = [{ place: 'disk' }, objects.diskBytes]
+  text.gauge('scaler_object_bytes', 'Size of stored objects.', [inMemory, inFiles, onDisk])
+  text.gauge('scaler_object_limit_bytes', 'Room for objects.', [[{}, objects.limitBytes]])
   text.histogram('scaler_scheduler_turn_seconds', 'Turns of the event loop.', turns)
   text.counter(
     'scaler_function_tasks',

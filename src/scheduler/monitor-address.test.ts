@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAddress } from '../transport/address.js'
-import { bindMonitor } from './scheduler.js'
+import { bindMonitor } from './monitor-address.js'
 
 /** Binds every address that is not taken. */
 function binder(taken: readonly string[]): {

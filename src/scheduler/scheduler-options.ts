@@ -30,6 +30,24 @@ export interface SchedulerOwnOptions {
    * it should be in memory. Default: `/dev/shm` on Linux.
    */
   readonly objectDirectory?: string | undefined
+  /**
+   * How many bytes of objects are kept in memory, including files in `/dev/shm`. Beyond that, the
+   * least recently used ones are moved to disk. Default: 30 % of the memory of the machine or
+   * container. 1 MiB to 1 PiB.
+   */
+  readonly objectMemoryLimitBytes?: number | undefined
+  /**
+   * How many bytes of objects are kept on disk. Beyond that, `StorageFullError`. 0 = none. Default:
+   * half of the space that is free at the start. Up to 1 PiB.
+   */
+  readonly objectDiskLimitBytes?: number | undefined
+  /**
+   * Where objects are moved to when memory is full; '' = nowhere. An existing directory, as an
+   * absolute path. Default: `/var/tmp`; nowhere on Windows.
+   */
+  readonly objectSpillDirectory?: string | undefined
+  /** 0: how many bytes of objects one client may store; 0 = no limit. Up to 1 PiB. */
+  readonly objectQuotaBytes?: number | undefined
   /** 60,000: a client that is silent for longer is considered lost. 100 to 86,400,000. */
   readonly clientTimeoutMs?: number | undefined
   /** 60,000: a worker that is silent for longer is considered lost. 100 to 86,400,000. */
@@ -95,12 +113,21 @@ export interface SchedulerStartOptions extends SchedulerOptions {
 /** The options of a scheduler with all defaults filled in. */
 export interface CheckedSchedulerOptions extends Settled<
   SchedulerOwnOptions,
-  'monitorAddress' | 'metricsAddress' | 'objectDirectory' | 'protected' | 'logger'
+  | 'monitorAddress'
+  | 'metricsAddress'
+  | 'objectDirectory'
+  | 'objectMemoryLimitBytes'
+  | 'objectDiskLimitBytes'
+  | 'objectSpillDirectory'
+  | 'protected'
+  | 'logger'
 > {
   readonly isProtected: boolean
 }
 
 const TIMEOUT = { kind: 'duration', min: 100, max: 86_400_000 } as const
+
+const MAX_STORED_BYTES = 2 ** 50
 
 /** The options of the scheduler itself, for code and commands. */
 export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
@@ -122,6 +149,30 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     description: 'where processes on this machine share large objects in files; empty = nowhere',
     defaultText: '/dev/shm (Linux)',
     flag: 'object-directory',
+  },
+  objectMemoryLimitBytes: {
+    type: { kind: 'integer', min: 1_048_576, max: MAX_STORED_BYTES },
+    description: 'how much of objects to keep in memory; more is moved to disk',
+    defaultText: '30 % of the memory',
+    flag: 'object-memory-limit-bytes',
+  },
+  objectDiskLimitBytes: {
+    type: { kind: 'integer', min: 0, max: MAX_STORED_BYTES },
+    description: 'how much of objects to keep on disk; 0 = nothing',
+    defaultText: 'half of the free space',
+    flag: 'object-disk-limit-bytes',
+  },
+  objectSpillDirectory: {
+    type: { kind: 'text' },
+    description: 'where to keep objects when memory is full; empty = nowhere',
+    defaultText: '/var/tmp',
+    flag: 'object-spill-directory',
+  },
+  objectQuotaBytes: {
+    type: { kind: 'integer', min: 0, max: MAX_STORED_BYTES },
+    description: 'how much of objects one client may store; 0 = no limit',
+    default: 0,
+    flag: 'object-quota-bytes',
   },
   protected: {
     type: { kind: 'boolean' },
@@ -222,16 +273,17 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   parseAddress(checked.address)
   if (monitorAddress !== undefined) parseAddress(monitorAddress)
   if (metricsAddress !== undefined) parseMetricsAddress(metricsAddress)
-  checkObjectDirectory(own.objectDirectory)
+  checkDirectory('objectDirectory', own.objectDirectory)
+  checkDirectory('objectSpillDirectory', own.objectSpillDirectory)
   loggerOption('logger', logger)
   return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
 }
 
 /** It must exist when the scheduler starts. */
-function checkObjectDirectory(directory: string | undefined): void {
+function checkDirectory(option: string, directory: string | undefined): void {
   if (directory === undefined || directory === '' || isAbsolute(directory)) return
   const why = `expected an absolute path, got ${JSON.stringify(directory)}`
-  throw new ConfigError(`option objectDirectory: ${why}`)
+  throw new ConfigError(`option ${option}: ${why}`)
 }
 
 /** Parses `host:port`. Throws `ConfigError`, which names the option. */

@@ -3,10 +3,11 @@
 
 import { randomBytes } from 'node:crypto'
 import { bytesToLatin1 } from '../base/bytes.js'
-import { ConfigError, ProtocolError } from '../base/errors.js'
+import { ProtocolError } from '../base/errors.js'
 import { type Identity, schedulerId } from '../base/ids.js'
 import { type LogFields, type Logger, type LogLevel, logsTasks } from '../base/logger.js'
 import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
+import type { StorageLimits } from '../core/scheduler/object/room.js'
 import type { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
 import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
 import { Driver } from '../runtime/driver.js'
@@ -14,7 +15,7 @@ import { type CodeLog, openCodeLog } from '../runtime/log/log.js'
 import { OutputGate } from '../runtime/log/output-gate.js'
 import { MessageReader } from '../runtime/message-reader.js'
 import { packageVersion, ProcessSampler } from '../runtime/process-statistics.js'
-import { type Address, codeOf, formatAddress, parseAddress } from '../transport/address.js'
+import { formatAddress, parseAddress } from '../transport/address.js'
 import { DescriptorRoom } from '../transport/descriptor-room.js'
 import type { IncomingMessage } from '../transport/options.js'
 import { PubSocket } from '../transport/pub.js'
@@ -25,52 +26,10 @@ import {
   checkSchedulerOptions,
   type SchedulerStartOptions,
 } from './scheduler-options.js'
-import { FileStore } from './file-store.js'
 import { MetricsServer } from './metrics-server.js'
+import { bindMonitor, checkMonitorPort, monitorError } from './monitor-address.js'
+import { ObjectStorage } from './object-storage.js'
 import { TurnMeter } from './turn-meter.js'
-
-// The default address for monitors: two ports above the scheduler's own.
-
-const DISTANCE = 2
-const MAX_PORT = 65_535
-
-/** Throws `ConfigError` if the port two above `address` does not exist. */
-export function checkMonitorPort(address: Address): void {
-  if (address.kind !== 'tcp' || address.port <= MAX_PORT - DISTANCE) return
-  const why = `there is no port for monitors two ports above ${formatAddress(address)}`
-  throw new ConfigError(`option monitorAddress: ${why}; set where they connect`)
-}
-
-/**
- * Binds a socket for monitors. `configured` is the address that was asked for, `bound` the one that
- * the scheduler listens on. If the system has chosen that port, the one two above it may be taken:
- * then the system chooses this port, too.
- */
-export async function bindMonitor<T>(
-  configured: Address,
-  bound: string,
-  bind: (address: string) => Promise<T>,
-): Promise<T> {
-  const main = parseAddress(bound)
-  if (configured.kind === 'ipc' || main.kind === 'ipc') return bind(`${bound}.monitor`)
-  const isChosen = configured.port === 0
-  const port = main.port + DISTANCE
-  try {
-    if (!isChosen || port <= MAX_PORT) return await bind(formatAddress({ ...configured, port }))
-  } catch (error) {
-    if (!isChosen) throw error
-  }
-  return bind(formatAddress({ ...configured, port: 0 }))
-}
-
-/** An error that says that it is the address for monitors that cannot be bound. */
-export function monitorError(error: unknown, isDefault: boolean): unknown {
-  if (!(error instanceof Error) || error instanceof ConfigError) return error
-  const why = isDefault ? ' (monitors connect two ports up unless another address is given)' : ''
-  const told = new Error(`option monitorAddress: ${error.message}${why}`, { cause: error })
-  const code = codeOf(error)
-  return code === undefined ? told : Object.assign(told, { code })
-}
 
 // The addresses of peers, for the log: a peer's name does not say on which machine it runs.
 
@@ -126,6 +85,13 @@ const CLOSED = 'closed'
 /** How often the full state is published to monitors. */
 const STATUS_INTERVAL_MS = 1000
 
+/** What a scheduler is made of. */
+interface SchedulerParts {
+  readonly log: CodeLog
+  readonly options: CheckedSchedulerOptions
+  readonly newMachine: (storage: StorageLimits) => SchedulerMachine
+}
+
 /** Why a scheduler has stopped. */
 export interface SchedulerEnd {
   readonly reason: string
@@ -145,7 +111,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
   readonly #reader = new MessageReader((text, fields) => this.#tell('warn', text, fields))
   readonly #places = new PeerPlaces()
-  readonly #files = new FileStore((text, fields) => this.#tell('warn', text, fields ?? {}))
+  readonly #storage: ObjectStorage
   readonly #sampler = new ProcessSampler()
   readonly #machine: SchedulerMachine
   readonly #outputGate = new OutputGate({
@@ -161,11 +127,23 @@ export class Scheduler implements AsyncDisposable {
   #closing: Promise<void> | undefined
   #end: (end: SchedulerEnd) => void = () => {}
 
-  private constructor(machine: SchedulerMachine, log: CodeLog | undefined) {
+  private constructor(parts: SchedulerParts | undefined) {
     // The compiler refuses `new`; JavaScript does not.
-    if (log === undefined) {
+    if (parts === undefined) {
       throw argumentError('new Scheduler() starts nothing; use await Scheduler.start(options)')
     }
+    const { log, options, newMachine } = parts
+    this.#storage = new ObjectStorage({
+      send: (peer, message) => this.#router?.send(peer, encodeFrame(message)) ?? true,
+      onMoved: (event) => {
+        this.#turns.begin()
+        this.#driver.handle(event)
+      },
+      onOutdated: (peer, objectIds) =>
+        this.#driver.handle({ type: 'responseOutdated', peer, objectIds }),
+      tell: (text, fields) => this.#tell('warn', text, fields ?? {}),
+    })
+    const machine = newMachine(this.#storage.open(options))
     this.#machine = machine
     this.#log = log
     this.#logger = log.logger
@@ -199,24 +177,28 @@ export class Scheduler implements AsyncDisposable {
     const { SchedulerMachine } = await import('../core/scheduler/scheduler-machine.js')
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
     const log = await openCodeLog(options)
-    const machine = new SchedulerMachine({
-      ...checked,
-      schedulerId: id,
-      logsTasks: logsTasks(log.logger),
-    })
-    const scheduler = new Scheduler(machine, log)
+    const core = { ...checked, schedulerId: id, logsTasks: logsTasks(log.logger) }
+    const newMachine = (storage: StorageLimits): SchedulerMachine =>
+      new SchedulerMachine({ ...core, storage })
+    let scheduler: Scheduler | undefined
     try {
+      scheduler = new Scheduler({ log, options: checked, newMachine })
       await scheduler.#bind(options, checked)
     } catch (error) {
-      await scheduler.#router?.close()
-      await scheduler.#metrics?.close()
-      scheduler.#files.close()
+      if (scheduler !== undefined) await scheduler.#abandon()
       await log.close()
       throw error
     }
     scheduler.#startStatus()
     scheduler.#isReady = true
     return scheduler
+  }
+
+  /** It could not start. */
+  async #abandon(): Promise<void> {
+    await this.#router?.close()
+    await this.#metrics?.close()
+    this.#storage.close()
   }
 
   /** Where clients and workers connect, with the actual port. */
@@ -253,7 +235,6 @@ export class Scheduler implements AsyncDisposable {
     const limits = { ...both, maxFrameBytes, maxQueuedBytes }
     const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
     this.#router = router
-    this.#files.open(options.objectDirectory)
     const onSubscriptions = (count: number): void =>
       this.#driver.handle({ type: 'subscribersChanged', count })
     const bind = (at: string): Promise<PubSocket> =>
@@ -289,11 +270,11 @@ export class Scheduler implements AsyncDisposable {
       onDisconnect: (peer, reason) => {
         if (reason !== '') this.#tell('info', 'connection lost', { peer, reason })
         this.#outputGate.forget(peer)
-        this.#files.forget(peer)
+        this.#storage.forget(peer)
         this.#driver.handle({ type: 'peerDisconnected', peer })
         this.#places.onDisconnected(peer)
       },
-      onDrain: () => {},
+      onDrain: (peer) => this.#storage.onDrain(peer),
       onProgress: (peer) => this.#driver.handle({ type: 'peerProgressed', peer }),
     }
   }
@@ -301,8 +282,8 @@ export class Scheduler implements AsyncDisposable {
   #onMessage(from: Identity, frames: IncomingMessage): void {
     const message = this.#reader.read(frames, from)
     if (message === undefined) return
-    if (message.kind === 'objectFiles') return this.#files.prove(from, message.proof)
-    const offer = this.#files.offerTo(from, message)
+    if (message.kind === 'objectFiles') return this.#storage.prove(from, message.proof)
+    const offer = this.#storage.offerTo(from, message)
     if (offer !== undefined) this.#router?.send(from, encodeFrame(offer))
     // A monitor that asks for more without reading what it has: docs/protocol.md#monitors
     const isQuestion = message.kind === 'monitorRequest' || message.kind === 'operatorRequest'
@@ -310,7 +291,7 @@ export class Scheduler implements AsyncDisposable {
     this.#driver.handle({
       type: 'messageReceived',
       from,
-      message: this.#files.claimed(from, message),
+      message: this.#storage.claimed(from, message),
     })
   }
 
@@ -321,14 +302,13 @@ export class Scheduler implements AsyncDisposable {
   #perform(action: SchedulerAction): void {
     switch (action.type) {
       case 'send':
-        this.#try(action, () => {
-          for (const message of this.#sendable(action.to, action.message)) {
-            this.#router?.send(action.to, encodeFrame(message))
-          }
-        })
+        this.#try(action, () => this.#send(action.to, action.message))
+        break
+      case 'moveToDisk':
+        this.#storage.moveToDisk(action)
         break
       case 'removeFile':
-        this.#files.remove(action.path)
+        this.#storage.remove(action.path)
         break
       case 'forward':
         this.#router?.send(action.to, action.bytes)
@@ -359,12 +339,12 @@ export class Scheduler implements AsyncDisposable {
     this.#logger[level](text, this.#places.addTo(fields))
   }
 
-  /** Adds what only this process knows: the content of files, the addresses of workers. */
-  #sendable(to: Identity, message: Message): readonly Message[] {
-    if (message.kind === 'objectResponse') return this.#files.readable(to, message)
-    return [this.#placed(message)]
+  #send(to: Identity, message: Message): void {
+    if (message.kind === 'objectResponse' && this.#storage.takeResponse(to, message)) return
+    this.#router?.send(to, encodeFrame(this.#placed(message)))
   }
 
+  /** Adds what only this process knows: the addresses of workers. */
   #placed(message: Message): Message {
     if (message.kind !== 'monitorReport' || message.states.length === 0) return message
     const states = message.states.map((state) => {
@@ -435,7 +415,7 @@ export class Scheduler implements AsyncDisposable {
     this.#reader.close()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])
-    this.#files.close()
+    this.#storage.close()
     await this.#metrics?.close()
     await this.#log.close()
     this.#end(end)

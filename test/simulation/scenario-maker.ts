@@ -1,5 +1,6 @@
 // From a seed to a scenario. Small ones: errors that occur with many parts occur with few.
 
+import { NO_LIMITS, type StorageLimits } from '#src/core/scheduler/object/room.js'
 import type { FaultPlan } from './fault.js'
 import { makeFaults } from './fault-maker.js'
 import { makeProgram, makeRun, makeWish, WANTED, type Taste } from './program-maker.js'
@@ -97,6 +98,7 @@ function makeSettings(random: Random): Pick<Scenario, 'scheduler' | 'worker' | '
   return {
     scheduler: {
       ...scheduler,
+      storage: makeStorage(random.fork('storage')),
       clientTimeoutMs: 60_000,
       workerTimeoutMs: 60_000,
       workerSilenceMs: 5_000,
@@ -121,6 +123,13 @@ function makeSettings(random: Random): Pick<Scenario, 'scheduler' | 'worker' | '
       inlineLimitBytes,
     },
   }
+}
+
+/** Sometimes memory is full, and content moves to disk, where there is always room. */
+function makeStorage(random: Random): StorageLimits {
+  if (random.chance(0.7)) return NO_LIMITS
+  const memoryBytes = random.pick([1, 300, 3_000])
+  return { memoryBytes, diskBytes: 2 ** 50, quotaBytes: Infinity, minMovedBytes: 1 }
 }
 
 /** Options that few clusters set. */

@@ -14,6 +14,7 @@ import { Mutation } from './mutation.js'
 import { describeMessage } from './describe.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
+import { VirtualDisk } from './virtual-disk.js'
 import { VirtualRouter } from './virtual-router.js'
 import { newProcess, type World } from './world.js'
 
@@ -38,6 +39,7 @@ export class SchedulerHost {
   readonly #machine: SchedulerMachine
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
   readonly #router: VirtualRouter
+  readonly #disk: VirtualDisk
   readonly #watcher: SchedulerWatcher
 
   constructor(
@@ -59,6 +61,10 @@ export class SchedulerHost {
       onFault: rethrow,
       clock: this.process.timers,
     })
+    this.#disk = new VirtualDisk(this.process, world.random.fork(`disk ${number}`), {
+      onEvent: (event) => this.#driver.handle(event),
+      send: (to, response) => this.#send(to, encode(response)),
+    })
     this.#router = new VirtualRouter(this.process, world.network, pipes, {
       onMessage: (from, bytes) => this.#onMessage(from, bytes),
       onProgress: (peer) => this.#driver.handle({ type: 'peerProgressed', peer }),
@@ -69,7 +75,7 @@ export class SchedulerHost {
 
   /** The size of its tables. */
   get counts(): Readonly<Record<string, number>> {
-    return this.#machine.counts
+    return { ...this.#machine.counts, files: this.#disk.fileCount }
   }
 
   checkInvariants(): void {
@@ -107,7 +113,15 @@ export class SchedulerHost {
   #perform(action: SchedulerAction): void {
     switch (action.type) {
       case 'send':
+        if (action.message.kind === 'objectResponse' && this.#disk.take(action.to, action.message))
+          break
         this.#send(action.to, encode(action.message))
+        break
+      case 'moveToDisk':
+        this.#disk.write(action)
+        break
+      case 'removeFile':
+        this.#disk.remove(action.path)
         break
       case 'forward':
         this.#send(action.to, action.bytes)

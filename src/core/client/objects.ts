@@ -32,6 +32,9 @@ const IDLE_BOUNDS: Readonly<Record<ObjectRole, IdleBounds>> = {
 /** Deletions are collected for this long. */
 const SWEEP_INTERVAL_MS = 500
 
+/** An object for which there was no room is sent again after this time, at the earliest. */
+const REFUSED_MS = 1_000
+
 /** An object of this client. */
 export interface ClientObject {
   readonly value: StoredValue
@@ -45,6 +48,8 @@ export interface ClientObject {
   isShared: boolean
   /** The connection over which it was last sent; 0 = never. */
   sentIn: number
+  /** When the scheduler refused to store it; Infinity = it did not. */
+  refusedAt: InstantMs
   idleSince: InstantMs
   /** Invariant: set exactly when `users` and `pins` are 0. */
   place: FifoNode<ClientObject> | undefined
@@ -170,12 +175,19 @@ export class ClientObjectTable {
   }
 
   /** Whether it was sent over this connection. */
-  isSent(object: ClientObject): boolean {
-    return object.sentIn === this.#connection
+  isSent({ sentIn, refusedAt }: ClientObject): boolean {
+    return sentIn === this.#connection && this.#turn.now < refusedAt + REFUSED_MS
   }
 
   markSent(object: ClientObject): void {
     object.sentIn = this.#connection
+    object.refusedAt = Infinity
+  }
+
+  /** The scheduler has no room for it: a later task that needs it sends it again. */
+  onRefused(id: ObjectId): void {
+    const object = this.#objects.get(id)
+    if (object !== undefined) object.refusedAt = this.#turn.now
   }
 
   /** A new connection: objects sent over the last one may be gone. */
@@ -246,6 +258,7 @@ export class ClientObjectTable {
         pins: 0,
         isShared: false,
         sentIn: 0,
+        refusedAt: Infinity,
         idleSince: 0,
         place: undefined,
       }

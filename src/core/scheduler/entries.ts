@@ -15,6 +15,7 @@ import type {
 } from '../../wire/message.js'
 import type { FunctionTally } from '../function-tally.js'
 import type { Graph } from './graph/graph.js'
+import type { Stay } from './object/room.js'
 import type { Requirement } from './worker/placement.js'
 import type { Silence } from './worker/peer.js'
 import type { Links } from './task/links.js'
@@ -314,6 +315,8 @@ export interface ObjectEntry {
   readonly users: Set<ObjectUser>
   /** Workers to notify when it is deleted. */
   readonly holders: Set<WorkerEntry>
+  /** Where its content is; undefined: in memory, where it stays. */
+  stay: Stay | undefined
   /** Its place among the retained objects. Invariant: undefined while it has users. */
   retained: FifoNode<RetainedObject> | undefined
 }

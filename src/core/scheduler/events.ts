@@ -1,14 +1,17 @@
 // The events that the scheduler's core handles, and the actions that it returns.
 
-import type { Identity, SchedulerId } from '../../base/ids.js'
+import type { Identity, ObjectId, SchedulerId } from '../../base/ids.js'
 import type { LogAction } from '../../base/machine.js'
 import type {
   ClientHeartbeatEcho,
   Message,
+  ObjectContentType,
   Resource,
   SchedulerReport,
   TaskOutput,
 } from '../../wire/message.js'
+import type { ObjectFile } from '../../wire/object-content.js'
+import type { StorageLimits } from './object/room.js'
 
 /** An echo with the core's part of its report. docs/protocol.md#report */
 export interface ReportedEcho extends Omit<ClientHeartbeatEcho, 'reports' | 'bytes'> {
@@ -36,6 +39,15 @@ export type SchedulerEvent =
       /** See `MonitorState.turnP99MS`; 0 if it is not measured. */
       readonly turnP99Ms: number
     }
+  /** The content of `moveToDisk` is in this file, or could not be written. */
+  | { readonly type: 'movedToDisk'; readonly move: number; readonly file: ObjectFile }
+  | { readonly type: 'moveFailed'; readonly move: number; readonly error: string }
+  /** A file that a response named was removed before it was read: the peer must get another one. */
+  | {
+      readonly type: 'responseOutdated'
+      readonly peer: Identity
+      readonly objectIds: readonly ObjectId[]
+    }
   | { readonly type: 'tick' }
 
 /** An action for the shell to carry out. */
@@ -48,6 +60,14 @@ export type SchedulerAction =
   /** Task output for its client. Dropped and counted if too much output is already queued. */
   | { readonly type: 'passOutput'; readonly message: TaskOutput }
   | { readonly type: 'publish'; readonly message: Message }
+  /** Write this content into a new file on disk. Answered by `movedToDisk` or `moveFailed`. */
+  | {
+      readonly type: 'moveToDisk'
+      /** Unique. */
+      readonly move: number
+      readonly objectType: ObjectContentType
+      readonly chunks: readonly Uint8Array[]
+    }
   /** The content of this file is not needed any more. */
   | { readonly type: 'removeFile'; readonly path: string }
   | LogAction
@@ -77,6 +97,8 @@ export interface SchedulerCoreOptions {
   readonly workerSilenceMs: number
   /** Minimum time that an unused object is kept. Default: 0, it is deleted immediately. */
   readonly objectRetentionMs?: number
+  /** How much content is stored. Default: no limits, and nothing on disk. */
+  readonly storage?: StorageLimits
   /**
    * A worker with several tasks that reports no progress for this long gives some of them to idle
    * workers. 0 = never.

@@ -16,7 +16,7 @@ import {
 import type { Act, SchedulerAction, SchedulerCoreOptions, SchedulerEvent } from './events.js'
 import { onTaskInquiry } from './monitor/explain.js'
 import { cancelTarget, onGraphTask, onGraphTaskCancel, settleGraphs } from './graph/graph.js'
-import { onObjectInstruction, onObjectRequest, sendRemovals } from './object/object.js'
+import { onObjectInstruction, answerRequest, sendRemovals } from './object/object.js'
 import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
 import { giveRoom } from './worker/load.js'
@@ -105,6 +105,15 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         this.#state.rates.sample(this.#state)
         this.#state.monitors.sendStates((first) => stateFor(this.#state, event, first))
         break
+      case 'movedToDisk':
+        this.#state.objects.onMoved(event.move, event.file)
+        break
+      case 'moveFailed':
+        this.#state.objects.onMoveFailed(event.move, event.error)
+        break
+      case 'responseOutdated':
+        answerRequest(this.#state, event.peer, event.objectIds)
+        break
       case 'tick':
         this.#state.turn.ring()
         break
@@ -155,7 +164,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         return onObjectInstruction(state, message)
       case 'objectRequest':
         this.#touch(from)
-        return onObjectRequest(state, from, message)
+        return answerRequest(state, from, message.objectIds)
       case 'clientHeartbeat':
         return onClientHeartbeat(state, from, message)
       case 'workerHeartbeat':

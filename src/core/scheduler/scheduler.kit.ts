@@ -286,6 +286,8 @@ function describe(action: SchedulerAction): string {
       return `monitor <- ${describeMessage(action.message)}`
     case 'stop':
       return 'stop'
+    case 'moveToDisk':
+      return `move ${action.move}`
     case 'removeFile':
       return `remove ${action.path}`
     case 'disconnect':

@@ -20,6 +20,8 @@ import { taskDurations } from '../function-tally.js'
 import { TaskTable } from '../task-table.js'
 import { FunctionTable, TaskRates } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
+import { largestOwners } from './object/refusal.js'
+import { NO_LIMITS } from './object/room.js'
 import { ObjectTable } from './object/table.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { Output } from './output.js'
@@ -85,7 +87,11 @@ export class SchedulerState {
     this.graphWork = new GraphWork(turn, options.schedulerId, options.graphStepsPerTurn)
     this.earlyResults = new EarlyResults(this)
     this.leases = new Leases(this)
-    this.objects = new ObjectTable(turn, options.objectRetentionMs)
+    this.objects = new ObjectTable(turn, {
+      retentionMs: options.objectRetentionMs ?? 0,
+      limits: options.storage ?? NO_LIMITS,
+      owners: () => largestOwners(this.clients.values()),
+    })
     this.pools = {
       javascript: new WorkerPool(turn, perWorkerQueueSize, false),
       python: new WorkerPool(turn, perWorkerQueueSize, true),

@@ -58,11 +58,17 @@ export const TASK_STATUS: readonly TaskStatus[] = [
  * - `serializer`: The serializer of a client.
  * - `object`: Anything else: a function, an argument, a result.
  * - `file`: The same, in a file, which the only chunk names (docs/protocol.md#files).
+ * - `refused`: Nothing: it was not stored, and the only chunk says why (docs/protocol.md#storage).
  */
-export type ObjectContentType = 'serializer' | 'object' | 'file'
+export type ObjectContentType = 'serializer' | 'object' | 'file' | 'refused'
 
 /** The names of `ObjectContentType` by their numbers. */
-export const OBJECT_CONTENT_TYPE: readonly ObjectContentType[] = ['serializer', 'object', 'file']
+export const OBJECT_CONTENT_TYPE: readonly ObjectContentType[] = [
+  'serializer',
+  'object',
+  'file',
+  'refused',
+]
 
 /**
  * `WaitReason` of the schema.

@@ -2,7 +2,7 @@
 
 import { closeSync } from 'node:fs'
 import { copyOf } from '../../base/bytes.js'
-import { DeserializeError } from '../../base/errors.js'
+import { DeserializeError, type StorageFullError } from '../../base/errors.js'
 import type { ObjectId } from '../../base/ids.js'
 import {
   fill,
@@ -11,6 +11,7 @@ import {
   readObjectFile,
   readOpenFile,
 } from '../../runtime/object-files.js'
+import { refusedObjectError } from '../../runtime/refused-object.js'
 import { isMemoryTag, memoryOf } from '../../serializer/bytes/message.js'
 import { arrayForm } from '../../serializer/value/array-form.js'
 import type { AttachmentBytes } from '../../serializer/default-serializer.js'
@@ -202,6 +203,8 @@ export class StoredObject implements StoredBytes {
   #function: StoredFunction | undefined
   #shared: { readonly codec: TaskCodec; readonly value: unknown } | undefined
   #codec: ClientCodec | { readonly failure: DeserializeError } | undefined
+  /** Why it was not stored, and cannot be used; undefined: it was. */
+  refusal: StorageFullError | undefined
   /** If it is a function: how long its last call took; Infinity before the first. */
   lastCallMs: number = Infinity
 
@@ -397,7 +400,9 @@ export class ObjectStore {
     for (const [index, id] of objectIds.entries()) {
       const chunks = objectBytes[index] ?? []
       if (objectTypes[index] !== 'file') {
-        this.#put(id, new StoredObject(chunks))
+        const stored = new StoredObject(chunks)
+        if (objectTypes[index] === 'refused') stored.refusal = refusedObjectError(id, chunks)
+        this.#put(id, stored)
         continue
       }
       // If nobody needs the object any more, its file may be gone.

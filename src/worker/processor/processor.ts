@@ -2,7 +2,12 @@
 
 import { unreachable } from '../../base/assert.js'
 import { bytesToLatin1 } from '../../base/bytes.js'
-import { DeserializeError, MissingObjectError, ProtocolError } from '../../base/errors.js'
+import {
+  DeserializeError,
+  MissingObjectError,
+  ProtocolError,
+  type StorageFullError,
+} from '../../base/errors.js'
 import { idToHex, type ObjectId, objectIdOf, taskId } from '../../base/ids.js'
 import { errorTextOf } from '../../base/text.js'
 import { SerializerIds } from '../../core/worker/objects.js'
@@ -133,10 +138,12 @@ export class Processor implements FrameReceiver {
   #runnableOf(task: Task, units: Units): RunnableTask {
     const inputs: (StoredObject | Uint8Array)[] = []
     const missing: ObjectId[] = []
+    let refused: StorageFullError | undefined
     const find = (id: ObjectId): StoredObject => {
       const found = this.#objects.get(id)
       if (found === undefined) missing.push(id)
       found?.expect(inputs)
+      refused ??= found?.refusal
       return found ?? NO_OBJECT
     }
     const fn = find(task.funcObjectId)
@@ -149,7 +156,7 @@ export class Processor implements FrameReceiver {
       inputs.push(isObject ? find(objectIdOf(bytes)) : bytes)
     }
     const serializer = find(this.#serializerIds.of(task.source))
-    const refusal = refusalOf(task, serializer, missing)
+    const refusal = refused ? refusalFor(refused) : refusalOf(task, serializer, missing)
     const flags = task.metadata.byteLength === 5 ? decodeTaskFlags(task.metadata) : undefined
     const { priority, profiling } = flags ?? DEFAULT_TASK_FLAGS
     return {

@@ -221,14 +221,17 @@ export class ClientTaskFlow<Owner> {
   }
 
   onObjectResponse(message: ObjectResponse): void {
-    const { objectIds, objectBytes } = message.objectContent
+    const { objectIds, objectTypes, objectBytes } = message.objectContent
     // Lists of unequal length: something is missing, but it is unknown what.
     const isComplete = message.responseType === 'content' && objectIds.length === objectBytes.length
     for (const [index, id] of objectIds.entries()) {
       const task = this.tasks.waitingFor(id)
+      const isRefused = objectTypes[index] === 'refused'
+      if (isRefused) this.objects.onRefused(id)
       if (task === undefined) continue
       const chunks = isComplete ? objectBytes[index] : undefined
       if (chunks === undefined) this.#onContentMissing(task)
+      else if (isRefused) this.#onContent(task, chunks, true)
       else this.#onContent(task, chunks)
     }
   }
@@ -373,9 +376,11 @@ export class ClientTaskFlow<Owner> {
     if (task.result !== undefined) this.sender.request(task.result)
   }
 
-  #onContent(task: TaskRecord<Owner>, chunks: readonly Uint8Array[]): void {
-    const { result, owner } = task
-    assert(result !== undefined, 'content arrived for a task without a stored result')
+  /** `isError`: the result was not stored, and this is the error that says why. */
+  #onContent(task: TaskRecord<Owner>, chunks: readonly Uint8Array[], isError = false): void {
+    const { owner } = task
+    assert(task.result !== undefined, 'content arrived for a task without a stored result')
+    const result = isError ? { ...task.result, isSuccess: false } : task.result
     const payload = joined(chunks)
     if (result.isSuccess && isNeeded(task)) {
       this.tasks.change(task, 'contentShared')

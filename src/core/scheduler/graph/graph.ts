@@ -351,12 +351,12 @@ export class Graph implements Worklist {
 
   #finish(status: TaskStatus): void {
     this.#noteEnd(status)
-    const { isOpen } = this.#tables
+    this.#tables.releaseErrors()
     leaveParent(this)
     if (!this.#isOver) tell(this.#tables, statusResult(this.id, status))
     this.#isOver = true
     // Parts that are still in transit must not create a new graph.
-    if (!isOpen || this.#client.hasLeft) this.#leave()
+    if (!this.#tables.isOpen || this.#client.hasLeft) this.#leave()
     else this.#clear()
   }
 

@@ -25,6 +25,8 @@ const MAX_LINK_SECONDS = 0.005
 export function sendLinks(graph: GraphTables, task: TaskEntry): void {
   const { node, worker } = task
   if (node === undefined || worker === undefined) return
+  // The result of a task of a run is packed: its worker does not pass it on.
+  if (task.part !== undefined) return
   // While a graph is open, further nodes may need the result.
   if (graph.isOpen || !takesLinks(graph, worker)) return
   // Perhaps it was a link that ended the worker, before the result of this task arrived here.

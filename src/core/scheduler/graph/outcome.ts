@@ -22,14 +22,14 @@ export function failureOf(graph: GraphTables, result: TaskResult): Failure {
   const entry = id === undefined ? undefined : graph.state.objects.get(id)
   const metadata = copyOf(result.metadata)
   const inlineResults = result.inlineResults.map(copyOf)
-  return {
-    result: { ...result, metadata, inlineResults, bytes: undefined },
-    // A file has one owner; no processor of ours puts an error into one.
-    error:
-      entry === undefined || entry.type === 'file'
-        ? undefined
-        : { type: entry.type, name: entry.name, chunks: entry.chunks },
+  const own = { ...result, metadata, inlineResults, bytes: undefined }
+  if (entry?.type !== 'file') {
+    const error = entry && { type: entry.type, name: entry.name, chunks: entry.chunks }
+    return { result: own, error }
   }
+  // The file stays as long as the graph: the client deletes the object when it has received it.
+  graph.state.objects.use(graph, entry)
+  return { result: own, error: entry }
 }
 
 /**

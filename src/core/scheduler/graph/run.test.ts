@@ -132,6 +132,16 @@ test('ready nodes are a run, and so are those that need their results', () => {
   assert.deepEqual(scheduler.machine.counts, { clients: 1, tasks: 0, graphs: 0, objects: 2 })
 })
 
+test('a task that was cut out of a run gets no links: its result is packed', () => {
+  const scheduler = measured(TINY, { perWorkerQueueSize: 3 })
+  scheduler.receive('C', graph('g', [id(4)], [...nodes(0, 4), node(id(4), [id(3)])]))
+  assert.deepEqual(sent(scheduler.actions()), ['W 0+3(, , )'])
+  scheduler.receive('W', values(0, ['a', 'b', 'c']))
+  assert.deepEqual(sent(scheduler.actions()), ['W 3+1()'])
+  scheduler.receive('W', values(3, ['d']))
+  assert.deepEqual(sent(scheduler.actions()), ['W 4(=d)'])
+})
+
 test('results in parts make nodes ready, which follow at once', () => {
   const scheduler = measured()
   const all = [...nodes(0, 4), ...nodes(4, 4, (number) => [id(number - 4), id(number - 4)])]

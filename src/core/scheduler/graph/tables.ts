@@ -138,6 +138,11 @@ export class GraphTables {
   get identity(): Identity {
     return this.client.identity
   }
+
+  /** The errors in files that were kept for dependents are not needed any more. */
+  releaseErrors(): void {
+    for (const { id } of this.objects) this.state.objects.delete(this, [id])
+  }
 }
 
 // Invariants of the tables of a graph. For tests and simulation.

@@ -45,8 +45,12 @@ export interface SchedulerMetrics {
   readonly objects: {
     readonly count: number
     readonly bytes: number
-    /** The part of `bytes` that is in files. */
+    /** The part of `bytes` that is in files, in memory or on disk. */
     readonly fileBytes: number
+    /** The part of `bytes` that is on disk. */
+    readonly diskBytes: number
+    /** How much can be stored. */
+    readonly limitBytes: number
   }
   /** Durations of tasks in milliseconds, as far as workers measured them. */
   readonly durations: Histogram
@@ -69,8 +73,8 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
     const reason = waitingReasonOf(sent)
     waiting.set(reason, (waiting.get(reason) ?? 0) + tasks)
   }
-  const { size: count, bytes, fileBytes } = state.objects
-  const objects = { count, bytes, fileBytes }
+  const { size: count, bytes, fileBytes, diskBytes, limitBytes } = state.objects
+  const objects = { count, bytes, fileBytes, diskBytes, limitBytes }
   const ended = new Map([...OUTCOMES, ...state.ended])
   const { queueTimes, losses } = state
   const counts = { ended, waiting, running, workers, lost: { ...losses.totals }, objects }

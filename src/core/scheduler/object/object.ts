@@ -1,11 +1,11 @@
 // Requests to store, delete and deliver objects. docs/protocol.md#objects
 
 import { NO_BYTES } from '../../../base/bytes.js'
-import { hasFeature, FEATURE_INLINE } from '../../../base/features.js'
+import { hasFeature, FEATURE_INLINE, FEATURE_REFUSALS } from '../../../base/features.js'
 import type { Identity, ObjectId } from '../../../base/ids.js'
 import { fileOf, isSerializerId } from '../../../wire/object-content.js'
-import type { ObjectContent, ObjectInstruction, ObjectRequest } from '../../../wire/message.js'
-import type { ObjectEntry } from '../entries.js'
+import type { ObjectContent, ObjectInstruction } from '../../../wire/message.js'
+import type { ClientEntry, ObjectEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 
 /** Stores or deletes objects for a client, or for a worker on behalf of a client. */
@@ -19,7 +19,7 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
   }
   switch (message.instructionType) {
     case 'create':
-      state.objects.create(user, message.objectContent)
+      tellRefused(state, user, state.objects.create(user, message.objectContent))
       break
     case 'delete':
       state.objects.delete(user, message.objectContent.objectIds)
@@ -28,6 +28,16 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
       state.turn.log('warn', 'ignored an unsupported clear', { client: user.identity })
       break
   }
+}
+
+/** The owner may send what was not stored again, later. */
+function tellRefused(
+  state: SchedulerState,
+  user: ClientEntry,
+  refused: readonly ObjectEntry[],
+): void {
+  if (refused.length === 0 || !hasFeature(user.features, FEATURE_REFUSALS)) return
+  respond(state, user.identity, contentOf(refused))
 }
 
 /** Removes the files of objects that are not stored. */
@@ -39,29 +49,31 @@ function dropFiles({ turn }: SchedulerState, { objectTypes, objectBytes }: Objec
 }
 
 /** Answers with the stored objects, in the form that the peer can read. */
-export function onObjectRequest(
+export function answerRequest(
   state: SchedulerState,
   from: Identity,
-  message: ObjectRequest,
+  objectIds: readonly ObjectId[],
 ): void {
   const worker = state.workers.get(from)
   const features = (worker?.heartbeat ?? state.clients.get(from))?.features ?? 0
   const isOurs = hasFeature(features, FEATURE_INLINE)
+  const readsRefusals = hasFeature(features, FEATURE_REFUSALS)
   const found: ObjectEntry[] = []
   const missing: ObjectId[] = []
   // A 1.9.9 peer expects its list unchanged, with duplicates; ours gets each object once.
-  for (const id of isOurs ? new Set(message.objectIds) : message.objectIds) {
+  for (const id of isOurs ? new Set(objectIds) : objectIds) {
     const entry = state.objects.get(id)
-    if (entry === undefined) missing.push(id)
-    else found.push(entry)
-    if (entry === undefined) continue
+    if (entry === undefined || (entry.type === 'refused' && !readsRefusals)) {
+      missing.push(id)
+      continue
+    }
+    found.push(entry)
     state.objects.touch(entry)
     if (worker !== undefined) state.objects.hold(worker, entry)
   }
   if (isOurs) answerOurs(state, from, found, missing)
-  else if (worker === undefined)
-    respond(state, from, { ...contentOf(found), objectIds: message.objectIds })
-  else respond(state, from, paddedContent(state, message.objectIds))
+  else if (worker === undefined) respond(state, from, { ...contentOf(found), objectIds })
+  else respond(state, from, paddedContent(state, objectIds))
 }
 
 /** Notifies workers of deleted objects. */
@@ -76,8 +88,11 @@ export function sendRemovals(state: SchedulerState): void {
   }
 }
 
-/** Maximum content of a response to a peer of ours, in bytes; one object may be longer. */
-const MAX_RESPONSE_BYTES = 2 ** 30
+/**
+ * Maximum content of a response to a peer of ours, in bytes; one object may be longer. What is in
+ * files may have to be read before it is sent.
+ */
+const MAX_RESPONSE_BYTES = 16 * 1024 ** 2
 
 const NO_CONTENT: ObjectContent = {
   objectIds: [],
@@ -137,11 +152,15 @@ function contentOf(entries: readonly ObjectEntry[]): ObjectContent {
  * crash the processor.
  */
 function paddedContent(state: SchedulerState, ids: readonly ObjectId[]): ObjectContent {
-  const listed = ids.filter((id) => state.objects.get(id) !== undefined || !isSerializerId(id))
+  const find = (id: ObjectId): ObjectEntry | undefined => {
+    const entry = state.objects.get(id)
+    return entry?.type === 'refused' ? undefined : entry
+  }
+  const listed = ids.filter((id) => find(id) !== undefined || !isSerializerId(id))
   return {
     objectIds: ids,
-    objectTypes: listed.map((id) => state.objects.get(id)?.type ?? 'object'),
-    objectNames: listed.map((id) => state.objects.get(id)?.name ?? NO_BYTES),
-    objectBytes: listed.map((id) => state.objects.get(id)?.chunks ?? []),
+    objectTypes: listed.map((id) => find(id)?.type ?? 'object'),
+    objectNames: listed.map((id) => find(id)?.name ?? NO_BYTES),
+    objectBytes: listed.map((id) => find(id)?.chunks ?? []),
   }
 }

@@ -4,14 +4,17 @@
 
 import { assert } from '../../../base/assert.js'
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
+import type { StorageOwner } from '../../../base/errors.js'
 import { Fifo } from '../../../base/fifo.js'
 import type { ObjectId } from '../../../base/ids.js'
 import type { Alarm, Turn } from '../../../base/machine.js'
 import { SpreadMap } from '../../../base/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
-import { contentBytes, fileOf } from '../../../wire/object-content.js'
+import { contentBytes, fileChunk, fileOf, type ObjectFile } from '../../../wire/object-content.js'
 import type { ObjectEntry, ObjectUser, RetainedObject, WorkerEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
+import { Refusals } from './refusal.js'
+import { NO_LIMITS, type StorageLimits, StorageRoom } from './room.js'
 
 // Unused objects that are kept for a while, so that a client that uses them again need not upload
 // them twice. Separate from the object table, which tracks the users.
@@ -68,6 +71,15 @@ class RetainedObjects {
     entry.retained = undefined
   }
 
+  /** Deletes the object that expires first. False: there is none. */
+  freeOldest(): boolean {
+    const { first } = this.#queue
+    if (first === undefined) return false
+    this.release(first.entry)
+    this.#free(first.entry)
+    return true
+  }
+
   /** Deletes expired objects, at most as many as fit into one turn. */
   #freeExpired(): void {
     for (let count = 0; count < MAX_AT_ONCE; count += 1) {
@@ -96,6 +108,18 @@ class RetainedObjects {
 /** Maximum number of ids in one round of notices, for all workers together. */
 const MAX_REMOVALS = 20_000
 
+const NO_ENTRIES: readonly ObjectEntry[] = []
+
+/** Settings of the table. */
+interface ObjectTableOptions {
+  /** How long an unused object is kept. Default: 0, it is deleted immediately. */
+  readonly retentionMs?: number
+  /** Default: none, and nothing on disk. */
+  readonly limits?: StorageLimits
+  /** The clients that use most storage. */
+  readonly owners?: () => readonly StorageOwner[]
+}
+
 /** All stored objects. */
 export class ObjectTable {
   readonly #objects = new SpreadMap<ObjectId, ObjectEntry>()
@@ -103,12 +127,17 @@ export class ObjectTable {
   readonly #removals = new Map<WorkerEntry, ObjectId[]>()
   readonly #retained: RetainedObjects
   readonly #turn: Turn<SchedulerAction>
-  #bytes = 0
+  readonly #room: StorageRoom
+  readonly #refusals: Refusals
   #fileBytes = 0
+  /** How many objects have their content in each file: several, if an error is repeated. */
+  readonly #files = new Map<string, number>()
 
-  /** `retentionMs`: how long an unused object is kept. */
-  constructor(turn: Turn<SchedulerAction>, retentionMs = 0) {
+  constructor(turn: Turn<SchedulerAction>, options: ObjectTableOptions = {}) {
+    const { retentionMs = 0, limits = NO_LIMITS, owners = () => [] } = options
     this.#turn = turn
+    this.#room = new StorageRoom(turn, limits)
+    this.#refusals = new Refusals(turn, this.#room, owners)
     this.#retained = new RetainedObjects(turn, retentionMs, (entry) => this.#free(entry))
   }
 
@@ -118,12 +147,22 @@ export class ObjectTable {
 
   /** The total size of all objects. */
   get bytes(): number {
-    return this.#bytes
+    return this.#room.storedBytes
   }
 
-  /** The part of it that is in files. */
+  /** The part of it that is in files, in memory or on disk. */
   get fileBytes(): number {
     return this.#fileBytes
+  }
+
+  /** The part of it that was moved to disk. */
+  get diskBytes(): number {
+    return this.#room.diskBytes
+  }
+
+  /** How much can be stored; Infinity = there is no limit. */
+  get limitBytes(): number {
+    return this.#room.limitBytes
   }
 
   /** Whether any worker has to be notified of removals. */
@@ -142,32 +181,50 @@ export class ObjectTable {
 
   /**
    * Stores (or overwrites) objects for a user. If the lists differ in length, the shortest counts.
+   * Returns those that were not stored, because there is no room: peers get the reason instead.
    */
-  create(user: ObjectUser, content: ObjectContent): void {
+  create(user: ObjectUser, content: ObjectContent): readonly ObjectEntry[] {
     const { objectIds, objectTypes, objectNames, objectBytes } = content
     const count = Math.min(objectIds.length, objectTypes.length, objectNames.length)
+    let refused = NO_ENTRIES
     for (let i = 0; i < Math.min(count, objectBytes.length); i += 1) {
       const entry = this.#entry(objectIds[i] as ObjectId)
       const chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
-      const type = objectTypes[i] as ObjectContentType
+      // Only this table refuses objects.
+      const given = objectTypes[i] as ObjectContentType
+      const type = given === 'refused' ? 'object' : given
       const bytes = contentBytes(type, chunks)
       entry.name = ownMemory(objectNames[i] as Uint8Array)
       if (type === 'file' && entry.type === 'file' && bytes === entry.bytes) {
         // The same content again: workers may be about to read the file that they were told of.
         this.#removeFile(chunks, entry.chunks)
-        this.use(user, entry)
-        continue
+      } else if (this.#hasRoom(user, entry, bytes)) {
+        this.#fill(entry, type, chunks)
+      } else {
+        const reason = this.#refusals.chunk(user, entry, bytes)
+        this.#fill(entry, 'refused', [reason])
+        if (type === 'file') this.#removeFile(chunks)
+        refused = [...refused, entry]
       }
-      if (entry.type === 'file') this.#dropFile(entry)
-      const growth = bytes - entry.bytes
-      entry.type = type
-      entry.chunks = chunks
-      entry.bytes = bytes
-      if (type === 'file') this.#fileBytes += bytes
-      this.#bytes += growth
-      for (const owner of entry.users) owner.objectBytes += growth
       this.use(user, entry)
     }
+    return refused
+  }
+
+  /** Content was moved to this file, or could not be. */
+  onMoved(move: number, file: ObjectFile): void {
+    const entry = this.#room.onMoved(move)
+    const chunks = [fileChunk(file)]
+    if (entry === undefined) return this.#removeFile(chunks)
+    if (entry.type === 'file') this.#removeFile(entry.chunks)
+    else this.#fileBytes += entry.bytes
+    entry.type = 'file'
+    entry.chunks = chunks
+    this.#keepFile(chunks)
+  }
+
+  onMoveFailed(move: number, error: string): void {
+    this.#room.onMoveFailed(move, error)
   }
 
   /** Adds a user to a stored object. */
@@ -182,6 +239,7 @@ export class ObjectTable {
   /** An object was requested: if it is unused, its retention restarts. */
   touch(entry: ObjectEntry): void {
     this.#retained.touch(entry)
+    this.#room.touch(entry)
   }
 
   /**
@@ -247,9 +305,8 @@ export class ObjectTable {
 
   /** Throws if the table is inconsistent. */
   checkInvariants(): void {
-    let [bytes, fileBytes] = [0, 0]
+    let fileBytes = 0
     for (const entry of this.#objects.values()) {
-      bytes += entry.bytes
       if (entry.type === 'file') fileBytes += entry.bytes
       const isCounted = entry.bytes === contentBytes(entry.type, entry.chunks)
       assert(isCounted, 'the size of an object is wrong')
@@ -258,8 +315,8 @@ export class ObjectTable {
       for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
       for (const worker of entry.holders) assert(worker.held.has(entry), 'a holder without object')
     }
-    const isRight = bytes === this.#bytes && fileBytes === this.#fileBytes
-    assert(isRight, 'the bytes of objects are miscounted')
+    assert(fileBytes === this.#fileBytes, 'the bytes of objects in files are miscounted')
+    this.#room.checkInvariants(this.#objects.values())
     this.#retained.checkInvariants((entry) => this.#objects.get(entry.id) === entry)
   }
 
@@ -271,8 +328,12 @@ export class ObjectTable {
 
   #free(entry: ObjectEntry): void {
     this.#objects.delete(entry.id)
-    this.#bytes -= entry.bytes
-    if (entry.type === 'file') this.#dropFile(entry)
+    this.#empty(entry)
+    this.#recall(entry)
+  }
+
+  /** Workers that have a copy must drop it. */
+  #recall(entry: ObjectEntry): void {
     for (const worker of entry.holders) {
       worker.held.delete(entry)
       const ids = this.#removals.get(worker)
@@ -283,18 +344,57 @@ export class ObjectTable {
     entry.holders.clear()
   }
 
-  /** The content in its file is not needed any more. */
-  #dropFile({ chunks, bytes }: ObjectEntry): void {
-    this.#fileBytes -= bytes
-    this.#removeFile(chunks)
+  /** Whether the content can be stored; objects that nobody uses make way for it. */
+  #hasRoom(user: ObjectUser, entry: ObjectEntry, bytes: number): boolean {
+    const growth = bytes - entry.bytes
+    if (growth <= 0) return true
+    if (user.objectBytes + growth > this.#room.limits.quotaBytes) return false
+    this.#retained.release(entry)
+    while (!this.#room.has(bytes, growth)) if (!this.#retained.freeOldest()) return false
+    return true
+  }
+
+  /** Gives an object its content, instead of that which it has. */
+  #fill(entry: ObjectEntry, type: ObjectContentType, chunks: readonly Uint8Array[]): void {
+    if (entry.type === 'refused') this.#recall(entry)
+    this.#empty(entry)
+    const bytes = contentBytes(type, chunks)
+    for (const owner of entry.users) owner.objectBytes += bytes - entry.bytes
+    entry.type = type
+    entry.chunks = chunks
+    entry.bytes = bytes
+    if (type === 'file') this.#fileBytes += bytes
+    const isShared = type === 'file' && this.#keepFile(chunks) > 1
+    this.#room.enter(entry, !isShared)
+  }
+
+  /** The content of an object is not needed any more. */
+  #empty(entry: ObjectEntry): void {
+    this.#room.leave(entry)
+    if (entry.type !== 'file') return
+    this.#fileBytes -= entry.bytes
+    this.#removeFile(entry.chunks)
   }
 
   /** Unless it is the one that is `kept`. */
   #removeFile(chunks: readonly Uint8Array[], kept: readonly Uint8Array[] = []): void {
     const path = fileOf(chunks)?.path
-    if (path !== undefined && path !== fileOf(kept)?.path) {
-      this.#turn.act({ type: 'removeFile', path })
+    if (path === undefined || path === fileOf(kept)?.path) return
+    const others = (this.#files.get(path) ?? 1) - 1
+    if (others > 0) {
+      this.#files.set(path, others)
+      return
     }
+    this.#files.delete(path)
+    this.#turn.act({ type: 'removeFile', path })
+  }
+
+  /** Returns how many objects have their content in this file now. */
+  #keepFile(chunks: readonly Uint8Array[]): number {
+    const path = fileOf(chunks)?.path ?? ''
+    const count = (this.#files.get(path) ?? 0) + 1
+    this.#files.set(path, count)
+    return count
   }
 
   #entry(id: ObjectId): ObjectEntry {
@@ -308,6 +408,7 @@ export class ObjectTable {
         counts: undefined,
         averageSeconds: undefined,
         measuredTasks: 0,
+        stay: undefined,
       } as const
       const createdAt = this.#turn.now
       const peers = { users: new Set<ObjectUser>(), holders: new Set<WorkerEntry>() }

@@ -1,0 +1,254 @@
+// The limits of the object storage: what moves to disk, what is not stored, and who is told.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { identity, objectId } from '../../../base/ids.js'
+import type { ObjectContent, ObjectInstruction, ObjectResponse } from '../../../wire/message.js'
+import { fileChunk, fileOf } from '../../../wire/object-content.js'
+import { refusalFrom } from '../../../wire/storage-refusal.js'
+import type { SchedulerAction } from '../events.js'
+import {
+  clientHeartbeat,
+  instruction,
+  PYTHON,
+  TestScheduler,
+  withPeers,
+  workerHeartbeat,
+} from '../scheduler.kit.js'
+import { DISK_PAUSE_MS, type StorageLimits } from './room.js'
+
+const KIB = 1024
+/** The size of all large objects. */
+const SIZE = 100 * KIB
+const PATIENCE = {
+  clientTimeoutMs: 86_400_000,
+  workerTimeoutMs: 86_400_000,
+  workerSilenceMs: 86_400_000,
+}
+
+type Move = Extract<SchedulerAction, { readonly type: 'moveToDisk' }>
+
+/** What small objects take up, such as functions. */
+const SMALL = 1_000
+
+/** Memory for three objects, and a disk for two more. */
+const LIMITS: StorageLimits = {
+  memoryBytes: 3 * SIZE + SMALL,
+  diskBytes: 2 * SIZE,
+  quotaBytes: Infinity,
+}
+
+function newScheduler(limits: Partial<StorageLimits> = {}, objectRetentionMs = 0): TestScheduler {
+  const options = { ...PATIENCE, storage: { ...LIMITS, ...limits }, objectRetentionMs }
+  const scheduler = withPeers({ clients: ['C', 'D'], workers: ['W'] }, options)
+  scheduler.actions()
+  return scheduler
+}
+
+function create(id: string, user = 'C', bytes = SIZE): ObjectInstruction {
+  const message = instruction('create', user, [id])
+  const objectContent = { ...message.objectContent, objectBytes: [[Buffer.alloc(bytes, id)]] }
+  return { ...message, objectContent }
+}
+
+function request(...ids: readonly string[]): Parameters<TestScheduler['receive']>[1] {
+  return { kind: 'objectRequest', requestType: 'get', objectIds: ids.map(objectId) }
+}
+
+function pathOf(move: number): string {
+  return `/disk/scaler-ts-${'0'.repeat(32)}/${String(move).padStart(32, '0')}`
+}
+
+/** The moves that begin now. */
+function moves(scheduler: TestScheduler): readonly Move[] {
+  return scheduler.actions().filter((action) => action.type === 'moveToDisk')
+}
+
+/** Which objects these are. */
+function names(some: readonly Move[]): readonly string[] {
+  return some.map(({ chunks }) => String.fromCharCode(chunks[0]?.[0] ?? 0))
+}
+
+function finish(scheduler: TestScheduler, { move }: Move): TestScheduler {
+  const file = { path: pathOf(move), byteLength: SIZE }
+  return scheduler.handle({ type: 'movedToDisk', move, file })
+}
+
+/** The contents of all responses to a peer. */
+function responses(scheduler: TestScheduler, to: string): readonly ObjectResponse[] {
+  return scheduler.actions().flatMap((action) => {
+    if (action.type !== 'send' || action.to !== identity(to)) return []
+    return action.message.kind === 'objectResponse' ? [action.message] : []
+  })
+}
+
+function only(scheduler: TestScheduler, to: string): ObjectContent {
+  const [first, ...more] = responses(scheduler, to)
+  assert(first !== undefined && more.length === 0)
+  return first.objectContent
+}
+
+function fill(scheduler: TestScheduler, ids: string): TestScheduler {
+  for (const id of ids) scheduler.receive('C', create(id))
+  return scheduler
+}
+
+test('beyond the limit in memory, the least recently used object moves to disk', () => {
+  const scheduler = fill(newScheduler(), 'abc')
+  assert.deepEqual(moves(scheduler), [])
+  scheduler.receive('W', request('a'))
+  scheduler.actions()
+  const [move, ...more] = moves(fill(scheduler, 'd'))
+  assert(move !== undefined && more.length === 0)
+  assert.deepEqual(names([move]), ['b'])
+  assert.deepEqual(scheduler.machine.metrics.objects.diskBytes, 0)
+  finish(scheduler, move)
+  assert.deepEqual(scheduler.machine.metrics.objects.diskBytes, SIZE)
+  const { objectTypes, objectBytes } = only(scheduler.receive('W', request('b')), 'W')
+  assert.deepEqual(objectTypes, ['file'])
+  assert.equal(fileOf(objectBytes[0] ?? [])?.path, pathOf(move.move))
+})
+
+test('until it is on disk, its content is sent from memory', () => {
+  const scheduler = fill(newScheduler(), 'abcd')
+  scheduler.actions()
+  const { objectTypes, objectBytes } = only(scheduler.receive('W', request('a')), 'W')
+  assert.deepEqual([objectTypes, objectBytes[0]?.[0]?.byteLength], [['object'], SIZE])
+})
+
+test('an object that is deleted while it is moved leaves no file', () => {
+  const scheduler = fill(newScheduler(), 'abcd')
+  const [move] = moves(scheduler)
+  assert(move !== undefined)
+  scheduler.receive('C', instruction('delete', 'C', ['a']))
+  scheduler.actions()
+  const removal = { type: 'removeFile', path: pathOf(move.move) }
+  assert.deepEqual(finish(scheduler, move).actions(), [removal])
+})
+
+test('the file on disk is removed with its object', () => {
+  const scheduler = fill(newScheduler(), 'abcd')
+  const [move] = moves(scheduler)
+  assert(move !== undefined)
+  finish(scheduler, move).receive('C', instruction('delete', 'C', ['a']))
+  const removal = { type: 'removeFile', path: pathOf(move.move) }
+  assert.deepEqual(scheduler.actions(), [removal])
+})
+
+test('what is in a file in memory leaves that for the one on disk', () => {
+  const path = `/dev/shm/scaler-ts-${'0'.repeat(32)}/${'a'.repeat(32)}`
+  const scheduler = newScheduler()
+  const message = create('a')
+  const objectBytes = [[fileChunk({ path, byteLength: SIZE })]]
+  const objectContent = { ...message.objectContent, objectTypes: ['file'], objectBytes } as const
+  fill(scheduler.receive('C', { ...message, objectContent }), 'bcd')
+  const [move] = moves(scheduler)
+  assert(move !== undefined)
+  assert.equal(move.objectType, 'file')
+  const removal = { type: 'removeFile', path }
+  assert.deepEqual(finish(scheduler, move).actions(), [removal])
+  assert.equal(scheduler.machine.metrics.objects.fileBytes, SIZE)
+})
+
+test('an object for which there is no room is not stored: its owner and workers are told', () => {
+  const scheduler = fill(newScheduler(), 'abcde')
+  scheduler.actions()
+  scheduler.receive('D', create('z', 'D'))
+  const told = only(scheduler, 'D')
+  assert.deepEqual([told.objectIds, told.objectTypes], [[objectId('z')], ['refused']])
+  const { objectTypes, objectBytes } = only(scheduler.receive('W', request('z')), 'W')
+  assert.deepEqual(objectTypes, ['refused'])
+  const refusal = refusalFrom(objectBytes[0] ?? [])
+  const { sizeBytes, limit, limitBytes, diskError, owners } = refusal
+  assert.deepEqual(
+    [sizeBytes, limit, limitBytes, diskError],
+    [SIZE, 'storage', 5 * SIZE + SMALL, ''],
+  )
+  const [first] = owners
+  assert.deepEqual([first?.client, (first?.bytes ?? 0) >= 5 * SIZE], ['C', true])
+})
+
+test('once there is room, it can be sent again, and workers forget the refusal', () => {
+  const scheduler = fill(newScheduler(), 'abcdez')
+  scheduler.receive('W', request('z')).actions()
+  scheduler.receive('C', instruction('delete', 'C', ['a'])).actions()
+  const actions = scheduler.receive('C', create('z')).actions()
+  const notices = actions.flatMap((action) =>
+    action.type === 'send' && action.message.kind === 'objectInstruction'
+      ? [action.to, ...action.message.objectContent.objectIds]
+      : [],
+  )
+  assert.deepEqual(notices, ['W', 'z'])
+  assert.deepEqual(only(scheduler.receive('W', request('z')), 'W').objectTypes, ['object'])
+})
+
+test('without a disk, the limit is that of memory; small objects have a little more room', () => {
+  const scheduler = fill(newScheduler({ diskBytes: 0 }), 'abcd')
+  assert.deepEqual(only(scheduler, 'C').objectIds, ['d'])
+  scheduler.receive('C', create('e', 'C', 10 * KIB))
+  assert.deepEqual(scheduler.actions(), [])
+  for (const id of 'ghijklm') scheduler.receive('C', create(id, 'C', 10 * KIB))
+  assert.notDeepEqual(scheduler.actions(), [])
+})
+
+test('a client may not exceed its quota; others may use the rest', () => {
+  const scheduler = newScheduler({ quotaBytes: 2.5 * SIZE })
+  fill(scheduler, 'abc')
+  const { objectIds, objectBytes } = only(scheduler, 'C')
+  assert.deepEqual(objectIds, ['c'])
+  const { limit, limitBytes } = refusalFrom(objectBytes[0] ?? [])
+  assert.deepEqual([limit, limitBytes], ['quota', 2.5 * SIZE])
+  scheduler.receive('D', create('d', 'D'))
+  assert.deepEqual(responses(scheduler, 'D'), [])
+})
+
+test('objects that nobody uses make way', () => {
+  const scheduler = newScheduler({ diskBytes: 0 }, 60_000)
+  fill(scheduler, 'abc')
+  scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  scheduler.actions()
+  scheduler.receive('D', create('d', 'D'))
+  assert.deepEqual(responses(scheduler, 'D'), [])
+  assert(scheduler.machine.metrics.objects.bytes < 3 * SIZE + SMALL)
+})
+
+test('a disk that fails gets a pause; its error is part of refusals, and nothing is lost', () => {
+  const scheduler = fill(newScheduler(), 'abcd')
+  const [move] = moves(scheduler)
+  assert(move !== undefined)
+  scheduler.handle({ type: 'moveFailed', move: move.move, error: 'no space left' })
+  const [line, ...more] = scheduler.logs()
+  assert.match(line ?? '', /cannot move objects to disk/)
+  assert.deepEqual(more, [])
+  fill(scheduler, 'e')
+  const { objectBytes } = only(scheduler, 'C')
+  assert.equal(refusalFrom(objectBytes[0] ?? []).diskError, 'no space left')
+  assert.deepEqual(only(scheduler.receive('W', request('a')), 'W').objectTypes, ['object'])
+  scheduler.moveTo(scheduler.now + DISK_PAUSE_MS)
+  assert.deepEqual(names(moves(scheduler)), ['b'])
+})
+
+test('content that cannot be read any more is not moved again, and stops no other', () => {
+  const scheduler = fill(newScheduler(), 'abcd')
+  const [move] = moves(scheduler)
+  assert(move !== undefined)
+  scheduler.handle({ type: 'moveFailed', move: move.move, error: '' })
+  assert.deepEqual(names(moves(fill(scheduler, 'e'))), ['b', 'c'])
+})
+
+test('a client without the feature gets nothing but what it knows', () => {
+  const scheduler = new TestScheduler({ ...PATIENCE, storage: { ...LIMITS, diskBytes: 0 } })
+    .receive('P', clientHeartbeat(PYTHON))
+    .receive('V', workerHeartbeat(PYTHON))
+  scheduler.actions()
+  for (const id of 'abcd') scheduler.receive('P', create(id, 'P'))
+  assert.deepEqual(scheduler.actions(), [])
+  const { objectIds, objectTypes, objectBytes } = only(scheduler.receive('V', request('d')), 'V')
+  assert.deepEqual([objectIds, objectTypes, objectBytes], [['d'], ['object'], [[]]])
+})
+
+test('a warning says when most of the room is taken, once', () => {
+  const scheduler = fill(newScheduler({ diskBytes: 0 }), 'abcabc')
+  const lines = scheduler.logs().filter((line) => line.includes('80 %'))
+  assert.equal(lines.length, 1)
+})

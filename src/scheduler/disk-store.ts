@@ -1,0 +1,288 @@
+// Content that was moved from memory to disk: written and read in pieces, without holding up the
+// scheduler, and with a checksum. docs/protocol.md#storage
+
+import { closeSync, openSync, readSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { crc32 } from 'node:zlib'
+import { totalBytes } from '../base/bytes.js'
+import { ConfigError } from '../base/errors.js'
+import type { Logger } from '../base/logger.js'
+import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
+import { OPEN_FLAGS } from '../runtime/object-files.js'
+import { fileOf } from '../wire/object-content.js'
+import { OwnDirectory, removeAbandoned } from './own-directory.js'
+
+/** For files that outlast a restart of the machine: on disk where `/tmp` is in memory. */
+const DISK_DIRECTORY = '/var/tmp'
+
+/** The part of the free space of the disk that is used at most, unless a limit is set. */
+const FREE_SHARE = 0.5
+
+/** Files are written and read in pieces of this size. */
+const PIECE_BYTES = 1024 ** 2
+
+/** See `DiskStoreParts`. */
+const MAX_WAITING_BYTES = 128 * 1024 ** 2
+
+/** Content to write. */
+type Move = Extract<SchedulerAction, { readonly type: 'moveToDisk' }>
+
+/** What became of it. */
+export type MoveEvent = Extract<SchedulerEvent, { readonly type: 'movedToDisk' | 'moveFailed' }>
+
+/** A file with content. */
+interface StoredFile {
+  readonly byteLength: number
+  readonly checksum: number
+}
+
+/** Content whose writing has not ended. */
+interface WaitingMove {
+  readonly move: Move
+  /** Where the content is, if it is in a file in memory. */
+  readonly source: number | undefined
+  readonly byteLength: number
+}
+
+/** What the files on disk need. */
+interface DiskStoreParts {
+  /** Never called from within `write`. */
+  onMoved(event: MoveEvent): void
+  /** Opens a file in memory; undefined if it is gone. */
+  openFile(path: string): number | undefined
+  /** Writes a warning to the log. */
+  tell: Logger['warn']
+  /** 128 MiB: with more than this waiting to be written, the scheduler waits for the disk. */
+  readonly maxWaitingBytes?: number
+}
+
+/** The files of one scheduler on disk. */
+export class DiskStore {
+  readonly #parts: DiskStoreParts
+  #base = ''
+  #directory: OwnDirectory | undefined
+  #isClosed = false
+  readonly #files = new Map<string, StoredFile>()
+  readonly #waiting: WaitingMove[] = []
+  #waitingBytes = 0
+  #isWriting = false
+
+  constructor(parts: DiskStoreParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Uses this directory once the first content is moved; '' = none. Without a `wish`, `/var/tmp`.
+   * Returns how many bytes may be stored: `limit`, or half of what is free; 0 = there is no such
+   * directory. Throws `ConfigError` for a wish that cannot be used.
+   */
+  open(wish: string | undefined, limit: number | undefined): number {
+    const base = wish ?? (process.platform === 'win32' ? '' : DISK_DIRECTORY)
+    if (base === '') return 0
+    try {
+      const { bavail, bsize } = statfsSync(base)
+      // A directory that was named must be writable now, and not only when memory is full.
+      if (wish !== undefined) this.#directory = this.#makeDirectory(wish)
+      else removeAbandoned(base)
+      this.#base = base
+      return limit ?? Math.floor(bavail * bsize * FREE_SHARE)
+    } catch (error) {
+      if (wish === undefined) return 0
+      throw new ConfigError(`option objectSpillDirectory: ${textOf(error)}`, { cause: error })
+    }
+  }
+
+  /** Whether the file would be one of these. */
+  owns(path: string): boolean {
+    return this.#directory?.has(path) === true
+  }
+
+  /** Whether it is the content of an object. */
+  has(path: string): boolean {
+    return this.#files.has(path)
+  }
+
+  /** Writes content into a file. If the disk is too slow, waits for it. */
+  write(move: Move): void {
+    const file = move.objectType === 'file' ? fileOf(move.chunks) : undefined
+    // Its name may be gone before it is this one's turn.
+    const source = file && this.#parts.openFile(file.path)
+    if (file !== undefined && source === undefined) {
+      return this.#report({ type: 'moveFailed', move: move.move, error: '' })
+    }
+    const byteLength = file?.byteLength ?? totalBytes(move.chunks)
+    const waiting = { move, source, byteLength }
+    const { maxWaitingBytes = MAX_WAITING_BYTES } = this.#parts
+    if (this.#waitingBytes + byteLength > maxWaitingBytes) return this.#writeNow(waiting)
+    this.#waiting.push(waiting)
+    this.#waitingBytes += byteLength
+    void this.#writeAll()
+  }
+
+  /** The content of a file; undefined if it cannot be read, or is damaged. */
+  async read(path: string): Promise<Uint8Array | undefined> {
+    const file = this.#files.get(path)
+    if (file === undefined) return undefined
+    let why = 'its checksum is wrong'
+    try {
+      const bytes = await readContent(path, file.byteLength)
+      if (bytes !== undefined && crc32(bytes) === file.checksum) return bytes
+    } catch (error) {
+      why = textOf(error)
+    }
+    // Unless it was removed meanwhile.
+    if (this.#files.has(path))
+      this.#parts.tell('cannot read an object on disk', { path, error: why })
+    return undefined
+  }
+
+  /** The content of a file is not needed any more. False: it is not one of these. */
+  remove(path: string): boolean {
+    if (!this.#files.delete(path)) return false
+    rmSync(path, { force: true })
+    return true
+  }
+
+  /** Removes all files. */
+  close(): void {
+    this.#isClosed = true
+    for (const { source } of this.#waiting) if (source !== undefined) closeSync(source)
+    this.#waiting.length = 0
+    this.#directory?.close()
+    this.#directory = undefined
+  }
+
+  async #writeAll(): Promise<void> {
+    if (this.#isWriting) return
+    this.#isWriting = true
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      await this.#writeLater(next)
+      this.#waitingBytes -= next.byteLength
+    }
+    this.#isWriting = false
+  }
+
+  async #writeLater(waiting: WaitingMove): Promise<void> {
+    let path = ''
+    try {
+      path = this.#newPath()
+      const handle = await open(path, 'wx', 0o600)
+      let checksum = 0
+      try {
+        for (const piece of piecesOf(waiting)) {
+          checksum = crc32(piece, checksum)
+          for (let at = 0; at < piece.byteLength;) {
+            at += (await handle.write(piece, at)).bytesWritten
+          }
+        }
+      } finally {
+        await handle.close()
+      }
+      this.#onWritten(waiting, path, checksum)
+    } catch (error) {
+      this.#onFailed(waiting, path, error)
+    } finally {
+      if (waiting.source !== undefined) closeSync(waiting.source)
+    }
+  }
+
+  #writeNow(waiting: WaitingMove): void {
+    let path = ''
+    try {
+      path = this.#newPath()
+      const fd = openSync(path, 'wx', 0o600)
+      let checksum = 0
+      try {
+        for (const piece of piecesOf(waiting)) {
+          checksum = crc32(piece, checksum)
+          for (let at = 0; at < piece.byteLength;) at += writeSync(fd, piece, at)
+        }
+      } finally {
+        closeSync(fd)
+      }
+      this.#onWritten(waiting, path, checksum)
+    } catch (error) {
+      this.#onFailed(waiting, path, error)
+    } finally {
+      if (waiting.source !== undefined) closeSync(waiting.source)
+    }
+  }
+
+  #onWritten({ move: { move }, byteLength }: WaitingMove, path: string, checksum: number): void {
+    if (this.#isClosed) return rmSync(path, { force: true })
+    this.#files.set(path, { byteLength, checksum })
+    this.#report({ type: 'movedToDisk', move, file: { path, byteLength } })
+  }
+
+  #onFailed({ move: { move } }: WaitingMove, path: string, error: unknown): void {
+    try {
+      if (path !== '') rmSync(path, { force: true })
+    } catch {
+      // The disk is read-only: then the file does not exist.
+    }
+    this.#report({ type: 'moveFailed', move, error: textOf(error) })
+  }
+
+  #report(event: MoveEvent): void {
+    setImmediate(() => {
+      if (!this.#isClosed) this.#parts.onMoved(event)
+    })
+  }
+
+  #newPath(): string {
+    if (this.#isClosed) throw new Error('the scheduler has ended')
+    this.#directory ??= this.#makeDirectory(this.#base)
+    return this.#directory.newPath()
+  }
+
+  #makeDirectory(base: string): OwnDirectory {
+    return new OwnDirectory(base, {
+      onError: (error) => {
+        this.#parts.tell('cannot look for abandoned files', { error: textOf(error) })
+      },
+    })
+  }
+}
+
+/** The content, in pieces. One from a file is valid until the next one is taken. */
+function* piecesOf({ move, source, byteLength }: WaitingMove): Generator<Uint8Array> {
+  if (source === undefined) {
+    for (const chunk of move.chunks) {
+      for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) {
+        yield chunk.subarray(at, at + PIECE_BYTES)
+      }
+    }
+    return
+  }
+  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
+  for (let at = 0; at < byteLength;) {
+    const count = readSync(source, piece, 0, PIECE_BYTES, at)
+    if (count === 0) throw new Error('the file of the object is too short')
+    at += count
+    yield piece.subarray(0, count)
+  }
+}
+
+/** The content of a file; undefined if it is shorter. Rejects with the system's error. */
+export async function readContent(
+  path: string,
+  byteLength: number,
+): Promise<Uint8Array | undefined> {
+  const handle = await open(path, OPEN_FLAGS)
+  try {
+    const bytes = Buffer.allocUnsafeSlow(byteLength)
+    for (let at = 0; at < byteLength;) {
+      const length = Math.min(PIECE_BYTES, byteLength - at)
+      const { bytesRead } = await handle.read(bytes, at, length)
+      if (bytesRead === 0) return undefined
+      at += bytesRead
+    }
+    return bytes
+  } finally {
+    await handle.close()
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
