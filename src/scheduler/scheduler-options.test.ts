@@ -15,6 +15,7 @@ test('defaults are as documented', () => {
     workerTimeoutMs: 60_000,
     workerSilenceMs: 5000,
     objectRetentionMs: 0,
+    objectQuotaBytes: 0,
     loadBalanceMs: 100,
     loadBalanceTriggerTimes: 2,
     perWorkerQueueSize: 1000,
@@ -32,6 +33,9 @@ test('bounds are inclusive, and the error for a value beyond them names the opti
     ['workerTimeoutMs', 100, 86_400_000],
     ['workerSilenceMs', 100, 86_400_000],
     ['objectRetentionMs', 0, 86_400_000],
+    ['objectMemoryLimitBytes', 2 ** 20, 2 ** 50],
+    ['objectDiskLimitBytes', 0, 2 ** 50],
+    ['objectQuotaBytes', 0, 2 ** 50],
     ['loadBalanceMs', 0, 86_400_000],
     ['loadBalanceTriggerTimes', 1, 1000],
     ['perWorkerQueueSize', 1, 1_000_000],
@@ -41,7 +45,8 @@ test('bounds are inclusive, and the error for a value beyond them names the opti
   ] as const
   for (const [name, min, max] of bounds) {
     for (const value of [min, max]) {
-      assert.equal(check({ [name]: value })[name], value)
+      const checked: SchedulerOptions = check({ [name]: value })
+      assert.equal(checked[name], value)
     }
     for (const value of [min - 1, max + 1, min + 0.5, NaN, '1', null]) {
       assert.throws(() => check({ [name]: value }), {

@@ -92,6 +92,10 @@ interface SchedulerParts {
   readonly newMachine: (storage: StorageLimits) => SchedulerMachine
 }
 
+function isParts(given: object | undefined): given is SchedulerParts {
+  return given instanceof Object && 'newMachine' in given
+}
+
 /** Why a scheduler has stopped. */
 export interface SchedulerEnd {
   readonly reason: string
@@ -127,9 +131,9 @@ export class Scheduler implements AsyncDisposable {
   #closing: Promise<void> | undefined
   #end: (end: SchedulerEnd) => void = () => {}
 
-  private constructor(parts: SchedulerParts | undefined) {
+  private constructor(parts: SchedulerParts | SchedulerStartOptions | undefined) {
     // The compiler refuses `new`; JavaScript does not.
-    if (parts === undefined) {
+    if (!isParts(parts)) {
       throw argumentError('new Scheduler() starts nothing; use await Scheduler.start(options)')
     }
     const { log, options, newMachine } = parts

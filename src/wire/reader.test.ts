@@ -164,9 +164,9 @@ describe('values that are unknown', () => {
       structPointer(0, 1, 1),
       NULL,
       ...content,
-      word(0x0003_0001),
+      word(0x0004_0001),
     )
-    assertRefused(bytes, /^ObjectContent\.objectTypes: unknown value 3/)
+    assertRefused(bytes, /^ObjectContent\.objectTypes: unknown value 4/)
   })
 })
 
