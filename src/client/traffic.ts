@@ -18,7 +18,6 @@ import {
 } from '../runtime/object-files.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
-import { refusedObjectError } from '../runtime/refused-object.js'
 import { isMemoryTag } from '../serializer/bytes/message.js'
 import { serializeError } from '../serializer/error-codec.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
@@ -32,6 +31,7 @@ import {
   type PeerInfo,
 } from '../wire/message.js'
 import { fileOf } from '../wire/object-content.js'
+import { refusedObjectError } from '../wire/storage-refusal.js'
 import type { AnyOwner } from './future/home.js'
 
 // The seam between a client and its message carrier: a DEALER, or something in memory in tests.

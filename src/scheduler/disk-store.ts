@@ -1,7 +1,16 @@
 // Content that was moved from memory to disk: written and read in pieces, without holding up the
 // scheduler, and with a checksum. docs/protocol.md#storage
 
-import { closeSync, openSync, readSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readSync,
+  statfsSync,
+  writeSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { totalBytes } from '../base/bytes.js'
@@ -10,7 +19,7 @@ import type { Logger } from '../base/logger.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { OPEN_FLAGS } from '../runtime/object-files.js'
 import { fileOf } from '../wire/object-content.js'
-import { OwnDirectory, removeAbandoned } from './own-directory.js'
+import { OwnDirectory, removeAbandoned, removeLater } from './own-directory.js'
 
 /** For files that outlast a restart of the machine: on disk where `/tmp` is in memory. */
 const DISK_DIRECTORY = '/var/tmp'
@@ -48,7 +57,7 @@ interface WaitingMove {
 interface DiskStoreParts {
   /** Never called from within `write`. */
   onMoved(event: MoveEvent): void
-  /** Opens a file in memory; undefined if it is gone. */
+  /** Opens a file in memory; undefined if it is gone. Throws the system's error. */
   openFile(path: string): number | undefined
   /** Writes a warning to the log. */
   tell: Logger['warn']
@@ -82,12 +91,19 @@ export class DiskStore {
     try {
       const { bavail, bsize } = statfsSync(base)
       // A directory that was named must be writable now, and not only when memory is full.
+      accessSync(base, constants.W_OK)
       if (wish !== undefined) this.#directory = this.#makeDirectory(wish)
       else removeAbandoned(base)
       this.#base = base
       return limit ?? Math.floor(bavail * bsize * FREE_SHARE)
     } catch (error) {
-      if (wish === undefined) return 0
+      if (wish === undefined) {
+        this.#parts.tell('objects are kept in memory only', {
+          directory: base,
+          error: textOf(error),
+        })
+        return 0
+      }
       throw new ConfigError(`option objectSpillDirectory: ${textOf(error)}`, { cause: error })
     }
   }
@@ -106,14 +122,21 @@ export class DiskStore {
   write(move: Move): void {
     const file = move.objectType === 'file' ? fileOf(move.chunks) : undefined
     // Its name may be gone before it is this one's turn.
-    const source = file && this.#parts.openFile(file.path)
+    let source: number | undefined
+    try {
+      source = file && this.#parts.openFile(file.path)
+    } catch (error) {
+      return this.#report({ type: 'moveFailed', move: move.move, error: textOf(error) })
+    }
     if (file !== undefined && source === undefined) {
       return this.#report({ type: 'moveFailed', move: move.move, error: '' })
     }
     const byteLength = file?.byteLength ?? totalBytes(move.chunks)
     const waiting = { move, source, byteLength }
     const { maxWaitingBytes = MAX_WAITING_BYTES } = this.#parts
-    if (this.#waitingBytes + byteLength > maxWaitingBytes) return this.#writeNow(waiting)
+    // Of a single object, however large, the scheduler waits for nothing.
+    const isTooMuch = this.#waitingBytes > 0 && this.#waitingBytes + byteLength > maxWaitingBytes
+    if (isTooMuch) return this.#writeNow(waiting)
     this.#waiting.push(waiting)
     this.#waitingBytes += byteLength
     void this.#writeAll()
@@ -125,8 +148,8 @@ export class DiskStore {
     if (file === undefined) return undefined
     let why = 'its checksum is wrong'
     try {
-      const bytes = await readContent(path, file.byteLength)
-      if (bytes !== undefined && crc32(bytes) === file.checksum) return bytes
+      const { bytes, checksum } = await readChecked(path, file.byteLength)
+      if (bytes !== undefined && checksum === file.checksum) return bytes
     } catch (error) {
       why = textOf(error)
     }
@@ -139,7 +162,7 @@ export class DiskStore {
   /** The content of a file is not needed any more. False: it is not one of these. */
   remove(path: string): boolean {
     if (!this.#files.delete(path)) return false
-    rmSync(path, { force: true })
+    removeLater(path)
     return true
   }
 
@@ -148,6 +171,7 @@ export class DiskStore {
     this.#isClosed = true
     for (const { source } of this.#waiting) if (source !== undefined) closeSync(source)
     this.#waiting.length = 0
+    this.#files.clear()
     this.#directory?.close()
     this.#directory = undefined
   }
@@ -209,17 +233,14 @@ export class DiskStore {
   }
 
   #onWritten({ move: { move }, byteLength }: WaitingMove, path: string, checksum: number): void {
-    if (this.#isClosed) return rmSync(path, { force: true })
+    if (this.#isClosed) return removeLater(path)
     this.#files.set(path, { byteLength, checksum })
     this.#report({ type: 'movedToDisk', move, file: { path, byteLength } })
   }
 
   #onFailed({ move: { move } }: WaitingMove, path: string, error: unknown): void {
-    try {
-      if (path !== '') rmSync(path, { force: true })
-    } catch {
-      // The disk is read-only: then the file does not exist.
-    }
+    if (path !== '') removeLater(path)
+    if (this.#directory !== undefined && !existsSync(this.#directory.path)) this.#forgetDirectory()
     this.#report({ type: 'moveFailed', move, error: textOf(error) })
   }
 
@@ -227,6 +248,13 @@ export class DiskStore {
     setImmediate(() => {
       if (!this.#isClosed) this.#parts.onMoved(event)
     })
+  }
+
+  /** Something else has removed it, with everything in it: the next file gets another one. */
+  #forgetDirectory(): void {
+    this.#directory?.close()
+    this.#directory = undefined
+    this.#files.clear()
   }
 
   #newPath(): string {
@@ -268,16 +296,27 @@ export async function readContent(
   path: string,
   byteLength: number,
 ): Promise<Uint8Array | undefined> {
+  return (await readChecked(path, byteLength)).bytes
+}
+
+interface CheckedContent {
+  readonly bytes: Uint8Array | undefined
+  readonly checksum: number
+}
+
+async function readChecked(path: string, byteLength: number): Promise<CheckedContent> {
   const handle = await open(path, OPEN_FLAGS)
   try {
     const bytes = Buffer.allocUnsafeSlow(byteLength)
+    let checksum = 0
     for (let at = 0; at < byteLength;) {
       const length = Math.min(PIECE_BYTES, byteLength - at)
       const { bytesRead } = await handle.read(bytes, at, length)
-      if (bytesRead === 0) return undefined
+      if (bytesRead === 0) return { bytes: undefined, checksum }
+      checksum = crc32(bytes.subarray(at, at + bytesRead), checksum)
       at += bytesRead
     }
-    return bytes
+    return { bytes, checksum }
   } finally {
     await handle.close()
   }

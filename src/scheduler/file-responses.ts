@@ -2,15 +2,15 @@
 // no faster than the peer takes it, and without holding up anything else. docs/protocol.md#files
 
 import type { Identity, ObjectId } from '../base/ids.js'
-import { keepEach } from '../runtime/object-files.js'
-import type { ObjectResponse } from '../wire/message.js'
+import { keepEach, type Part } from '../runtime/object-files.js'
+import type { ObjectContent, ObjectResponse } from '../wire/message.js'
 import { fileOf, splitChunks } from '../wire/object-content.js'
 
 /** What responses need. */
 interface ResponseParts {
   /** Whether the peer reads this file itself. */
   canRead(peer: Identity, path: string): boolean
-  /** Whether the file belongs to an object: its content may be in another one since. */
+  /** Whether the file is the content of an object. */
   isKnown(path: string): boolean
   /** The content of a file; undefined if it is gone. */
   read(path: string): Promise<Uint8Array | undefined>
@@ -25,9 +25,15 @@ interface ResponseParts {
 /** The content of files; undefined for those that are gone. */
 type Contents = ReadonlyMap<string, Uint8Array | undefined>
 
+interface WaitingResponse {
+  readonly response: ObjectResponse
+  /** Files that were gone from the start: asking again would not help. */
+  readonly gone: ReadonlySet<string>
+}
+
 /** The responses for one peer that wait for content, or for room. */
 interface PeerResponses {
-  readonly waiting: ObjectResponse[]
+  readonly waiting: WaitingResponse[]
   /** Content is being read for the first one. */
   isReading: boolean
   /** `onDrain` will follow. */
@@ -39,7 +45,7 @@ export class FileResponses {
   readonly #parts: ResponseParts
   readonly #peers = new Map<Identity, PeerResponses>()
   /** Content that is being sent: one copy for all peers. */
-  readonly #recent = new Map<string, WeakRef<Uint8Array>>()
+  readonly #recent = new Map<string, WeakRef<ArrayBufferLike>>()
   readonly #reading = new Map<string, Promise<Uint8Array | undefined>>()
   readonly #collected = new FinalizationRegistry<string>((path) => {
     if (this.#recent.get(path)?.deref() === undefined) this.#recent.delete(path)
@@ -49,15 +55,19 @@ export class FileResponses {
     this.#parts = parts
   }
 
-  /** Takes over a response if content must be read for it. False: it can be sent as it is. */
-  take(peer: Identity, response: ObjectResponse): boolean {
-    if (this.#unreadable(peer, response).length === 0) return false
-    const known = this.#peers.get(peer)
-    const responses = known ?? { waiting: [], isReading: false, isFull: false }
-    responses.waiting.push(response)
-    if (known === undefined) this.#peers.set(peer, responses)
-    void this.#advance(peer, responses)
-    return true
+  /**
+   * Takes over the objects of a response for which content must be read. Returns the others, which
+   * can be sent as they are; undefined: there are none.
+   */
+  take(peer: Identity, response: ObjectResponse): ObjectResponse | undefined {
+    const { objectContent } = response
+    const isRead = objectContent.objectTypes.map((_, at) => this.#mustRead(peer, objectContent, at))
+    if (!isRead.includes(true)) return response
+    // A 1.9.9 peer pairs lists by position, and gets everything in one response.
+    const isPaired = objectContent.objectIds.length === objectContent.objectTypes.length
+    const rest = isPaired ? withOnly(response, (at) => isRead[at] === false) : undefined
+    this.#add(peer, isPaired ? withOnly(response, (at) => isRead[at] === true) : response)
+    return rest === undefined || rest.objectContent.objectIds.length === 0 ? undefined : rest
   }
 
   /** There is room for more messages to the peer. */
@@ -73,6 +83,17 @@ export class FileResponses {
     this.#peers.delete(peer)
   }
 
+  #add(peer: Identity, response: ObjectResponse): void {
+    const known = this.#peers.get(peer)
+    const responses = known ?? { waiting: [], isReading: false, isFull: false }
+    const { objectContent } = response
+    const paths = objectContent.objectTypes.map((_, at) => pathAt(objectContent, at) ?? '')
+    const gone = new Set(paths.filter((path) => !this.#parts.isKnown(path)))
+    responses.waiting.push({ response, gone })
+    if (known === undefined) this.#peers.set(peer, responses)
+    void this.#advance(peer, responses)
+  }
+
   /** Sends responses until the peer is full, or has all. */
   async #advance(peer: Identity, responses: PeerResponses): Promise<void> {
     const { waiting } = responses
@@ -83,7 +104,7 @@ export class FileResponses {
         return
       }
       responses.isReading = true
-      const contents = await this.#contents(this.#unreadable(peer, next))
+      const contents = await this.#contents(peer, next.response.objectContent)
       responses.isReading = false
       // The peer may be connected again, with other responses.
       if (this.#peers.get(peer) !== responses) return
@@ -93,21 +114,25 @@ export class FileResponses {
   }
 
   /** `contents`: those of the files that the peer cannot read, by path. */
-  #send(peer: Identity, response: ObjectResponse, contents: Contents): boolean {
-    const { content, missing } = keepEach(response.objectContent, (type, chunks) => {
-      const path = fileOf(chunks)?.path ?? ''
-      if (type !== 'file' || !contents.has(path)) return { type, chunks }
-      const bytes = contents.get(path)
-      return bytes && { type: 'object', chunks: splitChunks(bytes) }
+  #send(peer: Identity, { response, gone }: WaitingResponse, contents: Contents): boolean {
+    const { objectContent } = response
+    const { objectIds, objectTypes } = objectContent
+    const isPaired = objectIds.length === objectTypes.length
+    const outdated = objectIds.filter((_, at) => {
+      const path = pathAt(objectContent, at)
+      if (path === undefined || gone.has(path)) return false
+      return contents.has(path) && !this.#parts.isKnown(path)
     })
-    if (missing.length > 0 && this.#isOutdated(contents)) {
-      const { objectIds, objectTypes } = response.objectContent
-      // For a 1.9.9 peer, which pairs lists by position, the whole response is repeated.
-      const isPaired = objectIds.length === objectTypes.length
-      this.#parts.onOutdated(peer, isPaired ? missing : objectIds)
-      if (!isPaired || content.objectIds.length === 0) return true
-      return this.#parts.send(peer, { ...response, objectContent: content })
+    if (outdated.length > 0) {
+      this.#parts.onOutdated(peer, isPaired ? outdated : objectIds)
+      if (!isPaired) return true
     }
+    const present =
+      outdated.length === 0 ? response : withOnly(response, (at) => !isIn(outdated, objectIds[at]))
+    const { content, missing } = keepEach(present.objectContent, (type, chunks) =>
+      partOf(contents, type, chunks),
+    )
+    if (content.objectIds.length === 0 && missing.length === 0) return true
     const isTaken = this.#parts.send(peer, { ...response, objectContent: content })
     if (missing.length === 0) return isTaken
     this.#parts.onMissing(peer, missing)
@@ -116,44 +141,65 @@ export class FileResponses {
     return this.#parts.send(peer, { ...lost, responseType: 'objectNotExist' })
   }
 
-  /** Whether files are missing because they were removed with their objects, or moved. */
-  #isOutdated(contents: Contents): boolean {
-    for (const [path, bytes] of contents) {
-      if (bytes === undefined && path !== '' && !this.#parts.isKnown(path)) return true
-    }
-    return false
-  }
-
-  async #contents(paths: readonly string[]): Promise<Contents> {
+  async #contents(peer: Identity, content: ObjectContent): Promise<Contents> {
     const contents = new Map<string, Uint8Array | undefined>()
-    for (const path of paths) contents.set(path, await this.#read(path))
+    for (const at of content.objectTypes.keys()) {
+      const path = pathAt(content, at)
+      if (path === undefined || !this.#mustRead(peer, content, at)) continue
+      if (!contents.has(path)) contents.set(path, await this.#read(path))
+    }
     return contents
   }
 
   #read(path: string): Promise<Uint8Array | undefined> {
     const known = this.#recent.get(path)?.deref()
-    if (known !== undefined) return Promise.resolve(known)
+    if (known !== undefined) return Promise.resolve(new Uint8Array(known))
     const reading = this.#reading.get(path)
     if (reading !== undefined) return reading
     const promise = this.#parts.read(path).then((bytes) => {
       this.#reading.delete(path)
       if (bytes === undefined) return undefined
-      this.#recent.set(path, new WeakRef(bytes))
-      this.#collected.register(bytes, path)
+      // What is sent are views of it, which keep only the memory itself.
+      this.#recent.set(path, new WeakRef(bytes.buffer))
+      this.#collected.register(bytes.buffer, path)
       return bytes
     })
     this.#reading.set(path, promise)
     return promise
   }
 
-  /** The files of a response that the peer cannot read. */
-  #unreadable(peer: Identity, { objectContent }: ObjectResponse): readonly string[] {
-    const paths: string[] = []
-    for (const [at, type] of objectContent.objectTypes.entries()) {
-      if (type !== 'file') continue
-      const path = fileOf(objectContent.objectBytes[at] ?? [])?.path ?? ''
-      if (!this.#parts.canRead(peer, path)) paths.push(path)
-    }
-    return paths
+  #mustRead(peer: Identity, content: ObjectContent, at: number): boolean {
+    const path = pathAt(content, at)
+    return path !== undefined && !this.#parts.canRead(peer, path)
   }
+}
+
+function isIn(ids: readonly ObjectId[], id: ObjectId | undefined): boolean {
+  return id !== undefined && ids.includes(id)
+}
+
+/** The path of an object in a file, possibly ''; undefined: it is in the message. */
+function pathAt({ objectTypes, objectBytes }: ObjectContent, at: number): string | undefined {
+  if (objectTypes[at] !== 'file') return undefined
+  return fileOf(objectBytes[at] ?? [])?.path ?? ''
+}
+
+/** An object with the content of its file; undefined if that is gone. */
+function partOf(contents: Contents, type: Part['type'], chunks: Part['chunks']): Part | undefined {
+  const path = fileOf(chunks)?.path ?? ''
+  if (type !== 'file' || !contents.has(path)) return { type, chunks }
+  const bytes = contents.get(path)
+  return bytes && { type: 'object', chunks: splitChunks(bytes) }
+}
+
+/** A response with some of its objects, by position. */
+function withOnly(response: ObjectResponse, isKept: (at: number) => boolean): ObjectResponse {
+  const { objectIds, objectTypes, objectNames, objectBytes } = response.objectContent
+  const objectContent = {
+    objectIds: objectIds.filter((_, at) => isKept(at)),
+    objectTypes: objectTypes.filter((_, at) => isKept(at)),
+    objectNames: objectNames.filter((_, at) => isKept(at)),
+    objectBytes: objectBytes.filter((_, at) => isKept(at)),
+  }
+  return { ...response, objectContent }
 }

@@ -25,11 +25,12 @@ import {
   type Part,
   readOpenFile,
 } from '../runtime/object-files.js'
+import { codeOf } from '../transport/address.js'
 import { BoundedLog } from '../transport/bounded-log.js'
 import { type Message, type ObjectFiles, PLAIN_RESULT, type TaskResult } from '../wire/message.js'
 import { fileChunk, fileOf, type ObjectFile, splitChunks } from '../wire/object-content.js'
 import { readContent } from './disk-store.js'
-import { ABANDONED_MS, OwnDirectory } from './own-directory.js'
+import { ABANDONED_MS, OwnDirectory, removeLater } from './own-directory.js'
 
 /** Memory in the form of files, on Linux. */
 const SHARED_MEMORY = '/dev/shm'
@@ -147,16 +148,20 @@ export class FileStore {
     return this.#readOpen(path)
   }
 
-  /** Opens a file that belongs to the scheduler, once more; undefined if it is gone. */
+  /**
+   * Opens a file that belongs to the scheduler, once more; undefined if it is gone. Throws the
+   * system's error.
+   */
   openAgain(path: string): number | undefined {
     const { fd } = this.#claims.get(path) ?? {}
     try {
       return openFile(path)
-    } catch {
-      if (fd === undefined) return undefined
+    } catch (error) {
+      // For example, too many files are open.
+      if (codeOf(error) !== 'ENOENT') throw error
     }
     try {
-      return openSync(`/dev/fd/${fd}`, 'r')
+      return fd === undefined ? undefined : openSync(`/dev/fd/${fd}`, 'r')
     } catch {
       return undefined
     }
@@ -174,7 +179,7 @@ export class FileStore {
     if (claim === undefined) return
     this.#claims.delete(path)
     if (claim.fd !== undefined) closeSync(claim.fd)
-    rmSync(path, { force: true })
+    removeLater(path)
   }
 
   /** Removes the directory with everything in it. */

@@ -83,8 +83,8 @@ export class ObjectStorage {
     return this.#files.claimed(from, message)
   }
 
-  /** Takes over a response for which files must be read. False: it can be sent as it is. */
-  takeResponse(peer: Identity, response: ObjectResponse): boolean {
+  /** See `FileResponses.take`. */
+  takeResponse(peer: Identity, response: ObjectResponse): ObjectResponse | undefined {
     return this.#responses.take(peer, response)
   }
 

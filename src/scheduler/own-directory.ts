@@ -11,6 +11,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  unlink,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -105,6 +106,11 @@ function removeAtExit(): void {
   for (const directory of leftAtExit) removeDirectory(directory)
 }
 
+/** Removes a file, some time. If that fails, the file goes with its directory. */
+export function removeLater(path: string): void {
+  unlink(path, () => {})
+}
+
 /**
  * Removes a directory. It gets another name first, so that nobody who has not heard of the end of
  * the scheduler puts a file into it meanwhile.
@@ -149,7 +155,8 @@ function isFresh(key: string): boolean {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
+    // One that has ended, and whose end its parent has not taken notice of.
+    return !/^State:\s+Z/m.test(textOf(() => readFileSync(`/proc/${pid}/status`, 'utf8')))
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }

@@ -138,7 +138,13 @@ export class Scheduler implements AsyncDisposable {
     }
     const { log, options, newMachine } = parts
     this.#storage = new ObjectStorage({
-      send: (peer, message) => this.#router?.send(peer, encodeFrame(message)) ?? true,
+      send: (to, message) => {
+        let isTaken = true
+        this.#try({ type: 'send', to, message }, () => {
+          isTaken = this.#router?.send(to, encodeFrame(message)) ?? true
+        })
+        return isTaken
+      },
       onMoved: (event) => {
         this.#turns.begin()
         this.#driver.handle(event)
@@ -344,8 +350,9 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #send(to: Identity, message: Message): void {
-    if (message.kind === 'objectResponse' && this.#storage.takeResponse(to, message)) return
-    this.#router?.send(to, encodeFrame(this.#placed(message)))
+    const isResponse = message.kind === 'objectResponse'
+    const rest = isResponse ? this.#storage.takeResponse(to, message) : this.#placed(message)
+    if (rest !== undefined) this.#router?.send(to, encodeFrame(rest))
   }
 
   /** Adds what only this process knows: the addresses of workers. */

@@ -2,10 +2,14 @@
 // docs/protocol.md#storage
 
 import { asBuffer } from '../base/bytes.js'
-import type { StorageOwner } from '../base/errors.js'
+import { withoutFrames } from '../base/error-stack.js'
+import { StorageFullError, type StorageOwner } from '../base/errors.js'
+import { idToHex, type ObjectId } from '../base/ids.js'
 
 /** Why an object was not stored. Sizes are in bytes. */
 export interface StorageRefusal {
+  /** The name of the object for people; '' if it has none. */
+  readonly name: string
   /** The size of the object. */
   readonly sizeBytes: number
   /** Whether all storage is full, or only what one client may use. */
@@ -31,6 +35,7 @@ const MAX_BYTES = 64 * 1024
 export function refusalFrom(chunks: readonly Uint8Array[]): StorageRefusal {
   const given = parsed(chunks)
   return {
+    name: textIn(given['name']),
     sizeBytes: numberIn(given['sizeBytes']),
     limit: given['limit'] === 'quota' ? 'quota' : 'storage',
     limitBytes: numberIn(given['limitBytes']),
@@ -64,4 +69,53 @@ function numberIn(given: unknown): number {
 
 function textIn(given: unknown): string {
   return typeof given === 'string' ? given : ''
+}
+
+/** The error in place of an object. Without frames: nothing of it happened in this process. */
+export function refusedObjectError(id: ObjectId, chunks: readonly Uint8Array[]): StorageFullError {
+  const refusal = refusalFrom(chunks)
+  return withoutFrames(
+    () => new StorageFullError(refusalText(refusal), { ...refusal, objectId: idToHex(id) }),
+  )
+}
+
+/** What the error says. */
+export function refusalText(refusal: StorageRefusal): string {
+  const { name, sizeBytes, limit, limitBytes, owners, diskError } = refusal
+  const what = `the ${name === '' ? 'object' : `object ${name}`} of ${sizeText(sizeBytes)}`
+  if (sizeBytes > limitBytes) {
+    const whole = limit === 'quota' ? 'what one client may store' : 'the whole object storage'
+    return `${what} was not stored: it is larger than ${whole} (${sizeText(limitBytes)})${disk(diskError)}`
+  }
+  const use = `${sizeText(refusal.storedBytes)} of ${sizeText(limitBytes)} are in use`
+  const remedy = 'release what is not needed, or raise the limits of the scheduler'
+  if (limit === 'quota') {
+    return `${what} was not stored: its client may not store more (${use}); ${remedy}`
+  }
+  const details = `${use}${mostOf(owners)}${disk(diskError)}`
+  return `${what} was not stored: the object storage is full (${details}); ${remedy}`
+}
+
+function disk(error: string): string {
+  return error === '' ? '' : `; the disk cannot be used: ${error}`
+}
+
+/** Who uses most, if anybody does. */
+function mostOf([first]: readonly StorageOwner[]): string {
+  if (first === undefined) return ''
+  const client = first.name === '' ? first.client : first.name
+  return `, ${sizeText(first.bytes)} of it by the client ${client}`
+}
+
+const UNITS = ['kB', 'MB', 'GB', 'TB'] as const
+
+/** `5 B`, `1.2 kB`, `3.4 MB`: in the units of the commands. */
+function sizeText(bytes: number): string {
+  let [value, unit] = [bytes, 'B']
+  for (const next of UNITS) {
+    if (value < 1_000) break
+    value /= 1_000
+    unit = next
+  }
+  return unit === 'B' ? `${bytes} B` : `${value.toFixed(1)} ${unit}`
 }

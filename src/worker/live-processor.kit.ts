@@ -216,6 +216,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
   }
 
   onFiles(): void {}
+  onObjectsLost(): void {}
 
   onTaken(results: TakenResults): void {
     this.taken.push(results)

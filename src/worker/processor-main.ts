@@ -11,7 +11,7 @@ import { taskScopes } from '../runtime/task-scope.js'
 import { findTracing } from '../runtime/tracing.js'
 import { serveClients } from '../serializer/serializer.js'
 import { openPipe } from '../transport/stream.js'
-import { encode, encodeFrame, type TaskOutput } from '../wire/message.js'
+import { encode, encodeFrame, type Message } from '../wire/message.js'
 import {
   ClaimTable,
   type GuardianMessage,
@@ -86,12 +86,6 @@ function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: O
   outbox.send({ type: 'log', line: { level: 'debug', text: 'collected garbage', fields } })
 }
 
-/** Shows the agent that this process sees the directory of files, or (no bytes) does not. */
-function tellProof(outbox: Outbox, proof: Uint8Array): void {
-  outbox.add(encode(proofMessage(proof)))
-  outbox.flush()
-}
-
 function main(): void {
   printAtOnce()
   serveClients(() => {
@@ -120,8 +114,8 @@ function main(): void {
       process.kill(process.pid, 'SIGKILL')
     },
   })
-  const tell = (output: TaskOutput): void => {
-    outbox.add(encodeFrame(output))
+  const tell = (message: Message): void => {
+    outbox.add(encodeFrame(message))
     outbox.flush()
   }
   tapOutput(STDOUT, 'stdout', { stage: runner, tell })
@@ -136,7 +130,10 @@ function main(): void {
       tellGuardian ??= startGuardian(cells, claimCells, results)
       return
     }
-    if (order.type === 'proveFiles') return tellProof(outbox, order.proof)
+    if (order.type === 'proveFiles') return tell(proofMessage(order.proof))
+    if (order.type === 'requestObjects') {
+      return tell({ kind: 'objectRequest', requestType: 'get', objectIds: order.ids })
+    }
     if (order.type === 'end') {
       // The pipe closes immediately after the order.
       inbox.off('error', killOwnGroup).off('end', killOwnGroup)

@@ -110,7 +110,7 @@ test('an argument that fits nowhere fails its tasks, and only them', async (t) =
   assert.equal(await client.submit(firstOf, one), 1)
   const error = await refusalOf(client.submit(firstOf, bytesOf(3)))
   assert.equal(error.code, 'ERR_SCALER_STORAGE_FULL')
-  assert.match(error.message, /an object of 1\.0 MiB was not stored: the object storage is full/)
+  assert.match(error.message, /the object of 1\.0 MB was not stored: the object storage is full/)
   assert.match(error.message, /by the client greedy/)
   assert.deepEqual([error.sizeBytes > MIB, error.limitBytes], [true, 3 * MIB])
   const [owner] = error.owners
@@ -147,10 +147,57 @@ test('a result that fits nowhere fails its future, and the tasks that need it', 
   const make = (size: number): Uint8Array => new Uint8Array(size)
   const large = client.submit(make, 4 * MIB)
   await refusalOf(client.submit((bytes: Uint8Array) => bytes.length, large))
-  await refusalOf(large)
+  const error = await refusalOf(large)
+  assert.match(
+    error.message,
+    /of 4\.2 MB was not stored: it is larger than the whole object storage/,
+  )
+  assert.doesNotMatch(error.stack ?? '', /storage-refusal/)
+  const { failures } = await client.info()
+  assert.equal(failures[0]?.errorName, 'StorageFullError')
+  const needed = client.get(
+    { large: [make, 4 * MIB], a: [firstOf, 'large'], b: [firstOf, 'large'] },
+    ['large', 'a', 'b'],
+  )
+  await refusalOf(needed)
   assert.equal((await client.submit(make, MIB)).length, MIB)
   const { last } = await client.get({ large: [make, MIB], last: [firstOf, 'large'] }, ['last'])
   assert.equal(last, 0)
+})
+
+test('objects that move while a worker starts, or is busy, are found again', async (t) => {
+  const { cluster } = await start(t, { memory: 2 * MIB, disk: 100 * MIB })
+  const client = cluster.client()
+  const pid = (): number => process.pid
+  const exit = (): void => process.exit(3)
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.allSettled([client.submit(exit), client.submit(exit)])
+    const stored = Array.from({ length: 6 }, (_, n) => client.sendObject(bytesOf(round * 6 + n)))
+    const firsts = await client.map(firstOf, stored)
+    assert.deepEqual(
+      firsts,
+      stored.map((_, n) => round * 6 + n),
+    )
+    await client.submit(pid)
+    for (const object of stored) object.release()
+  }
+})
+
+test('a directory on disk that something else removes is made again', async (t) => {
+  const { cluster, files, base } = await start(t, { memory: 2 * MIB, disk: 100 * MIB })
+  const client = cluster.client()
+  const fill = (first: number): readonly unknown[] =>
+    [0, 1, 2, 3].map((number) => client.sendObject(bytesOf(first + number)))
+  const lost = fill(0)
+  await until('two on disk', () => files().length >= 2)
+  for (const name of readdirSync(base)) rmSync(join(base, name), { recursive: true })
+  const kept = fill(10)
+  await until('some on disk again', async () => {
+    // Each makes the scheduler look whether the disk can be used.
+    await client.submit(firstOf, bytesOf(20)).catch(() => undefined)
+    return files().length > 0
+  })
+  assert.equal(lost.length + kept.length, 8)
 })
 
 test('a quota limits one client, and no other', async (t) => {
@@ -159,7 +206,7 @@ test('a quota limits one client, and no other', async (t) => {
   const kept = [1, 2].map((number) => client.sendObject(bytesOf(number)))
   assert.deepEqual(await client.map(firstOf, kept), [1, 2])
   const error = await refusalOf(client.submit(firstOf, bytesOf(3)))
-  assert.match(error.message, /this client's share of the object storage is full/)
+  assert.match(error.message, /its client may not store more \(2\.1 MB of 2\.6 MB are in use\)/)
   assert.equal(error.limitBytes, 2.5 * MIB)
   assert.equal(await another.submit(firstOf, bytesOf(3)), 3)
   assert.equal(kept.length, 2)

@@ -169,6 +169,7 @@ async function assertUnstarted(code: string): Promise<void> {
         onStatus: () => {},
         onStack: () => {},
         onFiles: () => {},
+        onObjectsLost: () => {},
         onTaken: () => {},
         onRetracted: () => {},
         onOutput: () => {},

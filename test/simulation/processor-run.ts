@@ -92,6 +92,8 @@ export class ProcessorRun {
   trouble: string | undefined
   /** Where its result is put for the task behind it. */
   readonly place: ResultPlace
+  /** The processor has lost an object that it needs. */
+  isOutdated = false
   /** That of the task whose result it needs. */
   #before: ResultPlace | undefined
   readonly #inputs: RunInput[]

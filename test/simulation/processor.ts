@@ -7,7 +7,7 @@
 import { objectIdOf, taskId, type Identity, type ObjectId, type TaskId } from '#src/base/ids.js'
 import type { InstantMs } from '#src/base/machine.js'
 import type { LastRun, RunStatus, StopReason } from '#src/core/worker/events.js'
-import { decode, type Message, type Task } from '#src/wire/message.js'
+import { decode, type Message, type ObjectContent, type Task } from '#src/wire/message.js'
 import { countOf, nthTaskId } from '#src/wire/run.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '#src/wire/metadata.js'
 import type { ProcessorHostHandler } from '#src/worker/agent/processor-host.js'
@@ -17,6 +17,7 @@ import { ProcessorQueue } from './processor-queue.js'
 import { ProcessorReports } from './processor-reports.js'
 import { ProcessorRun, type ResultPlace, type RunInput, tasksOf } from './processor-run.js'
 import { ProcessorVoice } from './processor-voice.js'
+import type { Random } from './random.js'
 import type { ClientSettings } from './client-host.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import { Violation } from './violation.js'
@@ -45,6 +46,8 @@ const LONG_TASK_MS = 1
 /** A result waits for the next one only if that is faster. */
 const MAX_HOLD_MS = 0.2
 const END_MS = 5
+/** How many processors lose objects, and how many of their objects these lose. */
+const [LOSING_SHARE, LOST_SHARE] = [0.1, 0.1]
 
 /** One processor. */
 export class VirtualProcessor {
@@ -54,6 +57,10 @@ export class VirtualProcessor {
   readonly #world: World
   readonly #setup: ProcessorSetup
   readonly #objects = new Map<ObjectId, Uint8Array>()
+  /** Objects whose files were gone. */
+  readonly #lost = new Set<ObjectId>()
+  /** Which objects those are; undefined: none. */
+  readonly #losses: Random | undefined
   /** Its tasks whose end has not been reported. */
   readonly #given = new Set<TaskId>()
   readonly #queue = new ProcessorQueue()
@@ -82,6 +89,8 @@ export class VirtualProcessor {
     this.#reports = this.#newReports()
     this.main = newProcess(world, this.name)
     this.guardian = newProcess(world, `${this.name}-guardian`)
+    const losses = world.random.fork(`losses ${number}`)
+    this.#losses = losses.chance(LOSING_SHARE) ? losses : undefined
     // Messages to it before it is ready wait.
     this.main.hold()
     world.clock.after(world.random.between(10, 60), () => {
@@ -199,29 +208,46 @@ export class VirtualProcessor {
       for (const task of tasksOf(message)) this.#queue.push(this.#runOf(task))
       this.#run()
     } else if (message.kind === 'objectResponse') {
-      const { objectIds, objectBytes } = message.objectContent
-      for (const [index, id] of objectIds.entries()) {
-        this.#objects.set(id, Buffer.concat(objectBytes[index] ?? []))
-      }
+      this.#store(message.objectContent)
     } else if (message.kind === 'objectInstruction') {
       if (message.instructionType === 'clear') this.#objects.clear()
       for (const id of message.objectContent.objectIds) this.#objects.delete(id)
     }
   }
 
+  #store({ objectIds, objectBytes }: ObjectContent): void {
+    const lost: ObjectId[] = []
+    for (const [index, id] of objectIds.entries()) {
+      this.#lost.delete(id)
+      if (this.#losses?.chance(LOST_SHARE) === true) lost.push(id)
+      else this.#objects.set(id, Buffer.concat(objectBytes[index] ?? []))
+    }
+    if (lost.length === 0) return
+    for (const id of lost) {
+      this.#objects.delete(id)
+      this.#lost.add(id)
+    }
+    this.#voice.add(() => this.#setup.handler.onObjectsLost(lost))
+    this.#flush()
+  }
+
   /** Objects are looked up now: they may be deleted before its turn comes. */
   #runOf(task: Task): ProcessorRun {
+    let isOutdated = false
+    const find = (id: ObjectId): Uint8Array | undefined => {
+      isOutdated ||= this.#lost.has(id)
+      return this.#objects.get(id)
+    }
     const inputs: RunInput[] = task.functionArgs.map(({ type, data: bytes }) => {
-      return type === 'objectID' || type === 'sharedObjectID'
-        ? this.#objects.get(objectIdOf(bytes))
-        : bytes
+      return type === 'objectID' || type === 'sharedObjectID' ? find(objectIdOf(bytes)) : bytes
     })
-    const fn = this.#objects.get(task.funcObjectId)
-    const serializer = this.#objects.get(serializerIdOf(task.source))
+    const fn = find(task.funcObjectId)
+    const serializer = find(serializerIdOf(task.source))
     const { priority } =
       task.metadata.byteLength === 5 ? decodeTaskFlags(task.metadata) : DEFAULT_TASK_FLAGS
     const run = new ProcessorRun(task, this.#arrivals, priority, [serializer, fn, ...inputs])
     this.#arrivals += 1
+    run.isOutdated = isOutdated
     run.follow(this.#last)
     this.#last = run.place
     return run
@@ -251,7 +277,7 @@ export class VirtualProcessor {
       this.#flush()
       return
     }
-    if (!run.takeInput((bytes) => this.#linkInput(bytes))) {
+    if (run.isOutdated || !run.takeInput((bytes) => this.#linkInput(bytes))) {
       this.#reports.canceled(run)
       this.#startNext()
       return

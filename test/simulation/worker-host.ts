@@ -246,6 +246,7 @@ export class WorkerHost {
         onStack: () => {},
         onTaken: () => {},
         onFiles: () => {},
+        onObjectsLost: (objectIds) => handle({ type: 'objectsLost', processor: number, objectIds }),
         onStatus: (status) => handle({ type: 'statusReported', processor: number, status }),
         onRetracted: (asked, retracted) => {
           for (const index of retracted) {

@@ -84,6 +84,12 @@ export type WorkerEvent =
   /** The send queue is short again. */
   | { readonly type: 'drained' }
   | { readonly type: 'processorReady'; readonly processor: ProcessorNumber; readonly pid: number }
+  /** Files of objects were gone before the processor read them: it does not have these. */
+  | {
+      readonly type: 'objectsLost'
+      readonly processor: ProcessorNumber
+      readonly objectIds: readonly ObjectId[]
+    }
   /**
    * The processor has finished with a task, or with consecutive ones. `inlineResults` has the
    * chunks of the one result or error; `results` contains an id if the processor keeps the result

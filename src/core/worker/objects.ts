@@ -279,6 +279,11 @@ export class Fetcher {
     if (count > 0) sendToProcessor(this.#turn, instruction)
   }
 
+  /** The processor does not have these objects: they are requested again with the next task. */
+  onLost(ids: readonly ObjectId[]): void {
+    this.#table.delete(ids)
+  }
+
   /** A task was cut; `rest` has the tasks after it. */
   onCut(task: WorkerTask, rest: WorkerTask): void {
     this.#table.onCut(task, rest)

@@ -139,6 +139,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'outputRead':
         return this.#onOutput(event)
       case 'processorReady':
+      case 'objectsLost':
       case 'taskAnswered':
       case 'taskUpdated':
       case 'statusReported':
@@ -187,9 +188,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'taskCancel':
         return this.#flow.orders.onTaskCancel(message)
       case 'objectResponse':
-        return this.#flow.onObjectResponse(message)
+        return this.#flow.fetcher.onObjectResponse(message)
       case 'objectInstruction':
-        return this.#flow.onObjectInstruction(message)
+        return this.#flow.fetcher.onObjectInstruction(message)
       case 'workerHeartbeatEcho':
         return this.#onWorkerHeartbeatEcho(message)
       case 'clientDisconnect':
@@ -261,6 +262,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     switch (event.type) {
       case 'processorReady':
         return this.#onProcessorReady(event.pid)
+      case 'objectsLost':
+        return this.#flow.fetcher.onLost(event.objectIds)
       case 'taskAnswered':
         return this.#flow.onTasksAnswered(event.result)
       case 'taskUpdated':
@@ -436,13 +439,4 @@ interface Leaving {
 
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }
 type OutputEvent = WorkerEvent & { readonly type: 'outputReported' | 'outputRead' }
-type ProcessorEvent = WorkerEvent & {
-  readonly type:
-    | 'processorReady'
-    | 'taskAnswered'
-    | 'taskUpdated'
-    | 'statusReported'
-    | 'stackReported'
-    | 'tasksRetracted'
-    | 'processorExited'
-}
+type ProcessorEvent = Exclude<Extract<WorkerEvent, { readonly processor: number }>, OutputEvent>

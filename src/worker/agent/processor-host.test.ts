@@ -56,6 +56,7 @@ class Listener implements ProcessorHostHandler {
   }
 
   onFiles(): void {}
+  onObjectsLost(): void {}
   onTaken(): void {
     assert.fail('nothing was asked')
   }

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { LogFields, Logger } from '../../base/logger.js'
 import type { LastRun, RunStatus, StackReport, StopReason } from '../../core/worker/events.js'
-import type { TaskId } from '../../base/ids.js'
+import type { ObjectId, TaskId } from '../../base/ids.js'
 import type { Units } from '../../core/worker/queue/units.js'
 import type { OutgoingFrame } from '../../transport/options.js'
 import { adoptStream, type OpenStream } from '../../transport/stream.js'
@@ -74,6 +74,8 @@ export interface ProcessorHostHandler {
   onTaken(results: TakenResults): void
   /** It sees the directory that it was told of, or (no bytes) does not. */
   onFiles(proof: Uint8Array): void
+  /** Files of objects were gone before it read them: it does not have these objects. */
+  onObjectsLost(ids: readonly ObjectId[]): void
   /** Answers `retract`: of the `asked` tasks, `retracted` will neither run nor be answered. */
   onRetracted(asked: readonly number[], retracted: readonly number[]): void
   onExit(death: ProcessorDeath, lastRun: LastRun): void
@@ -331,6 +333,7 @@ class RunningProcessor implements ProcessorHost {
     if (message.kind === 'taskUpdate') this.#handler?.onUpdate(message)
     else if (message.kind === 'processorInitialized') this.#onReady()
     else if (message.kind === 'objectFiles') this.#handler?.onFiles(message.proof)
+    else if (message.kind === 'objectRequest') this.#handler?.onObjectsLost(message.objectIds)
   }
 
   #onOutput(output: TaskOutput): void {

@@ -290,6 +290,7 @@ export class AgentWorker {
         },
         onStack: (report) => handle({ type: 'stackReported', processor, report }),
         onFiles: (proof) => this.#onProof(proof),
+        onObjectsLost: (objectIds) => handle({ type: 'objectsLost', processor, objectIds }),
         onRetracted: (asked, retracted) =>
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),

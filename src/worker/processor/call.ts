@@ -15,7 +15,8 @@ import type { OutputPlace, Task } from '../../wire/message.js'
 import { PackedReader, type SharedValues } from '../../serializer/value/packed-reader.js'
 import { countOf, layoutOf } from '../../wire/run.js'
 import { withoutOwnFrames } from './own-frames.js'
-import { freezeData, type StoredBytes, type StoredObject, type TaskFunction } from './objects.js'
+import { freezeData } from './freeze-data.js'
+import type { StoredBytes, StoredObject, TaskFunction } from './objects.js'
 
 /**
  * Serializes whatever a task threw. Permanently removes the frames of this package and of Node's
@@ -76,6 +77,8 @@ export interface RunnableTask extends TimeLimit {
   readonly after: MissingInput | undefined
   /** Why it cannot be run. */
   readonly refusal: Refusal | undefined
+  /** An object that it needs was in a file that is gone: the agent must dispatch it again. */
+  readonly isOutdated?: boolean
   /**
    * Its arguments, if they are packed; then `inputs` are the objects that these refer to, and the
    * attachments of the function.

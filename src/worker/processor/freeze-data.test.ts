@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freezeData } from './objects.js'
+import { freezeData } from './freeze-data.js'
 
 test('plain data is frozen deeply', () => {
   const tree = { list: [{ x: 1 }, null], text: 'a', nothing: Object.create(null) as object }

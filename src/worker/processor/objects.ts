@@ -11,9 +11,7 @@ import {
   readObjectFile,
   readOpenFile,
 } from '../../runtime/object-files.js'
-import { refusedObjectError } from '../../runtime/refused-object.js'
 import { isMemoryTag, memoryOf } from '../../serializer/bytes/message.js'
-import { arrayForm } from '../../serializer/value/array-form.js'
 import type { AttachmentBytes } from '../../serializer/default-serializer.js'
 import { textOf } from '../../serializer/refusal.js'
 import { pendingImportOf } from '../../serializer/pending-read.js'
@@ -32,53 +30,8 @@ import {
 } from '../../serializer/task-codec.js'
 import type { ObjectContent } from '../../wire/message.js'
 import { fileOf, joinChunks } from '../../wire/object-content.js'
-
-// Values that tasks share must not change: plain data is frozen deeply.
-
-/**
- * Freezes the arrays and plain objects in a value, but nothing inside other objects, such as a
- * `Map`, a typed array or an instance. Returns whether there were no other objects: then the value
- * is immutable.
- */
-export function freezeData(value: unknown): boolean {
-  if (!isObject(value)) return true
-  let isAllData = true
-  const seen = new Set<object>([value])
-  // The set grows during the iteration.
-  for (const object of seen) {
-    if (!isData(object)) {
-      isAllData = false
-      continue
-    }
-    if (Array.isArray(object) && isNumeric(object)) {
-      Object.freeze(object)
-      continue
-    }
-    for (const key of Reflect.ownKeys(object)) {
-      const property = Object.getOwnPropertyDescriptor(object, key)
-      if (property !== undefined && !('value' in property)) isAllData = false
-      const held: unknown = property?.value
-      if (isObject(held)) seen.add(held)
-    }
-    Object.freeze(object)
-  }
-  return isAllData
-}
-
-/** Listing the keys of a long array of numbers costs far more than looking at them. */
-function isNumeric(array: readonly unknown[]): boolean {
-  return arrayForm(array, true) === 'numbers'
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function'
-}
-
-function isData(object: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(object)
-  if (Array.isArray(object)) return prototype === Array.prototype
-  return (prototype === Object.prototype || prototype === null) && typeof object === 'object'
-}
+import { refusedObjectError } from '../../wire/storage-refusal.js'
+import { freezeData } from './freeze-data.js'
 
 // The function in a stored object. Each task gets a copy, so that no task sees how another one has
 // changed captured variables; an immutable function is deserialized once for all tasks.
@@ -386,6 +339,8 @@ export class ObjectStore {
   /** The files that this process shares with the scheduler. */
   readonly files: ObjectFiles = new ObjectFiles()
   readonly #objects = new Map<ObjectId, StoredObject>()
+  /** Objects whose files were gone when they arrived. Invariant: none of them is stored. */
+  readonly #lost = new Set<ObjectId>()
 
   get size(): number {
     return this.#objects.size
@@ -395,8 +350,17 @@ export class ObjectStore {
     return this.#objects.get(id)
   }
 
-  /** Stores all objects of a message. The lists are parallel. */
-  store({ objectIds, objectTypes, objectBytes }: ObjectContent): void {
+  /** Whether the file of an object was gone, and the object has not arrived again. */
+  isLost(id: ObjectId): boolean {
+    return this.#lost.has(id)
+  }
+
+  /**
+   * Stores all objects of a message. The lists are parallel. Returns those whose files are gone:
+   * the scheduler has moved or deleted their content.
+   */
+  store({ objectIds, objectTypes, objectBytes }: ObjectContent): readonly ObjectId[] {
+    const lost: ObjectId[] = []
     for (const [index, id] of objectIds.entries()) {
       const chunks = objectBytes[index] ?? []
       if (objectTypes[index] !== 'file') {
@@ -405,10 +369,15 @@ export class ObjectStore {
         this.#put(id, stored)
         continue
       }
-      // If nobody needs the object any more, its file may be gone.
       const object = StoredObject.ofFile(chunks)
       if (object !== undefined) this.#put(id, object)
+      else lost.push(id)
     }
+    for (const id of lost) {
+      this.delete([id])
+      this.#lost.add(id)
+    }
+    return lost
   }
 
   /** Stores an object that was created here. */
@@ -420,16 +389,19 @@ export class ObjectStore {
     for (const id of ids) {
       this.#objects.get(id)?.detach()
       this.#objects.delete(id)
+      this.#lost.delete(id)
     }
   }
 
   clear(): void {
     for (const object of this.#objects.values()) object.detach()
     this.#objects.clear()
+    this.#lost.clear()
   }
 
   #put(id: ObjectId, object: StoredObject): void {
     this.#objects.get(id)?.detach()
+    this.#lost.delete(id)
     this.#objects.set(id, object)
   }
 }

@@ -15,7 +15,12 @@ import { NO_UNITS, type Units } from '../../core/worker/queue/units.js'
 import { timeLimitOf } from '../../core/worker/task/task.js'
 import { checkTraceContext } from '../../runtime/tracing.js'
 import { nameWorker } from '../../serializer/serializer.js'
-import { decode, type ObjectInstruction, type Task } from '../../wire/message.js'
+import {
+  decode,
+  type ObjectContent,
+  type ObjectInstruction,
+  type Task,
+} from '../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../wire/metadata.js'
 import { type AgentFrame, decodeAgentFrame, type HostFacts } from '../link/frames.js'
 import type { FrameReceiver } from '../link/pipe.js'
@@ -47,6 +52,7 @@ const NO_OBJECT = new StoredObject([])
 export type Order =
   | Extract<AgentFrame, { readonly type: 'guard' | 'collect' | 'end' }>
   | { readonly type: 'proveFiles'; readonly proof: Uint8Array }
+  | { readonly type: 'requestObjects'; readonly ids: readonly ObjectId[] }
 
 /** The logic of one processor process, without its pipes. */
 export class Processor implements FrameReceiver {
@@ -110,7 +116,7 @@ export class Processor implements FrameReceiver {
         return this.#runner.addSlice(task, new PackedArguments(message))
       }
       case 'objectResponse':
-        return this.#objects.store(message.objectContent)
+        return this.#onObjects(message.objectContent)
       case 'objectInstruction':
         return this.#onObjectInstruction(message)
       case 'objectFiles':
@@ -120,6 +126,11 @@ export class Processor implements FrameReceiver {
         })
       default:
     }
+  }
+
+  #onObjects(content: ObjectContent): void {
+    const ids = this.#objects.store(content)
+    if (ids.length > 0) this.#perform({ type: 'requestObjects', ids })
   }
 
   #onObjectInstruction({ instructionType, objectContent }: ObjectInstruction): void {
@@ -139,9 +150,11 @@ export class Processor implements FrameReceiver {
     const inputs: (StoredObject | Uint8Array)[] = []
     const missing: ObjectId[] = []
     let refused: StorageFullError | undefined
+    let isOutdated = false
     const find = (id: ObjectId): StoredObject => {
       const found = this.#objects.get(id)
       if (found === undefined) missing.push(id)
+      isOutdated ||= this.#objects.isLost(id)
       found?.expect(inputs)
       refused ??= found?.refusal
       return found ?? NO_OBJECT
@@ -178,6 +191,7 @@ export class Processor implements FrameReceiver {
       shared,
       after: missingInputOf(task, inputs),
       refusal,
+      isOutdated,
       packed: undefined,
     }
   }

@@ -251,9 +251,13 @@ export class TaskRun implements TaskScope, Measured, QueuedRun {
     return this.kept
   }
 
-  /** Takes the result of another task that is one of its inputs. False: it is not here. */
+  /**
+   * Takes the result of another task that is one of its inputs. False: it is not here, or another
+   * input is not.
+   */
   takeInput(): boolean {
-    const { after } = this.task
+    const { after, isOutdated } = this.task
+    if (isOutdated === true) return false
     if (after === undefined) return true
     const value = this.#before?.bytes
     this.#before = undefined

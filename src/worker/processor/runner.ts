@@ -233,15 +233,14 @@ export class TaskRunner implements SliceHandler, Stage {
     this.#queue.drop(run)
     // Otherwise the agent has taken it back.
     if (!this.#claims.claim(run.dispatchNumber)) return true
-    if (run.takeInput()) return this.#start(run)
-    this.#reports.canceled(run.task)
-    return true
+    return this.#startOrReturn(run)
   }
 
   /** Runs tasks of a slice. Returns false if one of them has not finished. */
   #runSlice(slice: Slice): boolean {
     const { task, count } = slice
-    const isOne = (task.isProfiled && count === 1) || task.refusal !== undefined
+    const isRefused = task.refusal !== undefined || task.isOutdated === true
+    const isOne = (task.isProfiled && count === 1) || isRefused
     if (isOne || findTracing() !== undefined) return this.#runSliceTask(slice)
     const { endedAt } = this.#meter
     if (this.#reports.mayHoldUpSlice(task.fn.lastCallMs, endedAt)) this.#reports.flush()
@@ -256,7 +255,14 @@ export class TaskRunner implements SliceHandler, Stage {
     const index = slice.take(this.#claims)
     if (slice.next === slice.count) this.#queue.drop(slice)
     if (index < 0) return true
-    return this.#start(new TaskRun(slice.taskAt(index), slice.dispatchNumber + index, this))
+    return this.#startOrReturn(new TaskRun(slice.taskAt(index), slice.dispatchNumber + index, this))
+  }
+
+  /** The agent must dispatch a task again whose inputs are not here. */
+  #startOrReturn(run: TaskRun): boolean {
+    if (run.takeInput()) return this.#start(run)
+    this.#reports.canceled(run.task)
+    return true
   }
 
   /** Returns false if the task has not finished yet. */

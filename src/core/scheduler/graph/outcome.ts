@@ -69,12 +69,7 @@ function copyError(graph: GraphTables, { error }: Failure): ObjectId | undefined
   if (error === undefined) return undefined
   const { graphWork, objects } = graph.state
   const id = graphWork.nextCopyId()
-  objects.create(graph.client, {
-    objectIds: [id],
-    objectTypes: [error.type],
-    objectNames: [error.name],
-    objectBytes: [error.chunks],
-  })
+  objects.copy(graph.client, id, error)
   return id
 }
 

@@ -44,7 +44,7 @@ export class LargestObjects implements Worklist {
       graphWork.left -= STEP_COST
       const next = this.#rest.next()
       if (next.done === true) break
-      if (next.value.bytes < this.#leastBytes) continue
+      if (next.value.bytes < this.#leastBytes || next.value.type === 'refused') continue
       this.#found.push(next.value)
       if (this.#found.length > 2 * this.#most) this.#trim()
     }

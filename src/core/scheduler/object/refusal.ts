@@ -4,6 +4,7 @@
 import type { StorageOwner } from '../../../base/errors.js'
 import { idToHex } from '../../../base/ids.js'
 import type { InstantMs, Turn } from '../../../base/machine.js'
+import { spokenName } from '../../../wire/object-content.js'
 import { refusalChunk } from '../../../wire/storage-refusal.js'
 import type { ClientEntry, ObjectEntry, ObjectUser } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
@@ -12,17 +13,20 @@ import type { StorageRoom } from './room.js'
 /** Maximum number of clients that are named. */
 const MAX_OWNERS = 5
 
-/** The clients are looked through at most this often. */
-const OWNERS_AGE_MS = 1_000
-
 /** Minimum time between two lines in the log. */
 const LOG_INTERVAL_MS = 10_000
 
-/** The clients whose objects take up most storage, the largest first. */
+/** The clients whose objects take up most storage, the largest first. One pass over all. */
 export function largestOwners(clients: Iterable<ClientEntry>): readonly StorageOwner[] {
-  const all = [...clients].filter(({ objectBytes }) => objectBytes > 0)
-  all.sort((a, b) => b.objectBytes - a.objectBytes)
-  return all.slice(0, MAX_OWNERS).map(({ identity, info, objectBytes: bytes }) => {
+  const largest: ClientEntry[] = []
+  for (const client of clients) {
+    const least = largest.length < MAX_OWNERS ? 0 : (largest.at(-1)?.objectBytes ?? 0)
+    if (client.objectBytes <= least) continue
+    if (largest.length === MAX_OWNERS) largest.pop()
+    largest.push(client)
+    largest.sort((a, b) => b.objectBytes - a.objectBytes)
+  }
+  return largest.map(({ identity, info, objectBytes: bytes }) => {
     return { client: identity, name: info?.name ?? '', bytes }
   })
 }
@@ -31,9 +35,8 @@ export function largestOwners(clients: Iterable<ClientEntry>): readonly StorageO
 export class Refusals {
   readonly #turn: Turn<SchedulerAction>
   readonly #room: StorageRoom
-  readonly #findOwners: () => readonly StorageOwner[]
-  #owners: readonly StorageOwner[] = []
-  #ownersAt: InstantMs = -Infinity
+  readonly #owners: () => readonly StorageOwner[]
+  #count = 0
   #untold = 0
   #tellAt: InstantMs = -Infinity
 
@@ -44,29 +47,33 @@ export class Refusals {
   ) {
     this.#turn = turn
     this.#room = room
-    this.#findOwners = owners
+    this.#owners = owners
+  }
+
+  /** How many objects were not stored, since the start. */
+  get count(): number {
+    return this.#count
   }
 
   /** The content of an object that was not stored; it would have had this many bytes. */
-  chunk(user: ObjectUser, entry: ObjectEntry, sizeBytes: number): Uint8Array {
+  chunk(user: ObjectUser, { id, name }: ObjectEntry, sizeBytes: number): Uint8Array {
     const { limitBytes, storedBytes, limits, diskError } = this.#room
-    const isQuota = user.objectBytes + sizeBytes - entry.bytes > limits.quotaBytes
-    const limit = isQuota
-      ? ({ limit: 'quota', limitBytes: limits.quotaBytes, storedBytes: user.objectBytes } as const)
-      : ({ limit: 'storage', limitBytes, storedBytes } as const)
+    const { quotaBytes } = limits
+    const reason =
+      user.objectBytes + sizeBytes > quotaBytes
+        ? ({ limit: 'quota', limitBytes: quotaBytes, storedBytes: user.objectBytes } as const)
+        : ({ limit: 'storage', limitBytes, storedBytes } as const)
+    this.#count += 1
     this.#untold += 1
     const { now } = this.#turn
-    if (now >= this.#ownersAt + OWNERS_AGE_MS) {
-      this.#owners = this.#findOwners()
-      this.#ownersAt = now
-    }
     if (now >= this.#tellAt) {
-      const about = { client: user.identity, object: idToHex(entry.id), count: this.#untold }
-      const text = 'an object was not stored: the object storage is full'
-      this.#turn.log('warn', text, { ...about, sizeBytes, ...limit })
+      const about = { client: user.identity, object: idToHex(id), count: this.#untold, sizeBytes }
+      const why = reason.limit === 'quota' ? 'its client may not store more' : 'no room is left'
+      this.#turn.log('warn', `an object was not stored: ${why}`, { ...about, ...reason })
       this.#tellAt = now + LOG_INTERVAL_MS
       this.#untold = 0
     }
-    return refusalChunk({ sizeBytes, ...limit, diskError, owners: this.#owners })
+    const owners = this.#owners()
+    return refusalChunk({ name: spokenName(name), sizeBytes, ...reason, diskError, owners })
   }
 }

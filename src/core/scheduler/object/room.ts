@@ -30,8 +30,14 @@ export const NO_LIMITS: StorageLimits = {
 /** See `StorageLimits`. */
 const MIN_MOVED_BYTES: number = 64 * 1024
 
-/** For objects that cannot be moved, such as functions, there is a little more room. */
+/** The part of the memory that is reserved for small objects, such as functions. */
 const RESERVE_SHARE = 1 / 8
+
+/** What an object takes in addition to its content, in bytes. */
+const OVERHEAD_BYTES = 512
+
+/** How many objects are looked at to find one that fits on the disk. */
+const MAX_LOOKS = 64
 
 /** After an error of the disk, nothing is moved to it for this long. */
 export const DISK_PAUSE_MS = 10_000
@@ -62,6 +68,9 @@ export class StorageRoom {
   readonly #leaving = new Map<number, ObjectEntry>()
   #lastMove = 0
   #memoryBytes = 0
+  /** The part of it that cannot be moved, and the part of that in small objects. */
+  #fixedBytes = 0
+  #smallBytes = 0
   #leavingBytes = 0
   #diskBytes = 0
   /** Why the disk cannot be used; '' = it can. */
@@ -90,26 +99,37 @@ export class StorageRoom {
   /** How much can be stored now. */
   get limitBytes(): number {
     const { memoryBytes, diskBytes } = this.limits
-    return memoryBytes + (this.#isPaused ? this.#diskBytes : diskBytes)
+    return memoryBytes + (this.#isDiskUsable ? diskBytes : this.#diskBytes)
   }
 
   /** Why no content is moved to disk, for people; '' if it is. */
   get diskError(): string {
-    return this.#isPaused ? this.#diskError : ''
+    return this.#diskError
   }
 
   /** Whether an object of this size can be stored, of which `growth` bytes are new. */
   has(bytes: number, growth: number): boolean {
-    const reserve = bytes < this.#minMovedBytes ? this.limits.memoryBytes * RESERVE_SHARE : 0
-    return this.storedBytes + growth <= this.limitBytes + reserve
+    const { memoryBytes, diskBytes } = this.limits
+    const isSmall = bytes < this.#minMovedBytes
+    const cost = growth + (isSmall ? OVERHEAD_BYTES : 0)
+    if (isSmall && this.#smallBytes + cost <= memoryBytes * RESERVE_SHARE) return true
+    if (this.storedBytes + growth > this.limitBytes) return false
+    if (diskBytes === 0) return true
+    if (isSmall) return this.#fixedBytes + cost <= memoryBytes
+    const diskRoom = diskBytes - this.#diskBytes - this.#leavingBytes
+    return bytes <= Math.max(memoryBytes - this.#fixedBytes, diskRoom)
   }
 
   /** Content has been stored in memory. `mayMove`: whether it may be moved to disk. */
   enter(entry: ObjectEntry, mayMove = true): void {
     this.#memoryBytes += entry.bytes
-    if (this.limits.memoryBytes === Infinity) return
-    const canMove = mayMove && this.limits.diskBytes > 0 && entry.bytes >= this.#minMovedBytes
-    if (canMove) entry.stay = { state: 'memory', place: this.#movable.push(entry), move: 0 }
+    const { memoryBytes, diskBytes } = this.limits
+    const isMovable = mayMove && (entry.type === 'object' || entry.type === 'file')
+    const isSuitable = memoryBytes < Infinity && diskBytes > 0 && entry.bytes >= this.#minMovedBytes
+    if (isMovable && isSuitable) {
+      entry.stay = { state: 'memory', place: this.#movable.push(entry), move: 0 }
+    } else this.#countFixed(entry, 1)
+    if (memoryBytes === Infinity) return
     this.#relieve()
     this.#warn()
   }
@@ -119,7 +139,7 @@ export class StorageRoom {
     const { stay } = entry
     if (stay?.state === 'disk') this.#diskBytes -= entry.bytes
     else this.#memoryBytes -= entry.bytes
-    if (stay === undefined) return
+    if (stay === undefined) return this.#countFixed(entry, -1)
     if (stay.state === 'leaving') {
       this.#leaving.delete(stay.move)
       this.#leavingBytes -= entry.bytes
@@ -127,6 +147,7 @@ export class StorageRoom {
     if (stay.place !== undefined) this.#movable.remove(stay.place)
     entry.stay = undefined
     if (this.#isWarned && this.storedBytes < this.limitBytes * CALM_SHARE) this.#isWarned = false
+    this.#relieve()
   }
 
   /** An object was requested: it is moved after the others. */
@@ -139,6 +160,8 @@ export class StorageRoom {
 
   /** Content has been written to disk. Returns the object; undefined if it is gone. */
   onMoved(move: number): ObjectEntry | undefined {
+    if (this.#diskError !== '') this.#turn.log('info', 'objects are moved to disk again')
+    this.#diskError = ''
     const entry = this.#leaving.get(move)
     if (entry?.stay === undefined) return undefined
     this.#leaving.delete(move)
@@ -161,6 +184,7 @@ export class StorageRoom {
     this.#leavingBytes -= entry.bytes
     if (error === '') {
       entry.stay = undefined
+      this.#countFixed(entry, 1)
       return
     }
     entry.stay.state = 'memory'
@@ -170,10 +194,13 @@ export class StorageRoom {
   /** Throws if the sizes are wrong. `entries`: all objects. */
   checkInvariants(entries: Iterator<ObjectEntry>): void {
     const sizes = { memory: 0, leaving: 0, disk: 0 }
+    let fixed = 0
     let [movable, leaving] = [0, 0]
     for (let next = entries.next(); next.done !== true; next = entries.next()) {
       const { stay, bytes } = next.value
       sizes[stay?.state ?? 'memory'] += bytes
+      const isSmall = bytes < this.#minMovedBytes
+      if (stay === undefined) fixed += bytes + (isSmall ? OVERHEAD_BYTES : 0)
       if (stay?.state === 'memory') movable += 1
       if (stay?.state === 'leaving') leaving += 1
       const isPlaced = stay?.place?.item === next.value
@@ -181,18 +208,21 @@ export class StorageRoom {
     }
     assert(movable === this.#movable.size, 'an object that is gone may be moved')
     assert(leaving === this.#leaving.size, 'an object that is gone is being moved')
+    assert(fixed === this.#fixedBytes, 'the bytes that cannot be moved are miscounted')
     assert(sizes.disk === this.#diskBytes, 'the bytes on disk are miscounted')
     assert(sizes.leaving === this.#leavingBytes, 'the bytes on their way to disk are miscounted')
     const inMemory = sizes.memory + sizes.leaving
     assert(inMemory === this.#memoryBytes, 'the bytes in memory are miscounted')
   }
 
-  get #isPaused(): boolean {
-    return this.#turn.now < this.#pausedUntil
+  /** After an error, one object shows whether it can be used again. */
+  get #isDiskUsable(): boolean {
+    if (this.#diskError === '') return true
+    return this.#turn.now >= this.#pausedUntil && this.#leaving.size === 0
   }
 
   #pause(error: string): void {
-    if (!this.#isPaused) {
+    if (this.#diskError === '') {
       const fields = { error, retryInMs: DISK_PAUSE_MS }
       this.#turn.log('warn', 'cannot move objects to disk', fields)
     }
@@ -201,24 +231,40 @@ export class StorageRoom {
     this.#retry.set(this.#pausedUntil)
   }
 
+  #countFixed({ bytes }: ObjectEntry, sign: 1 | -1): void {
+    const isSmall = bytes < this.#minMovedBytes
+    const cost = sign * (bytes + (isSmall ? OVERHEAD_BYTES : 0))
+    this.#fixedBytes += cost
+    if (isSmall) this.#smallBytes += cost
+  }
+
   /** Moves objects to disk until memory is below its limit. */
   #relieve(): void {
-    const { memoryBytes, diskBytes } = this.limits
-    if (this.#isPaused) return
-    while (this.#memoryBytes - this.#leavingBytes > memoryBytes) {
-      const { first } = this.#movable
-      if (first?.stay === undefined) break
-      if (this.#diskBytes + this.#leavingBytes + first.bytes > diskBytes) break
-      this.#movable.shift()
+    while (this.#memoryBytes - this.#leavingBytes > this.limits.memoryBytes) {
+      const entry = this.#isDiskUsable ? this.#nextToMove() : undefined
+      if (entry?.stay?.place === undefined) return
+      this.#movable.remove(entry.stay.place)
       this.#lastMove += 1
-      first.stay.state = 'leaving'
-      first.stay.place = undefined
-      first.stay.move = this.#lastMove
-      this.#leaving.set(this.#lastMove, first)
-      this.#leavingBytes += first.bytes
-      const { type: objectType, chunks } = first
+      entry.stay.state = 'leaving'
+      entry.stay.place = undefined
+      entry.stay.move = this.#lastMove
+      this.#leaving.set(this.#lastMove, entry)
+      this.#leavingBytes += entry.bytes
+      const { type: objectType, chunks } = entry
       this.#turn.act({ type: 'moveToDisk', move: this.#lastMove, objectType, chunks })
     }
+  }
+
+  /** The least recently used object that fits on the disk. */
+  #nextToMove(): ObjectEntry | undefined {
+    const room = this.limits.diskBytes - this.#diskBytes - this.#leavingBytes
+    let looks = 0
+    for (const entry of this.#movable) {
+      if (entry.bytes <= room) return entry
+      looks += 1
+      if (looks === MAX_LOOKS) return undefined
+    }
+    return undefined
   }
 
   #warn(): void {

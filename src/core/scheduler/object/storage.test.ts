@@ -11,6 +11,8 @@ import {
   clientHeartbeat,
   instruction,
   PYTHON,
+  result,
+  task,
   TestScheduler,
   withPeers,
   workerHeartbeat,
@@ -29,7 +31,7 @@ const PATIENCE = {
 type Move = Extract<SchedulerAction, { readonly type: 'moveToDisk' }>
 
 /** What small objects take up, such as functions. */
-const SMALL = 1_000
+const SMALL = 10_000
 
 /** Memory for three objects, and a disk for two more. */
 const LIMITS: StorageLimits = {
@@ -251,4 +253,77 @@ test('a warning says when most of the room is taken, once', () => {
   const scheduler = fill(newScheduler({ diskBytes: 0 }), 'abcabc')
   const lines = scheduler.logs().filter((line) => line.includes('80 %'))
   assert.equal(lines.length, 1)
+})
+
+test('small objects do not fill memory: an eighth of it is always theirs, and the rest if it is free', () => {
+  const scheduler = newScheduler({ memoryBytes: 100 * KIB, diskBytes: 10_000 * KIB })
+  let count = 0
+  for (; count < 1_000; count += 1) {
+    scheduler.receive('C', create(`s${count}`, 'C', 1_000))
+    if (responses(scheduler, 'C').length > 0) break
+  }
+  assert(count > 40 && count < 100, String(count))
+})
+
+test('what is stored stays when the same object is sent again and there is no room', () => {
+  const scheduler = fill(newScheduler({ diskBytes: 0 }), 'abc')
+  scheduler.receive('C', create('a', 'C', 2 * SIZE))
+  assert.deepEqual(responses(scheduler, 'C'), [])
+  const { objectTypes, objectBytes } = only(scheduler.receive('W', request('a')), 'W')
+  assert.deepEqual([objectTypes, objectBytes[0]?.[0]?.byteLength], [['object'], SIZE])
+})
+
+test('an object that does not fit on the disk does not stop others from moving', () => {
+  const scheduler = newScheduler({ memoryBytes: 6 * SIZE, diskBytes: 2 * SIZE })
+  scheduler.receive('C', create('l', 'C', 4 * SIZE))
+  assert.deepEqual(names(moves(fill(scheduler, 'abc'))), ['a', 'b'])
+})
+
+test('what is stored already can be used by all, and counts for the quota of each', () => {
+  const scheduler = newScheduler({ quotaBytes: 1.5 * SIZE })
+  scheduler.receive('C', create('a')).receive('D', create('b', 'D'))
+  scheduler.actions()
+  scheduler.receive('D', create('a', 'D'))
+  assert.deepEqual(responses(scheduler, 'D'), [])
+  scheduler.receive('D', create('e', 'D', 100))
+  assert.deepEqual(only(scheduler, 'D').objectIds, ['e'])
+})
+
+test('an object that fits nowhere does not drive out those that are retained', () => {
+  const scheduler = newScheduler({ diskBytes: 0 }, 60_000)
+  fill(scheduler, 'ab').receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  scheduler.actions()
+  scheduler.receive('D', create('d', 'D', 10 * SIZE))
+  assert.deepEqual(only(scheduler, 'D').objectIds, ['d'])
+  assert.deepEqual(only(scheduler.receive('W', request('a')), 'W').objectTypes, ['object'])
+})
+
+test('thousands of refusals in one message take no time', () => {
+  const ids = Array.from({ length: 20_000 }, (_, number) => `n${number}`)
+  const message = instruction('create', 'C', ids)
+  const objectBytes = ids.map(() => [Buffer.alloc(10_000)])
+  const scheduler = newScheduler({ memoryBytes: SIZE, diskBytes: 0 })
+  scheduler.receive('C', { ...message, objectContent: { ...message.objectContent, objectBytes } })
+  const refused = responses(scheduler, 'C').flatMap(({ objectContent }) => objectContent.objectIds)
+  assert(refused.length > 19_000)
+})
+
+test('a result that was not stored is a failure of its task; for a 1.9.9 client, a cancelled one', () => {
+  for (const [client, status] of [
+    ['C', 'failed'],
+    ['P', 'canceled'],
+  ] as const) {
+    const scheduler = newScheduler({ diskBytes: 0, memoryBytes: 4 * SIZE })
+    scheduler.receive('P', clientHeartbeat(PYTHON)).receive('V', workerHeartbeat(PYTHON))
+    const worker = client === 'P' ? 'V' : 'W'
+    scheduler.receive(client, task('t', client)).actions()
+    scheduler.receive(worker, create('r', client, 5 * SIZE)).actions()
+    const results = [objectId('r')]
+    scheduler.receive(worker, { ...result('t'), results, inlineResults: [] })
+    const told = scheduler.actions().flatMap((action) => {
+      const message = action.type === 'send' ? action.message : undefined
+      return message?.kind === 'taskResult' ? [[message.status, message.error[0]?.name]] : []
+    })
+    assert.deepEqual(told, [[status, status === 'failed' ? 'StorageFullError' : undefined]])
+  }
 })

@@ -5,110 +5,27 @@
 import { assert } from '../../../base/assert.js'
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import type { StorageOwner } from '../../../base/errors.js'
-import { Fifo } from '../../../base/fifo.js'
 import type { ObjectId } from '../../../base/ids.js'
-import type { Alarm, Turn } from '../../../base/machine.js'
+import type { Turn } from '../../../base/machine.js'
 import { SpreadMap } from '../../../base/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
 import { contentBytes, fileChunk, fileOf, type ObjectFile } from '../../../wire/object-content.js'
-import type { ObjectEntry, ObjectUser, RetainedObject, WorkerEntry } from '../entries.js'
+import type { ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
 import { Refusals } from './refusal.js'
+import { RetainedObjects } from './retained.js'
 import { NO_LIMITS, type StorageLimits, StorageRoom } from './room.js'
-
-// Unused objects that are kept for a while, so that a client that uses them again need not upload
-// them twice. Separate from the object table, which tracks the users.
-
-/** Expiry times are rounded up to this, in milliseconds, so that objects expire in groups. */
-const GRAIN_MS = 100
-
-/** Maximum number of objects that expire in one turn. */
-const MAX_AT_ONCE = 2_000
-
-/** Objects without users, until they expire. Each operation takes constant time per object. */
-class RetainedObjects {
-  readonly #turn: Turn<SchedulerAction>
-  readonly #retentionMs: number
-  readonly #free: (entry: ObjectEntry) => void
-  readonly #expiry: Alarm
-  /** In order of expiry. Invariant: each entry names its place here. */
-  readonly #queue = new Fifo<RetainedObject>()
-
-  /**
-   * `retentionMs`: minimum time that an object is kept; 0 = not at all. `free`: deletes an expired
-   * object.
-   */
-  constructor(
-    turn: Turn<SchedulerAction>,
-    retentionMs: number,
-    free: (entry: ObjectEntry) => void,
-  ) {
-    this.#turn = turn
-    this.#retentionMs = retentionMs
-    this.#free = free
-    this.#expiry = turn.alarm(() => this.#freeExpired())
-  }
-
-  /** Keeps an unused object. Returns false if objects are not retained. */
-  retain(entry: ObjectEntry): boolean {
-    if (this.#retentionMs === 0) return false
-    this.release(entry)
-    const until = Math.ceil((this.#turn.now + this.#retentionMs) / GRAIN_MS) * GRAIN_MS
-    entry.retained = this.#queue.push({ entry, until })
-    this.#expiry.setBy(until)
-    return true
-  }
-
-  /** Restarts the retention of an object that was requested. */
-  touch(entry: ObjectEntry): void {
-    if (entry.retained !== undefined) this.retain(entry)
-  }
-
-  /** Removes an object that is used again or deleted. */
-  release(entry: ObjectEntry): void {
-    if (entry.retained === undefined) return
-    this.#queue.remove(entry.retained)
-    entry.retained = undefined
-  }
-
-  /** Deletes the object that expires first. False: there is none. */
-  freeOldest(): boolean {
-    const { first } = this.#queue
-    if (first === undefined) return false
-    this.release(first.entry)
-    this.#free(first.entry)
-    return true
-  }
-
-  /** Deletes expired objects, at most as many as fit into one turn. */
-  #freeExpired(): void {
-    for (let count = 0; count < MAX_AT_ONCE; count += 1) {
-      const { first } = this.#queue
-      if (first === undefined || first.until > this.#turn.now) break
-      this.release(first.entry)
-      this.#free(first.entry)
-    }
-    this.#expiry.set(this.#queue.first?.until)
-  }
-
-  /** Throws if a retained object is used or deleted, or the order is wrong. */
-  checkInvariants(isStored: (entry: ObjectEntry) => boolean): void {
-    let last = -Infinity
-    for (const retained of this.#queue) {
-      const { entry, until } = retained
-      assert(entry.retained?.item === retained, 'a retained object has the wrong place')
-      assert(entry.users.size === 0, 'a retained object has users')
-      assert(isStored(entry), 'a deleted object is retained')
-      assert(until >= last, 'retained objects are out of order')
-      last = until
-    }
-  }
-}
 
 /** Maximum number of ids in one round of notices, for all workers together. */
 const MAX_REMOVALS = 20_000
 
 const NO_ENTRIES: readonly ObjectEntry[] = []
+
+/** Longer names are cut: they are only displayed. */
+const MAX_NAME_BYTES = 5_000
+
+/** What an object consists of. */
+type ObjectContentOf = Pick<ObjectEntry, 'type' | 'name' | 'chunks'>
 
 /** Settings of the table. */
 interface ObjectTableOptions {
@@ -160,6 +77,16 @@ export class ObjectTable {
     return this.#room.diskBytes
   }
 
+  /** How many objects were not stored, since the start. */
+  get refusedCount(): number {
+    return this.#refusals.count
+  }
+
+  /** Why no content is moved to disk, for people; '' if it is. */
+  get diskError(): string {
+    return this.#room.diskError
+  }
+
   /** How much can be stored; Infinity = there is no limit. */
   get limitBytes(): number {
     return this.#room.limitBytes
@@ -186,36 +113,53 @@ export class ObjectTable {
   create(user: ObjectUser, content: ObjectContent): readonly ObjectEntry[] {
     const { objectIds, objectTypes, objectNames, objectBytes } = content
     const count = Math.min(objectIds.length, objectTypes.length, objectNames.length)
-    let refused = NO_ENTRIES
+    let refused: ObjectEntry[] | undefined
     for (let i = 0; i < Math.min(count, objectBytes.length); i += 1) {
       const entry = this.#entry(objectIds[i] as ObjectId)
       const chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
-      // Only this table refuses objects.
+      // Peers cannot refuse objects.
       const given = objectTypes[i] as ObjectContentType
       const type = given === 'refused' ? 'object' : given
-      const bytes = contentBytes(type, chunks)
-      entry.name = ownMemory(objectNames[i] as Uint8Array)
-      if (type === 'file' && entry.type === 'file' && bytes === entry.bytes) {
-        // The same content again: workers may be about to read the file that they were told of.
-        this.#removeFile(chunks, entry.chunks)
-      } else if (this.#hasRoom(user, entry, bytes)) {
-        this.#fill(entry, type, chunks)
-      } else {
-        const reason = this.#refusals.chunk(user, entry, bytes)
-        this.#fill(entry, 'refused', [reason])
-        if (type === 'file') this.#removeFile(chunks)
-        refused = [...refused, entry]
+      const name = ownMemory((objectNames[i] as Uint8Array).subarray(0, MAX_NAME_BYTES))
+      if (!this.#put(user, entry, { type, name, chunks })) {
+        refused ??= []
+        refused.push(entry)
       }
-      this.use(user, entry)
     }
-    return refused
+    return refused ?? NO_ENTRIES
+  }
+
+  /** Stores an object with the content of another one, which must be stored. */
+  copy(user: ObjectUser, id: ObjectId, { type, name, chunks }: ObjectContentOf): void {
+    this.#put(user, this.#entry(id), { type, name, chunks })
+  }
+
+  /** Returns false if there is no room: then the object is the reason, unless it had content. */
+  #put(user: ObjectUser, entry: ObjectEntry, { type, name, chunks }: ObjectContentOf): boolean {
+    this.#retained.release(entry)
+    const bytes = contentBytes(type, chunks)
+    const isSame = type === 'file' && entry.type === 'file' && bytes === entry.bytes
+    const isStored = type === 'refused' || isSame || this.#hasRoom(user, entry, bytes)
+    const hasContent = entry.bytes > 0 && entry.type !== 'refused'
+    entry.name = name
+    if (isStored && !isSame) {
+      this.#fill(entry, type, chunks)
+    } else if (type === 'file') {
+      // The same content again: workers may be about to read the file that they were told of.
+      this.#dropNewFile(chunks)
+    }
+    if (!isStored && !hasContent) {
+      this.#fill(entry, 'refused', [this.#refusals.chunk(user, entry, bytes)])
+    }
+    this.use(user, entry)
+    return isStored || hasContent
   }
 
   /** Content was moved to this file, or could not be. */
   onMoved(move: number, file: ObjectFile): void {
     const entry = this.#room.onMoved(move)
     const chunks = [fileChunk(file)]
-    if (entry === undefined) return this.#removeFile(chunks)
+    if (entry === undefined) return this.#dropNewFile(chunks)
     if (entry.type === 'file') this.#removeFile(entry.chunks)
     else this.#fileBytes += entry.bytes
     entry.type = 'file'
@@ -346,10 +290,12 @@ export class ObjectTable {
 
   /** Whether the content can be stored; objects that nobody uses make way for it. */
   #hasRoom(user: ObjectUser, entry: ObjectEntry, bytes: number): boolean {
+    const { quotaBytes } = this.#room.limits
     const growth = bytes - entry.bytes
-    if (growth <= 0) return true
-    if (user.objectBytes + growth > this.#room.limits.quotaBytes) return false
-    this.#retained.release(entry)
+    const ownGrowth = entry.users.has(user) ? growth : bytes
+    if (ownGrowth > 0 && user.objectBytes + ownGrowth > quotaBytes) return false
+    if (growth <= 0 || this.#room.has(bytes, growth)) return true
+    if (!this.#room.has(bytes, growth - this.#retained.bytes)) return false
     while (!this.#room.has(bytes, growth)) if (!this.#retained.freeOldest()) return false
     return true
   }
@@ -376,17 +322,18 @@ export class ObjectTable {
     this.#removeFile(entry.chunks)
   }
 
-  /** Unless it is the one that is `kept`. */
-  #removeFile(chunks: readonly Uint8Array[], kept: readonly Uint8Array[] = []): void {
+  #removeFile(chunks: readonly Uint8Array[]): void {
     const path = fileOf(chunks)?.path
-    if (path === undefined || path === fileOf(kept)?.path) return
+    if (path === undefined) return
     const others = (this.#files.get(path) ?? 1) - 1
-    if (others > 0) {
-      this.#files.set(path, others)
-      return
-    }
     this.#files.delete(path)
-    this.#turn.act({ type: 'removeFile', path })
+    if (others > 0) this.#files.set(path, others)
+    else this.#turn.act({ type: 'removeFile', path })
+  }
+
+  /** A file that was not stored, unless it is the content of an object. */
+  #dropNewFile(chunks: readonly Uint8Array[]): void {
+    if (!this.#files.has(fileOf(chunks)?.path ?? '')) this.#removeFile(chunks)
   }
 
   /** Returns how many objects have their content in this file now. */
@@ -414,6 +361,7 @@ export class ObjectTable {
       const peers = { users: new Set<ObjectUser>(), holders: new Set<WorkerEntry>() }
       entry = { id, createdAt, ...nothing, ...peers, retained: undefined }
       this.#objects.set(id, entry)
+      this.#room.enter(entry)
     }
     return entry
   }

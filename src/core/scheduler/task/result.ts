@@ -2,11 +2,12 @@
 // docs/protocol.md#task, docs/protocol.md#return
 
 import { NO_BYTES } from '../../../base/bytes.js'
-import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
+import { FEATURE_RECOVERY, FEATURE_REFUSALS, hasFeature } from '../../../base/features.js'
 import { idToHex, type Identity } from '../../../base/ids.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
 import { durationsOf } from '../../../wire/metadata.js'
 import { countOf, MAX_RUN_TASKS, placeInBlock } from '../../../wire/run.js'
+import { refusalFrom, refusalText } from '../../../wire/storage-refusal.js'
 import { keepRecalled } from '../worker/balance.js'
 import type { TaskEntry, WorkerEntry } from '../entries.js'
 import { rememberAttempt } from '../monitor/explain.js'
@@ -34,7 +35,9 @@ const NO_CONTENT = {
  */
 export function onTaskResult(state: SchedulerState, from: Identity, message: TaskResult): void {
   const count = countOf(message)
-  if (count === 1) return onResultOf(state, from, message, state.tasks.get(message.taskId))
+  if (count === 1) {
+    return onResultOf(state, from, withRefusal(state, message), state.tasks.get(message.taskId))
+  }
   if (count > MAX_RUN_TASKS) {
     state.turn.log('warn', 'ignored a malformed result of a run', { worker: from, tasks: count })
     return
@@ -49,6 +52,15 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
     const at = placeInBlock(task.id) - placeInBlock(message.taskId)
     onResultOf(state, from, resultPart(content, at, task.count), task)
   }
+}
+
+/** A result that was not stored is a failure: in its place is the reason. */
+function withRefusal({ objects }: SchedulerState, message: TaskResult): TaskResult {
+  const [id] = message.results
+  const entry = id === undefined ? undefined : objects.get(id)
+  if (entry?.type !== 'refused') return message
+  const error = { name: 'StorageFullError', message: refusalText(refusalFrom(entry.chunks)) }
+  return { ...message, status: 'failed', error: [{ ...error, stack: '' }], bytes: undefined }
 }
 
 /** `task`: the entry of the tasks of the result. */
@@ -204,6 +216,13 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
   const hasOwn = results.length === 1 || inlineResults.length > 0 || packed.byteLength > 0
   const isOne = !hasEnded || hasOwn
   const isWhole = task.count > 1 || isValidResult(message)
+  // A client that cannot read the reason would wait for the object forever.
+  const [id] = results
+  const isRefused = id !== undefined && state.objects.get(id)?.type === 'refused'
+  if (isRefused && !hasFeature(task.client?.features ?? 0, FEATURE_REFUSALS)) {
+    state.objects.drop(results)
+    return statusResult(task.id, 'canceled')
+  }
   if ((isKnown || status === 'workerDied') && isOne && isWhole) return message
   const fields = { ...taskFields(task), status, results: results.length }
   state.turn.log('warn', 'a worker sent a malformed result', fields)

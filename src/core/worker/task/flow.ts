@@ -7,13 +7,7 @@ import type { Alarm } from '../../../base/machine.js'
 import type { ProcessorDeath } from '../../../base/errors.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
 import type { LogFields } from '../../../base/logger.js'
-import type {
-  ObjectInstruction,
-  ObjectResponse,
-  RunningTask,
-  TaskResult,
-  TaskUpdate,
-} from '../../../wire/message.js'
+import type { RunningTask, TaskResult, TaskUpdate } from '../../../wire/message.js'
 import { countOf } from '../../../wire/run.js'
 import { Abandonment } from './abandoned.js'
 import { type Answers, Beginnings, WorkerTaskEnds } from './ends.js'
@@ -55,7 +49,7 @@ export class WorkerTaskFlow {
   readonly orders: TaskOrders
   readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
-  readonly #fetcher: Fetcher
+  readonly fetcher: Fetcher
   readonly #watch: TaskWatch
   readonly #ends: WorkerTaskEnds
   readonly #requeued: RequeuedTasks
@@ -75,7 +69,7 @@ export class WorkerTaskFlow {
     this.#answers = answers
     this.#slot = slot
     const onCut = (task: WorkerTask, rest: WorkerTask): void => {
-      for (const part of [this.#dispatcher, this.#fetcher, this.#watch, this.#giveBack]) {
+      for (const part of [this.#dispatcher, this.fetcher, this.#watch, this.#giveBack]) {
         part.onCut(task, rest)
       }
     }
@@ -91,7 +85,7 @@ export class WorkerTaskFlow {
     // Its tick is an event like any other, after which tasks are dispatched.
     this.#turnAlarm = turn.alarm(() => {})
     const limitBytes = options.objectCacheBytes
-    this.#fetcher = new Fetcher(
+    this.fetcher = new Fetcher(
       { turn, slot, limitBytes },
       {
         tasks: () => this.#tasks.values(),
@@ -99,7 +93,7 @@ export class WorkerTaskFlow {
         onMissing: (task, ids) => this.#ends.onMissing(task, ids),
       },
     )
-    const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.#fetcher]
+    const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.fetcher]
     this.#ends = new WorkerTaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
@@ -178,16 +172,6 @@ export class WorkerTaskFlow {
     this.#abandonment.onReported(canRecover, this.#turn.now)
   }
 
-  /** Objects have arrived, or do not exist. */
-  onObjectResponse(message: ObjectResponse): void {
-    this.#fetcher.onObjectResponse(message)
-  }
-
-  /** Objects were deleted. */
-  onObjectInstruction(message: ObjectInstruction): void {
-    this.#fetcher.onObjectInstruction(message)
-  }
-
   /** Whether sending is congested, so that results cannot leave. */
   setCongested(isCongested: boolean): void {
     this.#isCongested = isCongested
@@ -208,7 +192,7 @@ export class WorkerTaskFlow {
       task.isReported = false
     }
     this.#giveBack.retract()
-    if (this.#slot.isListening) this.#fetcher.onDisconnected()
+    if (this.#slot.isListening) this.fetcher.onDisconnected()
   }
 
   /** A processor was started: every waiting task needs its objects there. */
@@ -222,7 +206,7 @@ export class WorkerTaskFlow {
     const { taskId, status } = result
     const count = countOf(result)
     const tasks = this.#tasks.rangeOut(taskId, count)
-    if (taskCountOf(tasks) !== count || !isAnswerTo(tasks, result)) {
+    if (taskCountOf(tasks) !== count || !isAnswerTo(tasks, result, this.#hasAll)) {
       const [task] = tasks
       const about = task === undefined ? { task: idToHex(taskId) } : fieldsOf(task)
       const text = 'the processor sent an invalid answer; replacing it'
@@ -288,7 +272,7 @@ export class WorkerTaskFlow {
     this.#watch.clear()
     this.#beginnings.onProcessorExited()
     this.#giveBack.onProcessorExited()
-    this.#fetcher.onProcessorExited()
+    this.fetcher.onProcessorExited()
     separateCauses(this.#tasks, this.#dispatcher.unanswered(), lastRun)
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
@@ -335,15 +319,17 @@ export class WorkerTaskFlow {
     this.#answers.checkInvariants()
     this.#links.checkInvariants()
     const fetching = new Set(all.filter((task) => task.state === 'fetching'))
-    if (this.#slot.isListening) this.#fetcher.checkInvariants(fetching)
+    if (this.#slot.isListening) this.fetcher.checkInvariants(fetching)
   }
+
+  readonly #hasAll = (task: WorkerTask): boolean => this.fetcher.isUpToDate(task)
 
   #dispatchAll(): void {
     const { now } = this.#turn
     for (;;) {
       const task = this.#dispatcher.nextAt(now)
       if (task === undefined) return
-      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) {
+      if (!this.fetcher.isUpToDate(task) && !this.fetcher.fetch(task)) {
         this.#sendBack(task)
         continue
       }
@@ -370,7 +356,7 @@ export class WorkerTaskFlow {
   }
 
   #fetch(task: WorkerTask): void {
-    if (this.#slot.isListening && this.#fetcher.fetch(task)) this.#enqueue(task)
+    if (this.#slot.isListening && this.fetcher.fetch(task)) this.#enqueue(task)
   }
 
   #enqueue(task: WorkerTask): void {

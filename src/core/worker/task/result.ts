@@ -94,16 +94,22 @@ const DURATION_BYTES = 4
 
 /**
  * A result consists of the chunks of one value, so at least one, or of one packed value for each
- * task. Only a task that was stopped, or lacks a result, may be skipped. `tasks`: the entries that
- * it is about.
+ * task. Only a task that was stopped, lacks a result, or has lost an object may be skipped. `tasks`:
+ * the entries that it is about. `hasAll`: whether the processor has all objects of a task.
  */
-export function isAnswerTo(tasks: readonly WorkerTask[], result: TaskResult): boolean {
+export function isAnswerTo(
+  tasks: readonly WorkerTask[],
+  result: TaskResult,
+  hasAll: (task: WorkerTask) => boolean,
+): boolean {
   const { metadata, status, inlineResults, results, packed, isInFile } = result
   const count = countOf(result)
   const { byteLength } = metadata
   const isProfile = byteLength === PROFILE_BYTES * count || byteLength === DURATION_BYTES * count
   if (byteLength !== 0 && !isProfile) return false
-  if (status === 'canceled') return tasks.every((one) => one.wasTied || one.state === 'canceling')
+  if (status === 'canceled') {
+    return tasks.every((one) => one.wasTied || one.state === 'canceling' || !hasAll(one))
+  }
   if (packed.byteLength > 0) {
     const isPlain = inlineResults.length === 0 && results.length === 0
     const arePacked = tasks.every(({ isPacked }) => isPacked)
