@@ -85,7 +85,8 @@ export function refusalText(refusal: StorageRefusal): string {
   const what = `the ${name === '' ? 'object' : `object ${name}`} of ${sizeText(sizeBytes)}`
   if (sizeBytes > limitBytes) {
     const whole = limit === 'quota' ? 'what one client may store' : 'the whole object storage'
-    return `${what} was not stored: it is larger than ${whole} (${sizeText(limitBytes)})${disk(diskError)}`
+    const size = `(${sizeText(limitBytes)})${disk(diskError)}`
+    return `${what} was not stored: it is larger than ${whole} ${size}`
   }
   const use = `${sizeText(refusal.storedBytes)} of ${sizeText(limitBytes)} are in use`
   const remedy = 'release what is not needed, or raise the limits of the scheduler'

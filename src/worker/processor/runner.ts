@@ -239,8 +239,7 @@ export class TaskRunner implements SliceHandler, Stage {
   /** Runs tasks of a slice. Returns false if one of them has not finished. */
   #runSlice(slice: Slice): boolean {
     const { task, count } = slice
-    const isRefused = task.refusal !== undefined || task.isOutdated === true
-    const isOne = (task.isProfiled && count === 1) || isRefused
+    const isOne = (task.isProfiled && count === 1) || task.refusal !== undefined
     if (isOne || findTracing() !== undefined) return this.#runSliceTask(slice)
     const { endedAt } = this.#meter
     if (this.#reports.mayHoldUpSlice(task.fn.lastCallMs, endedAt)) this.#reports.flush()
