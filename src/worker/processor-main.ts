@@ -6,7 +6,6 @@
 
 import { Worker } from 'node:worker_threads'
 import { forgetHugePages } from '../runtime/child-environment.js'
-import { proofMessage } from '../runtime/object-files.js'
 import { taskScopes } from '../runtime/task-scope.js'
 import { findTracing } from '../runtime/tracing.js'
 import { serveClients } from '../serializer/serializer.js'
@@ -130,10 +129,7 @@ function main(): void {
       tellGuardian ??= startGuardian(cells, claimCells, results)
       return
     }
-    if (order.type === 'proveFiles') return tell(proofMessage(order.proof))
-    if (order.type === 'requestObjects') {
-      return tell({ kind: 'objectRequest', requestType: 'get', objectIds: order.ids })
-    }
+    if (order.type === 'tell') return tell(order.message)
     if (order.type === 'end') {
       // The pipe closes immediately after the order.
       inbox.off('error', killOwnGroup).off('end', killOwnGroup)

@@ -13,10 +13,12 @@ import { errorTextOf } from '../../base/text.js'
 import { SerializerIds } from '../../core/worker/objects.js'
 import { NO_UNITS, type Units } from '../../core/worker/queue/units.js'
 import { timeLimitOf } from '../../core/worker/task/task.js'
+import { proofMessage } from '../../runtime/object-files.js'
 import { checkTraceContext } from '../../runtime/tracing.js'
 import { nameWorker } from '../../serializer/serializer.js'
 import {
   decode,
+  type Message,
   type ObjectContent,
   type ObjectInstruction,
   type Task,
@@ -51,8 +53,7 @@ const NO_OBJECT = new StoredObject([])
 /** What the process has to do, not its tasks. */
 export type Order =
   | Extract<AgentFrame, { readonly type: 'guard' | 'collect' | 'end' }>
-  | { readonly type: 'proveFiles'; readonly proof: Uint8Array }
-  | { readonly type: 'requestObjects'; readonly ids: readonly ObjectId[] }
+  | { readonly type: 'tell'; readonly message: Message }
 
 /** The logic of one processor process, without its pipes. */
 export class Processor implements FrameReceiver {
@@ -120,17 +121,18 @@ export class Processor implements FrameReceiver {
       case 'objectInstruction':
         return this.#onObjectInstruction(message)
       case 'objectFiles':
-        return this.#perform({
-          type: 'proveFiles',
-          proof: this.#objects.files.accept(message.directory),
-        })
+        return this.#tell(proofMessage(this.#objects.files.accept(message.directory)))
       default:
     }
   }
 
   #onObjects(content: ObjectContent): void {
     const ids = this.#objects.store(content)
-    if (ids.length > 0) this.#perform({ type: 'requestObjects', ids })
+    if (ids.length > 0) this.#tell({ kind: 'objectRequest', requestType: 'get', objectIds: ids })
+  }
+
+  #tell(message: Message): void {
+    this.#perform({ type: 'tell', message })
   }
 
   #onObjectInstruction({ instructionType, objectContent }: ObjectInstruction): void {

@@ -82,8 +82,7 @@ export class TaskRunner implements SliceHandler, Stage {
     const reports = new RunReports({ ...options, outside: this.#outside })
     this.#reports = reports
     const slices = new SliceRunner({ meter, board, claims, scopes, reports }, this)
-    const onOver = (run: TaskRun): void => this.#onOver(run)
-    const ends = new RunEnds({ meter, board, scopes, reports, onOver })
+    const ends = new RunEnds({ meter, board, scopes, reports, onOver: (run) => this.#onOver(run) })
     this.#slices = slices
     this.#ends = ends
     const parts = { board, scopes, reports, ends, slices }
@@ -228,12 +227,10 @@ export class TaskRunner implements SliceHandler, Stage {
     }
   }
 
-  /** Runs a task. Returns false if it has not finished. */
+  /** Runs a task, unless the agent has taken it back. Returns false if it has not finished. */
   #runOne(run: TaskRun): boolean {
     this.#queue.drop(run)
-    // Otherwise the agent has taken it back.
-    if (!this.#claims.claim(run.dispatchNumber)) return true
-    return this.#startOrReturn(run)
+    return this.#claims.claim(run.dispatchNumber) ? this.#startOrReturn(run) : true
   }
 
   /** Runs tasks of a slice. Returns false if one of them has not finished. */

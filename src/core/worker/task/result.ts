@@ -94,8 +94,8 @@ const DURATION_BYTES = 4
 
 /**
  * A result consists of the chunks of one value, so at least one, or of one packed value for each
- * task. Only a task that was stopped, lacks a result, or has lost an object may be skipped. `tasks`:
- * the entries that it is about. `hasAll`: whether the processor has all objects of a task.
+ * task. Only a task that was stopped, lacks a result, or has lost an object may be skipped.
+ * `tasks`: the entries that it is about. `hasAll`: whether the processor has all objects of a task.
  */
 export function isAnswerTo(
   tasks: readonly WorkerTask[],
