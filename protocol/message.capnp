@@ -865,6 +865,18 @@ struct MonitorState $extension {
   graphs @24 :List(GraphReport);
   # Only with wantsGraphs: the oldest unfinished graphs, at most 50, and graphs that have ended
   # since the last state for this monitor.
+
+  objectLimitBytes @25 :UInt64;
+  # How many bytes of objects can be stored now (docs/protocol.md#storage); 0: unknown.
+
+  objectDiskBytes @26 :UInt64;
+  # How many of `objectBytes` were moved to disk.
+
+  objectsRefused @27 :UInt32;
+  # How many objects were not stored, since the start.
+
+  diskError @28 :Text;
+  # Why no objects are moved to disk; empty: they are, or need not be.
 }
 
 struct LostWorker $extension {

@@ -48,6 +48,16 @@ export function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
+const SIZES = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+
+/** `1.5 MB`. */
+export function sizeText(bytes: number): string {
+  let value = bytes
+  let at = 0
+  for (; value >= 1_000 && at < SIZES.length - 1; at += 1) value /= 1_000
+  return `${value >= 100 || at === 0 ? Math.round(value) : value.toFixed(1)} ${SIZES[at]}`
+}
+
 /** JSON in which `null` stands for what is not known: `JSON.stringify` would leave it out. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_, field: unknown) => field ?? null)

@@ -56,6 +56,7 @@ export function metricsText(
   const onDisk: Sample = [{ place: 'disk' }, objects.diskBytes]
   text.gauge('scaler_object_bytes', 'Size of stored objects.', [inMemory, inFiles, onDisk])
   text.gauge('scaler_object_limit_bytes', 'Room for objects.', [[{}, objects.limitBytes]])
+  text.counter('scaler_objects_refused', 'Objects without room.', [[{}, objects.refused]])
   text.histogram('scaler_scheduler_turn_seconds', 'Turns of the event loop.', turns)
   text.counter(
     'scaler_function_tasks',

@@ -58,7 +58,7 @@ export function snapshot(changes: Partial<MetricsSnapshot> = {}): MetricsSnapsho
     running: 0,
     workers: { idle: 0, busy: 0, leaving: 0 },
     lost: { connection: 0, silence: 0 },
-    objects: { count: 0, bytes: 0, fileBytes: 0, diskBytes: 0, limitBytes: 0 },
+    objects: { count: 0, bytes: 0, fileBytes: 0, diskBytes: 0, limitBytes: 0, refused: 0 },
     durations: none,
     queueTimes: none,
     turns: none,

@@ -5,6 +5,7 @@ import { asBuffer } from '../base/bytes.js'
 import { withoutFrames } from '../base/error-stack.js'
 import { StorageFullError, type StorageOwner } from '../base/errors.js'
 import { idToHex, type ObjectId } from '../base/ids.js'
+import { sizeText } from '../base/text.js'
 
 /** Why an object was not stored. Sizes are in bytes. */
 export interface StorageRefusal {
@@ -106,17 +107,4 @@ function mostOf([first]: readonly StorageOwner[]): string {
   if (first === undefined) return ''
   const client = first.name === '' ? first.client : first.name
   return `, ${sizeText(first.bytes)} of it by the client ${client}`
-}
-
-const UNITS = ['kB', 'MB', 'GB', 'TB'] as const
-
-/** `5 B`, `1.2 kB`, `3.4 MB`: in the units of the commands. */
-function sizeText(bytes: number): string {
-  let [value, unit] = [bytes, 'B']
-  for (const next of UNITS) {
-    if (value < 1_000) break
-    value /= 1_000
-    unit = next
-  }
-  return unit === 'B' ? `${bytes} B` : `${value.toFixed(1)} ${unit}`
 }

@@ -9,6 +9,7 @@ import type {
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
 import type { ExplainedTask, ObjectInfo } from '../../client/monitor/operator-reply.js'
+import { sizeText } from '../../base/text.js'
 import { type Column, grouped, UNKNOWN } from '../table.js'
 import { comparedNeeds, LOSS_TEXTS } from './problem-text.js'
 
@@ -29,7 +30,7 @@ export const WORKER_FACTS: readonly Column<WorkerFacts>[] = [
   { name: 'state', cell: ({ state }) => state, isText: true },
   { name: 'queued', cell: ({ queued }) => grouped(queued), value: ({ queued }) => queued },
   { name: 'cpu', cell: ({ cpu }) => `${cpu} %`, value: ({ cpu }) => cpu },
-  { name: 'memory', cell: ({ rssBytes }) => size(rssBytes), value: ({ rssBytes }) => rssBytes },
+  { name: 'memory', cell: ({ rssBytes }) => sizeText(rssBytes), value: ({ rssBytes }) => rssBytes },
   { name: 'lag', cell: ({ lagMs }) => `${lagMs} ms`, value: ({ lagMs }) => lagMs / 1_000 },
   { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
   { name: 'name', isExtra: true, cell: ({ name }) => name, isText: true },
@@ -193,7 +194,7 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
   { name: 'unfinished', cell: (row) => grouped(row.unfinished), value: (row) => row.unfinished },
   {
     name: 'stored',
-    cell: ({ bytes }) => (bytes === undefined ? UNKNOWN : size(bytes)),
+    cell: ({ bytes }) => (bytes === undefined ? UNKNOWN : sizeText(bytes)),
     value: ({ bytes }) => bytes,
   },
   {
@@ -227,7 +228,7 @@ export function objectRows(
 export const OBJECT_COLUMNS: readonly Column<ObjectRow>[] = [
   { name: 'object', cell: ({ id }) => id.slice(-SHORT_ID), value: ({ id }) => id, isText: true },
   { name: 'name', cell: ({ name }) => name, isText: true },
-  { name: 'size', cell: (row) => size(row.sizeBytes), value: (row) => row.sizeBytes },
+  { name: 'size', cell: (row) => sizeText(row.sizeBytes), value: (row) => row.sizeBytes },
   { name: 'age', cell: (row) => span(row.ageMs / 1_000), value: (row) => row.ageMs / 1_000 },
   { name: 'copies', cell: (row) => grouped(row.holderCount), value: (row) => row.holderCount },
   {
@@ -337,16 +338,6 @@ export const FAILURE_COLUMNS: readonly Column<FailureRow>[] = [
 export function functionName(name: string): string {
   if (name === '') return '(unnamed)'
   return name.startsWith('(') || /[^\p{ID_Continue}$.]/u.test(name) ? name : `${name}()`
-}
-
-const SIZES = ['B', 'kB', 'MB', 'GB', 'TB'] as const
-
-/** `1.5 MB`. */
-export function size(bytes: number): string {
-  let value = bytes
-  let at = 0
-  for (; value >= 1_000 && at < SIZES.length - 1; at += 1) value /= 1_000
-  return `${value >= 100 || at === 0 ? Math.round(value) : value.toFixed(1)} ${SIZES[at]}`
 }
 
 /** `12 s`, `3 min`, `5 h`, `2 d`. */

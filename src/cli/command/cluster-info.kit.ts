@@ -56,7 +56,14 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
     clients: [],
     functions: [],
     failures: [],
-    objects: { count: 3, bytes: 1_500 },
+    objects: {
+      count: 3,
+      bytes: 1_500,
+      limitBytes: 1_000_000,
+      diskBytes: 0,
+      refused: 0,
+      diskError: '',
+    },
     ...more,
   }
 }

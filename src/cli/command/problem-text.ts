@@ -1,11 +1,13 @@
 // What keeps a cluster from doing its work, and what to do about it: the first lines of `scaler
 // status`, and the second one of `scaler_top`.
 
+import { sizeText } from '../../base/text.js'
 import type {
   ClusterInfo,
   FailureInfo,
   LostWorker,
   LostWorkers,
+  ObjectTotals,
   WaitingInfo,
 } from '../../client/monitor/cluster-info.js'
 import { countText, grouped, plainText } from '../table.js'
@@ -25,6 +27,8 @@ const FAILING_SHARE = 0.1
 /** That many must have failed lately. */
 const FAILING_MIN = 10
 const LATELY_MS = 60_000
+/** From this share of its limits, the object storage is nearly full. */
+const FULL_SHARE = 0.8
 
 /** What is wrong, the worst first. */
 export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
@@ -41,11 +45,25 @@ export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
   if (info.lost !== undefined && info.lost.count > 0) problems.push(problemOfLost(info.lost))
   const failing = problemOfFailures(info)
   if (failing !== undefined) problems.push(failing)
+  problems.push(...problemsOfStorage(info.objects))
   if (turnP99Ms > LONG_TURN_MS) {
     const advice = 'give it a core of its own, or submit fewer and longer tasks'
     problems.push({ what: `the scheduler is overloaded (turns of ${turnP99Ms} ms)`, advice })
   }
   return problems
+}
+
+function* problemsOfStorage(objects: ObjectTotals): Generator<StatusProblem> {
+  const { bytes = 0, limitBytes = Infinity, diskError = '' } = objects
+  if (diskError !== '') {
+    const what = `objects cannot be moved to disk (${plainText(diskError)})`
+    yield { what, advice: 'free space there, or set --object-spill-directory' }
+  }
+  if (bytes > limitBytes * FULL_SHARE) {
+    const what = `the object storage is nearly full (${sizeText(bytes)} of ${sizeText(limitBytes)})`
+    const advice = 'see `scaler objects`, or raise --object-memory-limit-bytes'
+    yield { what, advice: `${advice} or --object-disk-limit-bytes` }
+  }
 }
 
 /** Those that differ only in what they require, the largest first; never empty. */

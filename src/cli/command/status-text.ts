@@ -1,6 +1,7 @@
 // What `scaler status` prints: whether the cluster is well and what to do if not, then tables. It
 // fits into 80 columns, and uses more where there are more.
 
+import { sizeText } from '../../base/text.js'
 import type {
   ClusterInfo,
   FunctionInfo,
@@ -25,7 +26,6 @@ import {
   LOST_COLUMNS,
   lostRows,
   NEEDS_COLUMN,
-  size,
   span,
   WORKER_COLUMNS,
 } from './cluster-columns.js'
@@ -107,7 +107,7 @@ function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readon
     `scaler ${scheduler.version ?? UNKNOWN}`,
     `up ${uptimeS === undefined ? UNKNOWN : span(uptimeS)}`,
     `cpu ${scheduler.cpu} %`,
-    size(scheduler.rssBytes),
+    sizeText(scheduler.rssBytes),
     `turns ${turnP99Ms === undefined ? UNKNOWN : `${turnP99Ms} ms`}`,
   ]
   const ended = [
@@ -123,15 +123,29 @@ function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readon
       : (['submitted', 'ended', 'failed'] as const)
           .map((key) => `${rate(rates[key])} ${key}`)
           .join(', ')
-  const stored = objects.bytes === undefined ? '' : `, ${size(objects.bytes)}`
   return [
     `scheduler  ${scheduler.address}`,
     `           ${parts.join(', ')}`,
     `tasks      ${grouped(tasks.waiting)} waiting, ${grouped(tasks.running)} running`,
     `           ${ended.join(', ')}`,
     `rates      ${speed}`,
-    `objects    ${grouped(objects.count)}${stored}`,
+    `objects    ${objectText(objects)}`,
   ]
+}
+
+/** The limit is shown once it matters. */
+function objectText(objects: ClusterInfo['objects']): string {
+  const { count, bytes, limitBytes = Infinity, diskBytes = 0, refused = 0 } = objects
+  if (bytes === undefined) return grouped(count)
+  const isNear = bytes > limitBytes / 2 || refused > 0
+  const stored = isNear ? `${sizeText(bytes)} of ${sizeText(limitBytes)}` : sizeText(bytes)
+  const parts = [
+    grouped(count),
+    stored,
+    ...(diskBytes === 0 ? [] : [`${sizeText(diskBytes)} on disk`]),
+    ...(refused === 0 ? [] : [`${grouped(refused)} refused`]),
+  ]
+  return parts.join(', ')
 }
 
 /** Columns of the reasons for waiting. */
@@ -153,13 +167,13 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionInfo>[] = [
   { name: 'p99 ms', cell: ({ p99Ms }) => short(p99Ms) },
   {
     name: 'memory',
-    cell: ({ peakBytes }) => (peakBytes === undefined ? UNKNOWN : size(peakBytes)),
+    cell: ({ peakBytes }) => (peakBytes === undefined ? UNKNOWN : sizeText(peakBytes)),
   },
 ]
 
 function hostTitle(host: HostInfo): string {
   const name = host.host === '' ? 'unknown host' : plainText(host.host)
-  return `${name}: cpu ${host.cpu} %, ${size(host.freeBytes)} free`
+  return `${name}: cpu ${host.cpu} %, ${sizeText(host.freeBytes)} free`
 }
 
 /** Breaks a text between words into lines of at most `width` columns, if its words fit. */

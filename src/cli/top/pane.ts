@@ -1,6 +1,7 @@
 // The panes of `scaler_top` that take the place of the tables: one worker, why tasks wait,
 // failures, tasks, and the help.
 
+import { sizeText } from '../../base/text.js'
 import type { WorkerLine } from '../../client/monitor/operator-reply.js'
 import {
   FAILURE_COLUMNS,
@@ -8,7 +9,6 @@ import {
   functionName,
   LOST_COLUMNS,
   type LostRow,
-  size,
   span,
   TASK_COLUMNS,
 } from '../command/cluster-columns.js'
@@ -92,7 +92,7 @@ function workerPane({ worker, log }: TopView): PaneText {
     return value < 0 ? key : `${key}=${value}`
   })
   const what = [
-    `${state}, ${queued} queued, cpu ${cpu} %, ${size(rssBytes)}, lag ${duration(lagMs)}`,
+    `${state}, ${queued} queued, cpu ${cpu} %, ${sizeText(rssBytes)}, lag ${duration(lagMs)}`,
     `host ${host || UNKNOWN}, version ${version ?? UNKNOWN}, last heartbeat ${span(silentS)} ago`,
     ...(capabilities.length === 0 ? [] : [`offers ${capabilities.join(', ')}`]),
   ]

@@ -293,7 +293,14 @@ test('late heartbeats are before the lag', () => {
 test('what a Python scheduler does not tell is a dash', () => {
   const unknown = { version: undefined, uptimeS: undefined, turnP99Ms: undefined }
   const scheduler = { ...info().scheduler, ...unknown, messages: undefined }
-  const objects = { count: 3, bytes: undefined }
+  const objects = {
+    count: 3,
+    bytes: undefined,
+    limitBytes: undefined,
+    diskBytes: undefined,
+    refused: undefined,
+    diskError: undefined,
+  }
   const tasks = { ...info().tasks, waiting: 4, failed: 2 }
   const report = info({ scheduler, objects, tasks, rates: undefined, failures: [] })
   const lines = drawn(state(report), LARGE)

@@ -260,6 +260,14 @@ export interface FailureInfo {
 export interface ObjectTotals {
   readonly count: number
   readonly bytes: number | undefined
+  /** How many bytes can be stored, in memory and on disk. */
+  readonly limitBytes: number | undefined
+  /** How many bytes were moved to disk. */
+  readonly diskBytes: number | undefined
+  /** How many objects were not stored for lack of room, since the start of the scheduler. */
+  readonly refused: number | undefined
+  /** Why no objects are moved to disk; `''`: they are, or need not be. */
+  readonly diskError: string | undefined
 }
 
 /** Something that has happened in the cluster, or a sample of its state. */

@@ -97,6 +97,10 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
     functions: [],
     waitingCounts: [],
     objects: 6,
+    objectLimitBytes: 0,
+    objectDiskBytes: 0,
+    objectsRefused: 0,
+    diskError: '',
     objectBytes: 66,
     lost: 0,
     lostWorkers: [],
@@ -211,7 +215,14 @@ test('a state is translated into the words and units of users', () => {
       },
     ],
     failures: [],
-    objects: { count: 6, bytes: 66 },
+    objects: {
+      count: 6,
+      bytes: 66,
+      limitBytes: undefined,
+      diskBytes: undefined,
+      refused: undefined,
+      diskError: undefined,
+    },
   })
 })
 

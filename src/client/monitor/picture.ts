@@ -22,6 +22,7 @@ import type {
   ClusterEvent,
   ClusterInfo,
   FailureInfo,
+  ObjectTotals,
   FunctionInfo,
   HostInfo,
   LostWorker,
@@ -194,7 +195,7 @@ export class ClusterPicture {
       clients: this.#clients.infos,
       functions: state.functions.map(functionInfo),
       failures: [...this.#failures],
-      objects: { count: state.objects, bytes: state.objectBytes },
+      objects: objectTotals(state),
     }
     return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
@@ -235,7 +236,7 @@ function withoutUnknown(info: ClusterInfo, monitorAddress: string): ClusterInfo 
     rates: rates === undefined || Number.isNaN(rates.ended) ? undefined : rates,
     lost: undefined,
     clients: clients.map((client) => ({ ...client, bytes: undefined })),
-    objects: { ...info.objects, bytes: undefined },
+    objects: { ...UNKNOWN_OBJECTS, count: info.objects.count },
   }
 }
 
@@ -430,4 +431,20 @@ function percent(cpu: number): number {
 function round(value: number, digits: number): number {
   const factor = 10 ** digits
   return Math.round(value * factor) / factor
+}
+
+const UNKNOWN_OBJECTS: Omit<ObjectTotals, 'count'> = {
+  bytes: undefined,
+  limitBytes: undefined,
+  diskBytes: undefined,
+  refused: undefined,
+  diskError: undefined,
+}
+
+/** A scheduler without limits says nothing about them. */
+function objectTotals(state: MonitorState): ObjectTotals {
+  const { objects: count, objectBytes: bytes, objectLimitBytes: limitBytes } = state
+  if (limitBytes === 0) return { ...UNKNOWN_OBJECTS, count, bytes }
+  const { objectDiskBytes: diskBytes, objectsRefused: refused, diskError } = state
+  return { count, bytes, limitBytes, diskBytes, refused, diskError }
 }

@@ -3256,6 +3256,14 @@ export interface MonitorState {
   readonly graphCount: number
   /** Only with wantsGraphs: the oldest unfinished graphs, at most 50, and graphs that have ended since the last state for this monitor. */
   readonly graphs: readonly GraphReport[]
+  /** How many bytes of objects can be stored now (docs/protocol.md#storage); 0: unknown. */
+  readonly objectLimitBytes: number
+  /** How many of `objectBytes` were moved to disk. */
+  readonly objectDiskBytes: number
+  /** How many objects were not stored, since the start. */
+  readonly objectsRefused: number
+  /** Why no objects are moved to disk; empty: they are, or need not be. */
+  readonly diskError: string
 }
 
 /** Reads the struct that was entered last. */
@@ -3287,6 +3295,10 @@ export function readMonitorState(reader: Reader): MonitorState {
     lostWorkers: readLostWorkerList(reader, pointersAt + 56, structEnd),
     graphCount: reader.uint32(structAt + 96, pointersAt),
     graphs: readGraphReportList(reader, pointersAt + 64, structEnd),
+    objectLimitBytes: reader.uint64(structAt + 104, pointersAt),
+    objectDiskBytes: reader.uint64(structAt + 112, pointersAt),
+    objectsRefused: reader.uint32(structAt + 100, pointersAt),
+    diskError: reader.text(pointersAt + 72, structEnd),
   }
 }
 
@@ -3318,7 +3330,8 @@ export function measureMonitorState(value: MonitorState, referenceFrom: number):
     measureWaitingCountList(value.waitingCounts, referenceFrom) +
     sizeBinderStatus(value.binder, referenceFrom) +
     measureLostWorkerList(value.lostWorkers, referenceFrom) +
-    measureGraphReportList(value.graphs, referenceFrom)
+    measureGraphReportList(value.graphs, referenceFrom) +
+    textWords(value.diskError)
   )
 }
 
@@ -3327,14 +3340,14 @@ export function measureMonitorStateList(
   values: readonly MonitorState[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 22)
+  let words = structListWords(values.length, 25)
   for (const value of values) words += measureMonitorState(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeMonitorState(writer: Writer, at: number, value: MonitorState): void {
-  const pointersAt = at + 104
+  const pointersAt = at + 120
   addResource(writer, pointersAt, value.scheduler)
   writer.uint64(at, value.rssFree)
   writer.uint64(at + 8, value.waiting)
@@ -3360,6 +3373,10 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   addLostWorkerList(writer, pointersAt + 56, value.lostWorkers)
   writer.uint32(at + 96, value.graphCount)
   addGraphReportList(writer, pointersAt + 64, value.graphs)
+  writer.uint64(at + 104, value.objectLimitBytes)
+  writer.uint64(at + 112, value.objectDiskBytes)
+  writer.uint32(at + 100, value.objectsRefused)
+  writer.text(pointersAt + 72, value.diskError)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3368,11 +3385,11 @@ export function addMonitorStateList(
   pointerAt: number,
   values: readonly MonitorState[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 13, 9)
+  let at = writer.structList(pointerAt, values.length, 15, 10)
   for (const value of values) {
-    writer.zero(at, 13)
+    writer.zero(at, 15)
     writeMonitorState(writer, at, value)
-    at += 176
+    at += 200
   }
 }
 

@@ -51,6 +51,8 @@ export interface SchedulerMetrics {
     readonly diskBytes: number
     /** How much can be stored. */
     readonly limitBytes: number
+    /** Objects that were not stored, since the start. */
+    readonly refused: number
   }
   /** Durations of tasks in milliseconds, as far as workers measured them. */
   readonly durations: Histogram
@@ -73,8 +75,8 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
     const reason = waitingReasonOf(sent)
     waiting.set(reason, (waiting.get(reason) ?? 0) + tasks)
   }
-  const { size: count, bytes, fileBytes, diskBytes, limitBytes } = state.objects
-  const objects = { count, bytes, fileBytes, diskBytes, limitBytes }
+  const { size: count, bytes, fileBytes, diskBytes, limitBytes, refusedCount } = state.objects
+  const objects = { count, bytes, fileBytes, diskBytes, limitBytes, refused: refusedCount }
   const ended = new Map([...OUTCOMES, ...state.ended])
   const { queueTimes, losses } = state
   const counts = { ended, waiting, running, workers, lost: { ...losses.totals }, objects }
