@@ -197,11 +197,11 @@ export function testClient(options: TestClientOptions = {}): TestClient {
   }
 }
 
-/** Waits for a condition, looking again every turn of the event loop. Fails after five seconds. */
+/** Waits for a condition, looking again every turn of the event loop. Fails after twenty seconds. */
 export async function until(condition: () => boolean, what = 'the condition'): Promise<void> {
-  const deadline = performance.now() + 5_000
+  const deadline = performance.now() + 20_000
   while (!condition()) {
-    if (performance.now() > deadline) assert.fail(`${what} did not come true within 5 s`)
+    if (performance.now() > deadline) assert.fail(`${what} did not come true within 20 s`)
     await turn()
   }
 }

@@ -1,4 +1,4 @@
-// Directories of a scheduler for files that nobody needs after it. They are removed when it ends;
+// Directories of a scheduler for files that are not needed after it. They are removed when it ends;
 // those of a scheduler that was killed, by the next one of the same user.
 // docs/protocol.md#files
 
@@ -60,7 +60,7 @@ export class OwnDirectory {
     this.#timer = setInterval(() => this.#onTimer(watch), SWEEP_INTERVAL_MS).unref()
   }
 
-  /** The path of a new file, which nobody can guess. */
+  /** The path of a new file, which cannot be guessed. */
   newPath(): string {
     return join(this.path, randomBytes(16).toString('hex'))
   }

@@ -65,9 +65,10 @@ for (const inMessages of [false, true]) {
     const client = cluster.client()
     const stored = Array.from({ length: 20 }, (_, number) => client.sendObject(bytesOf(number)))
     const same = (bytes: Uint8Array): Uint8Array => bytes
-    await until('most on disk', () => files().length >= 16)
-    const places = (await client.objects()).filter(({ sizeBytes }) => sizeBytes > MIB)
-    assert(places.filter(({ place }) => place === 'disk').length >= 16)
+    await until('most on disk', async () => {
+      const places = (await client.objects()).filter(({ place }) => place === 'disk')
+      return places.length >= 16 && files().length >= 16
+    })
     for (const [number, object] of stored.entries()) {
       assert.deepEqual(await client.submit(same, object), bytesOf(number))
     }

@@ -288,7 +288,7 @@ export class ObjectTable {
     entry.holders.clear()
   }
 
-  /** Whether the content can be stored; objects that nobody uses make way for it. */
+  /** Whether the content can be stored; unused objects make way for it. */
   #hasRoom(user: ObjectUser, entry: ObjectEntry, bytes: number): boolean {
     const { quotaBytes } = this.#room.limits
     const growth = bytes - entry.bytes
