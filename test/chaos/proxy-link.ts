@@ -125,7 +125,10 @@ export class ProxyLink {
     this.#flows.up.close()
     this.#flows.down.close()
     for (const socket of [this.#near, this.#far]) {
-      if (how === 'reset') socket.resetAndDestroy()
+      // While its end is being sent, Node would refuse the reset, and never close the socket: the
+      // process could not exit.
+      if (how === 'reset' && socket.writableEnded) socket.destroy()
+      else if (how === 'reset') socket.resetAndDestroy()
       else socket.destroySoon()
       socket.resume()
     }
