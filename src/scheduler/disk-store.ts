@@ -21,7 +21,7 @@ import { OPEN_FLAGS } from '../runtime/object-files.js'
 import { fileOf } from '../wire/object-content.js'
 import { OwnDirectory, removeAbandoned, removeLater } from './own-directory.js'
 
-/** For files that outlast a restart of the machine: on disk where `/tmp` is in memory. */
+/** On disk, also where `/tmp` is in memory. */
 const DISK_DIRECTORY = '/var/tmp'
 
 /** The part of the free space of the disk that is used at most, unless a limit is set. */
@@ -121,9 +121,9 @@ export class DiskStore {
   /** Writes content into a file. If the disk is too slow, waits for it. */
   write(move: Move): void {
     const file = move.objectType === 'file' ? fileOf(move.chunks) : undefined
-    // Its name may be gone before it is this one's turn.
     let source: number | undefined
     try {
+      // Now: its name may be gone when it is written.
       source = file && this.#parts.openFile(file.path)
     } catch (error) {
       return this.#report({ type: 'moveFailed', move: move.move, error: textOf(error) })

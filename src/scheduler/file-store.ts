@@ -52,7 +52,6 @@ interface Claim {
 export class FileStore {
   readonly #tell: Logger['warn']
   #directory: OwnDirectory | undefined
-  #isTold = false
   /** Open, so that their content remains even if something else removes them. */
   readonly #claims = new Map<string, Claim>()
   readonly #maxOpen: number = Math.min(MAX_OPEN, Math.floor(descriptorLimit() * OPEN_SHARE))
@@ -80,7 +79,9 @@ export class FileStore {
     try {
       this.#directory = new OwnDirectory(base, {
         sweep: () => this.#sweep(),
-        onError: (error) => this.#tellError(error),
+        onError: (error) => {
+          this.#tell('cannot look for abandoned files', { error: String(error) })
+        },
       })
     } catch (error) {
       // Missing, read-only, full, or forbidden: all content travels in messages.
@@ -253,12 +254,6 @@ export class FileStore {
       if (this.#claims.has(path) || name === KEY_FILE) continue
       if (Date.now() - lstatSync(path).mtimeMs > ABANDONED_MS) rmSync(path, { force: true })
     }
-  }
-
-  /** Once: if the directory is gone, that is so in every round. */
-  #tellError(error: unknown): void {
-    if (!this.#isTold) this.#tell('cannot look for abandoned files', { error: String(error) })
-    this.#isTold = true
   }
 }
 

@@ -31,7 +31,7 @@ export const ABANDONED_MS = 60_000
 interface DirectoryWatch {
   /** Removes what is not needed. May throw. */
   readonly sweep?: () => void
-  /** That, or showing that the directory is in use, failed. */
+  /** That, or showing that the directory is in use, failed for the first time. */
   readonly onError: (error: unknown) => void
 }
 
@@ -41,6 +41,7 @@ export class OwnDirectory {
   /** The content of the file `key` in it. */
   readonly key: Uint8Array = randomBytes(KEY_BYTES)
   readonly #timer: NodeJS.Timeout
+  #hasFailed = false
 
   /**
    * Makes a directory in `base`, and removes abandoned ones there. Throws the system's error if
@@ -84,7 +85,9 @@ export class OwnDirectory {
       sweep?.()
       removeAbandoned(dirname(this.path))
     } catch (error) {
-      onError(error)
+      // Once: if the directory is gone, that is so in every round.
+      if (!this.#hasFailed) onError(error)
+      this.#hasFailed = true
     }
   }
 }

@@ -139,21 +139,20 @@ export class StorageRoom {
     const { stay } = entry
     if (stay?.state === 'disk') this.#diskBytes -= entry.bytes
     else this.#memoryBytes -= entry.bytes
-    if (stay === undefined) return this.#countFixed(entry, -1)
-    if (stay.state === 'leaving') {
+    if (stay === undefined) this.#countFixed(entry, -1)
+    if (stay?.state === 'leaving') {
       this.#leaving.delete(stay.move)
       this.#leavingBytes -= entry.bytes
     }
-    if (stay.place !== undefined) this.#movable.remove(stay.place)
+    if (stay?.place !== undefined) this.#movable.remove(stay.place)
     entry.stay = undefined
-    if (this.#isWarned && this.storedBytes < this.limitBytes * CALM_SHARE) this.#isWarned = false
     this.#relieve()
   }
 
   /** An object was requested: it is moved after the others. */
-  touch({ stay }: ObjectEntry): void {
+  touch(entry: ObjectEntry): void {
+    const { stay } = entry
     if (stay?.place === undefined) return
-    const entry = stay.place.item
     this.#movable.remove(stay.place)
     stay.place = this.#movable.push(entry)
   }
@@ -169,6 +168,7 @@ export class StorageRoom {
     this.#memoryBytes -= entry.bytes
     this.#diskBytes += entry.bytes
     entry.stay.state = 'disk'
+    this.#relieve()
     return entry
   }
 
@@ -185,7 +185,7 @@ export class StorageRoom {
     if (error === '') {
       entry.stay = undefined
       this.#countFixed(entry, 1)
-      return
+      return this.#relieve()
     }
     entry.stay.state = 'memory'
     entry.stay.place = this.#movable.unshift(entry)
@@ -269,6 +269,7 @@ export class StorageRoom {
 
   #warn(): void {
     const { storedBytes, limitBytes } = this
+    if (storedBytes < limitBytes * CALM_SHARE) this.#isWarned = false
     if (this.#isWarned || storedBytes <= limitBytes * WARNED_SHARE) return
     this.#isWarned = true
     const fields = { storedBytes, limitBytes }

@@ -298,7 +298,7 @@ test('an object that fits nowhere does not drive out those that are retained', (
   assert.deepEqual(only(scheduler.receive('W', request('a')), 'W').objectTypes, ['object'])
 })
 
-test('thousands of refusals in one message take no time', () => {
+test('thousands of objects in one message are refused together', () => {
   const ids = Array.from({ length: 20_000 }, (_, number) => `n${number}`)
   const message = instruction('create', 'C', ids)
   const objectBytes = ids.map(() => [Buffer.alloc(10_000)])
@@ -326,4 +326,22 @@ test('a result that was not stored is a failure of its task; for a 1.9.9 client,
     })
     assert.deepEqual(told, [[status, status === 'failed' ? 'StorageFullError' : undefined]])
   }
+})
+
+test('the warning comes again after there was room, also without a disk', () => {
+  const scheduler = fill(newScheduler({ diskBytes: 0 }), 'abc')
+  scheduler.receive('C', instruction('delete', 'C', ['a', 'b']))
+  fill(scheduler, 'ab')
+  assert.equal(scheduler.logs().filter((line) => line.includes('80 %')).length, 2)
+})
+
+test('after a success, everything moves that had to wait for the disk', () => {
+  const scheduler = fill(newScheduler({ diskBytes: 9 * SIZE }), 'abcdef')
+  const first = moves(scheduler)
+  assert.equal(first.length, 3)
+  for (const { move } of first) scheduler.handle({ type: 'moveFailed', move, error: 'full' })
+  scheduler.actions()
+  const [probe, ...more] = moves(scheduler.moveTo(scheduler.now + DISK_PAUSE_MS))
+  assert(probe !== undefined && more.length === 0)
+  assert.equal(moves(finish(scheduler, probe)).length, 2)
 })
