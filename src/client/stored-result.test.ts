@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { ClientClosedError, MissingObjectError, TimeoutError } from '../base/errors.js'
+import { collectGarbage, untilCollected } from '../base/finalization.test.kit.js'
 import { asCompleted, wait } from './future/wait.js'
 import type { Future } from './future/future.js'
 import { gather } from './future/gather.js'
@@ -23,9 +22,6 @@ function requests({ scheduler }: TestClient): number {
 function isStored({ scheduler }: TestClient): boolean {
   return [...scheduler.objects.values()].some((content) => content.byteLength >= LARGE)
 }
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 test('a large result is fetched on the first request, once, and then deleted', async () => {
   const client = testClient()
@@ -127,10 +123,7 @@ test('it is deleted when the future is garbage collected', async () => {
   await until(() => future?.state === 'done')
   assert.equal(isStored(client), true)
   future = undefined
-  await until(() => {
-    collectGarbage()
-    return !isStored(client)
-  })
+  await untilCollected(() => !isStored(client))
 })
 
 test('it is kept as long as the future is referenced, and is not fetched twice', async () => {

@@ -2,6 +2,7 @@
 // no faster than the peer takes it, and without holding up anything else. docs/protocol.md#files
 
 import type { Identity, ObjectId } from '../base/ids.js'
+import { SharedRegistry } from '../base/finalization.js'
 import { keepEach, type Part } from '../runtime/object-files.js'
 import type { ObjectContent, ObjectResponse } from '../wire/message.js'
 import { fileOf, splitChunks } from '../wire/object-content.js'
@@ -47,7 +48,7 @@ export class FileResponses {
   /** Content that is being sent: one copy for all peers. */
   readonly #recent = new Map<string, WeakRef<ArrayBufferLike>>()
   readonly #reading = new Map<string, Promise<Uint8Array | undefined>>()
-  readonly #collected = new FinalizationRegistry<string>((path) => {
+  readonly #collected = new SharedRegistry<string>((path) => {
     if (this.#recent.get(path)?.deref() === undefined) this.#recent.delete(path)
   })
 

@@ -4,6 +4,7 @@
 
 import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import type { Identity, TaskId } from '../../base/ids.js'
+import { SharedRegistry } from '../../base/finalization.js'
 import type { TaskEndReason } from '../../core/client/events.js'
 import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
 import { deserializeError } from '../../serializer/error-codec.js'
@@ -206,11 +207,11 @@ class RestingOwner implements TaskOwner {
 
 /** The stored results of one client. */
 export class StoredResults {
-  readonly #registry: FinalizationRegistry<TaskId>
+  readonly #registry: SharedRegistry<TaskId>
 
   /** `drop` is called when the result of a task cannot be requested any more. */
   constructor(drop: (id: TaskId) => void) {
-    this.#registry = new FinalizationRegistry(drop)
+    this.#registry = new SharedRegistry(drop)
   }
 
   /** The result of this owner's task is not requested. Returns the owner to notify from now on. */

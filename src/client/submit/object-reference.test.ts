@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { inspect } from 'node:util'
 import {
   ClientClosedError,
@@ -9,6 +7,7 @@ import {
   MissingObjectError,
   SerializeError,
 } from '../../base/errors.js'
+import { untilCollected } from '../../base/finalization.test.kit.js'
 import { defaultCodec, type TaskCodec } from '../../serializer/task-codec.js'
 import { testClient, turn, until, type TestClient } from '../memory-link.test.kit.js'
 import type { ObjectReference } from './objects.js'
@@ -24,9 +23,6 @@ const codecMethods: TaskCodec = {
   isNamed: (object) => defaultCodec.isNamed?.(object) ?? false,
 }
 const lengthOf = (value: string): number => value.length
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 function send<T>(client: TestClient, value: T, name?: string): ObjectReference<T> {
   const options = name === undefined ? {} : { name }
@@ -226,10 +222,7 @@ test('a garbage-collected reference releases its object', async () => {
   }
   await until(() => there() === 8)
   holder.references = []
-  await until(() => {
-    collectGarbage()
-    return there() <= 1
-  })
+  await untilCollected(() => there() <= 1)
 })
 
 test('clearing the client makes references invalid, and later ones are valid', async () => {

@@ -5,6 +5,7 @@ import { asBuffer, totalBytes } from '../../base/bytes.js'
 import { ClientClosedError, ConfigError } from '../../base/errors.js'
 import { idToHex, type ObjectId } from '../../base/ids.js'
 import { checkNames } from '../../base/option.js'
+import { SharedRegistry } from '../../base/finalization.js'
 import type { FiledContent } from '../../core/client/events.js'
 import type { ObjectFiles } from '../../runtime/object-files.js'
 import {
@@ -141,12 +142,12 @@ export class LargeMemories {
   /** The last one that was found in a file: reading it for each task would take longer. */
   #last: { readonly content: FiledContent; readonly bytes: Uint8Array } | undefined
   /** Files that were written but never became an object. */
-  readonly #lost: FinalizationRegistry<string>
+  readonly #lost: SharedRegistry<string>
 
   constructor(ids: ObjectIds, files: ObjectFiles) {
     this.#ids = ids
     this.#files = files
-    this.#lost = new FinalizationRegistry((path) => files.release(path))
+    this.#lost = new SharedRegistry((path) => files.release(path))
   }
 
   /** The value as bytes, which must not be changed. Throws what the codec throws. */
@@ -235,12 +236,12 @@ export class ObjectReferences implements ObjectKeeper {
   readonly #pins = new WeakMap<ObjectReference<unknown>, Pin>()
   /** Valid pins. */
   readonly #valid = new Set<Pin>()
-  readonly #registry: FinalizationRegistry<Pin>
+  readonly #registry: SharedRegistry<Pin>
 
   constructor(connection: ClientConnection) {
     this.#connection = connection
     this.memories = new LargeMemories(connection.objectIds, connection.files)
-    this.#registry = new FinalizationRegistry((pin) => this.#unpin(pin))
+    this.#registry = new SharedRegistry((pin) => this.#unpin(pin))
   }
 
   /** Stores a value. Throws `SerializeError`, `ClientClosedError`, `ConfigError`. */

@@ -6,6 +6,7 @@
 // class. Symbols cannot be changed, so there is one of each in a process.
 
 import { randomBytes } from 'node:crypto'
+import { SharedRegistry } from '../../base/finalization.js'
 
 /** What can have an identity. */
 export type Identified = object | symbol
@@ -45,7 +46,7 @@ export class Identities implements KnownThings {
   keepsForeign = true
   readonly #ids = new WeakMap<object, string>()
   readonly #things = new Map<string, WeakRef<object>>()
-  readonly #lost = new FinalizationRegistry<string>((id) => this.#release(id))
+  readonly #lost = new SharedRegistry<string>((id) => this.#release(id))
 
   idOf(thing: Identified): string {
     const key = keyOf(thing)

@@ -2,6 +2,7 @@
 // given by V8.
 
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { SharedRegistry } from '../../base/finalization.js'
 import type { FunctionLocation, Inspector, Script } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
 import type { Binding, FunctionSite, ImportOrigin } from '../source/sites.js'
@@ -33,7 +34,7 @@ export class ScriptTable {
   readonly #found = new Map<string, string>()
   /** Evaluated texts have no file, and there can be any number of them. */
   readonly #passing = new Map<string, WeakRef<KnownScript>>()
-  readonly #gone = new FinalizationRegistry<string>((id) => this.#passing.delete(id))
+  readonly #gone = new SharedRegistry<string>((id) => this.#passing.delete(id))
 
   constructor(inspector: Inspector) {
     this.#inspector = inspector
