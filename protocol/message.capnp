@@ -613,6 +613,35 @@ struct ObjectFiles $extension {
   # From a client or worker: the content of the file `key` there. Empty: it reads no files any more.
 }
 
+struct SharedObject $extension {
+  # An object that clients find by a name: client -> scheduler, and back
+  # (docs/protocol.md#shared).
+
+  enum SharedObjectType {
+    publish @0;  # From a client: the name stands for this object, instead of any other.
+    restore @1;  # The same on a later connection: another object keeps the name.
+    find @2;     # Asks for the object with this name, to use it.
+    hold @3;     # It uses this object, which may not be stored yet.
+    remove @4;   # The name is not to stand for anything.
+    found @5;    # From a scheduler: the client is a user of this object.
+    missing @6;  # No object has this name.
+    removed @7;  # The answer to `remove`: the name stood for this object.
+    withdrawn @8;  # To a user of the object: the name does not stand for it any more.
+  }
+
+  type @0 :SharedObjectType;
+  # What it says.
+
+  name @1 :Text;
+  # 1 to 1,000 characters; empty with `hold`.
+
+  objectId @2 :Data $id(object);
+  # The object; empty with `find`, `remove` and `missing`.
+
+  sizeBytes @3 :UInt64;
+  # With `found`: the size of its content.
+}
+
 struct TaskRoom $extension {
   # How many tasks a client may send after a refusal: scheduler -> client
   # (docs/protocol.md#room).
@@ -1380,5 +1409,6 @@ struct Message {
     operatorRequest @31 :OperatorRequest;
     operatorAnswer @32 :OperatorAnswer;
     objectFiles @33 :ObjectFiles;
+    sharedObject @34 :SharedObject;
   }
 }

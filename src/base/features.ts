@@ -43,6 +43,9 @@ export const FEATURE_FILES = 2048
 /** Bit 12: objects that were not stored, because there was no room (content type `refused`). */
 export const FEATURE_REFUSALS = 4096
 
+/** Bit 13: objects that clients find by a name (SharedObject). */
+export const FEATURE_SHARED = 8192
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -57,7 +60,8 @@ export const OUR_FEATURES: number =
   FEATURE_RUNS |
   FEATURE_LINKS |
   FEATURE_FILES |
-  FEATURE_REFUSALS
+  FEATURE_REFUSALS |
+  FEATURE_SHARED
 
 /** Those of peers that neither send nor receive objects. */
 export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~FEATURE_FILES

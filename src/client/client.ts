@@ -248,6 +248,29 @@ export class Client implements AsyncDisposable {
   }
 
   /**
+   * A reference to the object that a client, perhaps another one, has sent with `shared: true` and
+   * this name. It is as good as that client's own: the object stays as long as it is not released.
+   * Rejects with `MissingObjectError` if no object has this name, with `TimeoutError` if the
+   * scheduler does not answer within the client's `timeoutMs`, with `ConnectError` if it shares no
+   * objects (Python Scaler), with `ClientClosedError`, and with `ConfigError` for a bad name.
+   */
+  object<T = unknown>(name: string): Promise<ObjectReference<T>> {
+    return asCalled(captureSite(1), async () => {
+      const reference = await this.#session.parts.references.find(name)
+      return reference as ObjectReference<T>
+    })
+  }
+
+  /**
+   * Takes its name from a shared object: nobody finds it any more, and it is deleted when no client
+   * has a reference to it and no task needs it. Resolves with whether there was one. Rejects like
+   * `object`.
+   */
+  deleteObject(name: string): Promise<boolean> {
+    return asCalled(captureSite(1), () => this.#session.parts.references.remove(name))
+  }
+
+  /**
    * A view of this client with other options for everything that is submitted through it; options
    * that are not given stay as they are here, and signals add up. Everything else is shared:
    * closing a view closes the client. Throws `ConfigError` for a bad option.

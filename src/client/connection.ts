@@ -8,7 +8,7 @@ import { identity, idToHex, type Identity, type ObjectId, type TaskId } from '..
 import { logsTasks, type Logger } from '../base/logger.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
 import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
-import type { TaskSubmission } from '../core/client/events.js'
+import type { SharedAnswer, TaskSubmission } from '../core/client/events.js'
 import { MAX_DELAY_MS, systemClock, type Clock } from '../runtime/driver.js'
 import type { ObjectFiles } from '../runtime/object-files.js'
 import type { ConnectionEnd } from '../transport/end.js'
@@ -68,6 +68,8 @@ export class ClientConnection {
   readonly explanations: Explanations = new Explanations((taskId) =>
     this.request({ type: 'explanationRequested', taskId }),
   )
+  /** Who gets the answers about names of objects, by ticket. */
+  readonly sharedCalls: Map<number, (answer: SharedAnswer) => void> = new Map()
   held: HeldTasks | undefined
   readonly #logger: Logger
   readonly #isNested: boolean
@@ -186,10 +188,7 @@ export class ClientConnection {
     return this.#machine.dependenciesOf(id)
   }
 
-  /**
-   * Why all tasks of this client have been waiting for some time; undefined if that is not the
-   * case.
-   */
+  /** Why all tasks of this client have been waiting for some time; undefined if they have not. */
   get waitingReason(): WaitingReason | undefined {
     const cause = this.#machine.waitingCause
     if (cause === undefined || this.#clock.now() - cause.since < NOTICEABLE_MS) return undefined
@@ -374,6 +373,8 @@ export class ClientConnection {
         return this.explanations.remember(ownerOfTask(action), action.attempts)
       case 'explainTask':
         return this.explanations.answer(action.taskId, action.explanation)
+      case 'answerShared':
+        return this.sharedCalls.get(action.ticket)?.(action.answer)
       case 'printOutput':
         return this.#printer.print(action.output)
       case 'endOutput':
@@ -382,8 +383,7 @@ export class ClientConnection {
         return ownerOfTask(action).progress(action.done, action.total)
       case 'warnWaiting':
         // A command says it itself, once it gives up.
-        if (!this.#isVisitor) warnOfWaiting(action.warning, this.address)
-        return
+        return this.#isVisitor ? undefined : warnOfWaiting(action.warning, this.address)
       case 'reportWorkers':
         return this.feeders.onWorkers(action.count)
       case 'announceOpen':

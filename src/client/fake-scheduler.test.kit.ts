@@ -7,6 +7,7 @@ import {
   FEATURE_GRAPHS,
   FEATURE_INLINE,
   FEATURE_RUNS,
+  FEATURE_SHARED,
   FEATURE_TASK_UPDATES,
 } from '../base/features.js'
 import {
@@ -26,6 +27,7 @@ import {
   type ObjectRequest,
   PLAIN_RESULT,
   type SchedulerReport,
+  type SharedObject,
   type Task,
   type TaskStatus,
 } from '../wire/message.js'
@@ -76,6 +78,8 @@ export class FakeScheduler {
   /** Violations of the protocol by clients. */
   readonly faults: string[] = []
   readonly objects: Map<ObjectId, Uint8Array> = new Map()
+  /** The objects that clients find by a name; undefined: as a scheduler that shares none. */
+  names: Map<string, ObjectId> | undefined
   /** Unfinished tasks, in order of arrival. */
   readonly unfinished: Map<TaskId, Task> = new Map()
   readonly graphs: FakeGraphs | undefined
@@ -175,6 +179,8 @@ export class FakeScheduler {
         return this.#onInstruction(from, message)
       case 'objectRequest':
         return this.#onRequest(from, message)
+      case 'sharedObject':
+        return this.#onShared(from, message)
       case 'taskCancel':
         for (let index = 0; index < countOf(message); index += 1) {
           const task = this.unfinished.get(nthTaskId(message.taskId, index))
@@ -280,7 +286,9 @@ export class FakeScheduler {
     if (this.isMute) return
     const graphs = this.graphs === undefined ? 0 : FEATURE_GRAPHS
     const runs = this.#takesRuns ? FEATURE_RUNS : 0
-    const features = this.isOurs ? FEATURE_INLINE | FEATURE_TASK_UPDATES | graphs | runs : 0
+    const shared = this.names === undefined ? 0 : FEATURE_SHARED
+    const ours = FEATURE_INLINE | FEATURE_TASK_UPDATES | graphs | runs | shared
+    const features = this.isOurs ? ours : 0
     this.#send(from, {
       kind: 'clientHeartbeatEcho',
       schedulerId: schedulerId(this.id),
@@ -322,6 +330,18 @@ export class FakeScheduler {
       const functionArgs = [...args, ...task.functionArgs]
       this.#onTask(from, { ...task, taskId, functionArgs, count: 0, packed: NO_BYTES })
     }
+  }
+
+  #onShared(from: Identity, { type, name, objectId: id }: SharedObject): void {
+    const known = this.names?.get(name)
+    if (type === 'publish' || type === 'restore') this.names?.set(name, id)
+    if (type === 'remove') this.names?.delete(name)
+    if (type !== 'find' && type !== 'remove') return
+    const outcome = type === 'find' ? 'found' : 'removed'
+    const answer = known === undefined ? 'missing' : outcome
+    const sizeBytes = known === undefined ? 0 : (this.objects.get(known)?.byteLength ?? 0)
+    const sent = { type: answer, name, objectId: known ?? objectId(''), sizeBytes } as const
+    this.#send(from, { kind: 'sharedObject', ...sent })
   }
 
   #onInstruction(from: Identity, message: ObjectInstruction): void {

@@ -64,6 +64,11 @@ export interface SchedulerOwnOptions {
    */
   readonly objectRetentionMs?: number | undefined
   /**
+   * 3,600,000: how long the store keeps a shared object to which no client has a reference, since
+   * it was last requested. Up to 604,800,000.
+   */
+  readonly sharedRetentionMs?: number | undefined
+  /**
    * 100: if a worker with several tasks sends nothing for this long, tasks that it has not started
    * are moved to idle workers. 0 = never. Up to 86,400,000.
    */
@@ -214,6 +219,12 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     default: 0,
     flag: 'object-retention-seconds',
     short: ['-ot'],
+  },
+  sharedRetentionMs: {
+    type: { kind: 'duration', min: 0, max: 604_800_000 },
+    description: 'how long to keep a shared object to which no client has a reference',
+    default: 3_600_000,
+    flag: 'shared-retention-seconds',
   },
   loadBalanceMs: {
     type: { kind: 'duration', min: 0, max: 86_400_000 },

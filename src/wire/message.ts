@@ -87,6 +87,8 @@ export type {
   OutputStream,
   ProcessorInitialized,
   SchedulerReport,
+  SharedObject,
+  SharedObjectType,
   StackFrame,
   StateBalanceAdvice,
   StateClient,

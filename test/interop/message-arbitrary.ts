@@ -35,6 +35,7 @@ import {
   LOSS_CAUSE,
   OPERATOR_ACTION,
   OPERATOR_OUTCOME,
+  SHARED_OBJECT_TYPE,
   TASK_UPDATE_TYPE,
 } from '#src/wire/generated/message.js'
 
@@ -402,6 +403,13 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     objectContent,
   }),
   fc.record({ kind: fc.constant('objectFiles' as const), directory: text, proof: bytes }),
+  fc.record({
+    kind: fc.constant('sharedObject' as const),
+    type: fc.constantFrom(...SHARED_OBJECT_TYPE),
+    name: text,
+    objectId: objectIds,
+    sizeBytes: fc.maxSafeNat(),
+  }),
   fc.record({
     kind: fc.constant('objectRequest' as const),
     requestType: fc.constant('get' as const),

@@ -206,6 +206,7 @@ const NEW_KINDS: ReadonlySet<Message['kind']> = new Set([
   'operatorRequest',
   'operatorAnswer',
   'objectFiles',
+  'sharedObject',
   'monitorRequest',
   'monitorReport',
 ] as const)

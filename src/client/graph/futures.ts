@@ -1,5 +1,6 @@
 // The futures of one graph: one for each requested key, whether its node is a call or a value.
 
+import { runInThisContext } from 'node:vm'
 import { NO_BYTES } from '../../base/bytes.js'
 import { SerializeError } from '../../base/errors.js'
 import { identity, type TaskId } from '../../base/ids.js'
@@ -10,6 +11,7 @@ import { valueOf } from '../future/gather.js'
 import type { FutureHome, TargetNames } from '../future/home.js'
 import { FutureState } from '../future/state.js'
 import { FailedInput } from '../submit/arguments.js'
+import type { AnyFunction } from '../submit/function-objects.js'
 import { ObjectReference } from '../submit/objects.js'
 import { plainValue } from './reading.js'
 import type { GraphCall, GraphParts, NodeFailure } from './submitter.js'
@@ -85,6 +87,9 @@ class ReadyValue {
     this.value = value
   }
 }
+
+/** Returns its argument. In a script of its own: functions of this package do not travel. */
+const itself = (): AnyFunction => runInThisContext('(value) => value') as AnyFunction
 
 /** The futures of one graph. */
 export class GraphFutures {
@@ -172,9 +177,16 @@ export class GraphFutures {
 
   #read(state: FutureState, key: string, reference: ObjectReference<unknown>): void {
     try {
-      this.#parts.sources.of(reference)
-      const { objectId } = ObjectReference.setupOf(reference)
-      this.#parts.connection.readObject(state, objectId)
+      const { sources, functions, connection } = this.#parts
+      const source = sources.of(reference)
+      const { objectId, isForeign } = ObjectReference.setupOf(reference)
+      if (!isForeign) return connection.readObject(state, objectId)
+      // Only the scheduler has its content.
+      const { function: stored, attachments } = functions.of(itself())
+      const { options } = this.#call.context
+      const { taskId } = state
+      const args = [source]
+      connection.submit({ taskId, function: stored, attachments, args, options, owner: state })
     } catch (error) {
       nameNode(error, key, undefined)
       state.refuse(error)

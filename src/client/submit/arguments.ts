@@ -87,7 +87,7 @@ export class ArgumentSources {
   #ofReference(reference: ObjectReference<unknown>): ArgumentSource {
     const { keeper, objectId } = ObjectReference.setupOf(reference)
     if (keeper !== this.#references) {
-      const advice = 'send the value with this client as well'
+      const advice = 'send the value with this client as well, or share it: { name, shared: true }'
       throw new SerializeError(`the reference belongs to another client; ${advice}`)
     }
     if (keeper.has(reference)) return { type: 'object', id: objectId }

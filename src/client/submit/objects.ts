@@ -2,11 +2,17 @@
 
 import { inspect } from 'node:util'
 import { asBuffer, totalBytes } from '../../base/bytes.js'
-import { ClientClosedError, ConfigError } from '../../base/errors.js'
+import {
+  ClientClosedError,
+  ConfigError,
+  ConnectError,
+  MissingObjectError,
+  TimeoutError,
+} from '../../base/errors.js'
 import { idToHex, type ObjectId } from '../../base/ids.js'
 import { checkNames } from '../../base/option.js'
 import { SharedRegistry } from '../../base/finalization.js'
-import type { FiledContent } from '../../core/client/events.js'
+import type { FiledContent, SharedAnswer, SharedCall } from '../../core/client/events.js'
 import type { ObjectFiles } from '../../runtime/object-files.js'
 import {
   joined,
@@ -15,6 +21,7 @@ import {
   plainMemoryOf,
 } from '../../serializer/bytes/message.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
+import { isWellFormed } from '../../serializer/value/packed-shapes.js'
 import type { TaskCodec } from '../../serializer/task-codec.js'
 import { argumentName, fileOf } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
@@ -36,6 +43,8 @@ interface ObjectReferenceSetup {
   readonly objectId: ObjectId
   readonly name: string
   readonly sizeBytes: number
+  /** Another client has its content. */
+  readonly isForeign: boolean
 }
 
 /**
@@ -103,8 +112,14 @@ export class ObjectReference<T> implements Disposable {
 
 /** How an object is stored. */
 export interface SendObjectOptions {
-  /** For monitors. At most 1,000 characters. Default: made from its id. */
+  /** For monitors, and for `shared`. At most 1,000 characters. Default: made from its id. */
   readonly name?: string | undefined
+  /**
+   * True: other clients find it by its name, with `Client.object`, instead of any other object that
+   * had the name before. It stays in the cluster after its reference was released, as long as a
+   * client has a reference to it, and then for the scheduler's `sharedRetentionMs`. Default: false.
+   */
+  readonly shared?: boolean | undefined
 }
 
 /** The pin of a reference, separate from it because the reference may be garbage by then. */
@@ -113,7 +128,7 @@ interface Pin {
   isValid: boolean
 }
 
-const NAMES: Record<keyof SendObjectOptions, true> = { name: true }
+const NAMES: Record<keyof SendObjectOptions, true> = { name: true, shared: true }
 const MAX_NAME_LENGTH = 1_000
 
 /** Smaller memories are hashed, like any other value. */
@@ -237,6 +252,7 @@ export class ObjectReferences implements ObjectKeeper {
   /** Valid pins. */
   readonly #valid = new Set<Pin>()
   readonly #registry: SharedRegistry<Pin>
+  #lastTicket = 0
 
   constructor(connection: ClientConnection) {
     this.#connection = connection
@@ -246,17 +262,73 @@ export class ObjectReferences implements ObjectKeeper {
 
   /** Stores a value. Throws `SerializeError`, `ClientClosedError`, `ConfigError`. */
   send(value: unknown, options: SendObjectOptions): ObjectReference<unknown> {
-    const name = checkOptions(options)
+    const { name, isShared } = checkOptions(options)
     if (this.#connection.isClosed) throw new ClientClosedError()
     const { serializer, objectIds } = this.#connection
     const content = this.#serialize(value, serializer)
     const isFiled = !(content instanceof Uint8Array)
     const objectId = isFiled ? objectIds.givenTo(content) : objectIds.of(content)
     const stored = { id: objectId, name: argumentName(name, objectId), content }
-    this.#connection.request({ type: 'objectPinned', value: stored })
-    const { byteLength: sizeBytes } = content
-    const reference = new ObjectReference({ keeper: this, objectId, name, sizeBytes })
-    const pin = { objectId, isValid: true }
+    const sharedAs = isShared ? name : undefined
+    this.#connection.request({ type: 'objectPinned', value: stored, sharedAs })
+    return this.#referTo({ objectId, name, sizeBytes: content.byteLength, isForeign: false })
+  }
+
+  /**
+   * Refers to the object that a client shares by this name. Rejects like `Client.object`.
+   */
+  async find(name: string): Promise<ObjectReference<unknown>> {
+    const { outcome, id: objectId, sizeBytes, isForeign } = await this.#call('find', name)
+    if (outcome === 'found') return this.#referTo({ objectId, name, sizeBytes, isForeign })
+    throw new MissingObjectError(`no object is shared by the name ${JSON.stringify(name)}`)
+  }
+
+  /** No object has this name any more. Whether one had. Rejects like `Client.deleteObject`. */
+  async remove(name: string): Promise<boolean> {
+    const { outcome } = await this.#call('remove', name)
+    return outcome === 'removed'
+  }
+
+  async #call(type: SharedCall['type'], name: string): Promise<SharedAnswer> {
+    checkSharedName(name)
+    const connection = this.#connection
+    if (connection.isClosed) throw new ClientClosedError()
+    const { sharedCalls, address, settings } = connection
+    this.#lastTicket += 1
+    const ticket = this.#lastTicket
+    connection.retain()
+    try {
+      const answer = await new Promise<SharedAnswer>((resolve, reject) => {
+        const giveUp = (): void => {
+          const after = `within ${settings.timeoutMs} ms`
+          reject(new TimeoutError(`the scheduler at ${address} did not answer ${after}`))
+          sharedCalls.set(ticket, (late) => this.#dropLate(ticket, late))
+        }
+        const timer = setTimeout(giveUp, settings.timeoutMs)
+        sharedCalls.set(ticket, (given) => {
+          clearTimeout(timer)
+          sharedCalls.delete(ticket)
+          resolve(given)
+        })
+        connection.request({ type: 'sharedCalled', call: { ticket, type, name } })
+      })
+      if (answer.outcome === 'closed') throw new ClientClosedError()
+      if (answer.outcome === 'unsupported') throw noNamesError(address)
+      return answer
+    } finally {
+      connection.release()
+    }
+  }
+
+  /** Nobody waits for this answer any more. */
+  #dropLate(ticket: number, { outcome, id }: SharedAnswer): void {
+    this.#connection.sharedCalls.delete(ticket)
+    if (outcome === 'found') this.#connection.request({ type: 'objectUnpinned', id })
+  }
+
+  #referTo(setup: Omit<ObjectReferenceSetup, 'keeper'>): ObjectReference<unknown> {
+    const reference = new ObjectReference({ keeper: this, ...setup })
+    const pin = { objectId: setup.objectId, isValid: true }
     this.#pins.set(reference, pin)
     this.#valid.add(pin)
     this.#registry.register(reference, pin, pin)
@@ -296,9 +368,33 @@ export class ObjectReferences implements ObjectKeeper {
   }
 }
 
-function checkOptions(options: SendObjectOptions): string {
+function checkOptions(options: SendObjectOptions): { name: string; isShared: boolean } {
   checkNames('sendObject', NAMES, options)
-  const { name = '' } = options
-  if (typeof name === 'string' && name.length <= MAX_NAME_LENGTH) return name
-  throw new ConfigError(`option name: expected a text of at most ${MAX_NAME_LENGTH} characters`)
+  const { name = '', shared: isShared = false } = options
+  if (typeof name !== 'string' || name.length > MAX_NAME_LENGTH) {
+    throw new ConfigError(`option name: expected a text of at most ${MAX_NAME_LENGTH} characters`)
+  }
+  if (typeof isShared !== 'boolean') {
+    throw new ConfigError('option shared: expected true or false')
+  }
+  if (isShared && name === '') {
+    throw new ConfigError('option shared: the object needs a name; pass the option name, too')
+  }
+  if (isShared) checkSharedName(name)
+  return { name, isShared }
+}
+
+/** Others must find it by exactly this name, after it was encoded as UTF-8. */
+function checkSharedName(name: unknown): void {
+  const isText = typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH
+  if (isText && isWellFormed(name) && !name.includes('\0')) return
+  throw new ConfigError(
+    `name of a shared object: expected a text of 1 to ${MAX_NAME_LENGTH} characters`,
+  )
+}
+
+function noNamesError(address: string): ConnectError {
+  return new ConnectError(
+    `the scheduler at ${address} does not share objects: it is older, or one of Python Scaler`,
+  )
 }

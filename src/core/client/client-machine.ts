@@ -2,7 +2,6 @@
 // Tasks are handled in task/flow.ts, graphs in graph/flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
-import { FEATURE_PEERS, hasFeature } from '../../base/features.js'
 import { type InstantMs, type Machine, Turn } from '../../base/machine.js'
 import { Silence } from '../../base/silence.js'
 import type { ObjectId, TaskId } from '../../base/ids.js'
@@ -13,6 +12,7 @@ import {
   type ClientCoreOptions,
   type ClientEvent,
   type GraphSubmission,
+  type StoredValue,
   type TaskEndReason,
   type TaskSubmission,
   type UnfinishedTask,
@@ -25,7 +25,7 @@ import { GraphFlow } from './graph/flow.js'
 import { Inquiries, ClientWaiting, type WaitingCause } from './waiting.js'
 import { Link, type SchedulerMemory } from './link.js'
 import { taskCancelMessage } from './messages.js'
-import { ResultInput, type TaskRecord } from './task/task.js'
+import { ResultInput } from './task/task.js'
 import { Shutdown } from './shutdown.js'
 import { ClientTaskFlow } from './task/flow.js'
 
@@ -69,11 +69,11 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     const { tasks, objects, sender } = this.#flow
     this.#graphs = new GraphFlow(options, { tasks, objects, flow: this.#flow })
     sender.addSource(this.#graphs)
-    this.#flow.ends.onRecall = (task) => this.#requestAttempts(task)
+    this.#flow.ends.onRecall = (task) => this.#inquiries.askAttempts(task)
     this.#shutdown = new Shutdown(this.#turn)
     this.#link = new Link(options, this.#turn)
     this.#silence = new Silence(this.#turn, options.timeoutMs)
-    this.#inquiries = new Inquiries(this.#turn)
+    this.#inquiries = new Inquiries(this.#turn, this.#link, sender)
     this.#waiting = new ClientWaiting(this.#turn, {
       tasks,
       link: this.#link,
@@ -224,11 +224,14 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       case 'resultDropped':
         return this.#flow.drop(event.taskId)
       case 'objectPinned':
-        return this.#link.isEnding ? undefined : this.#flow.objects.pin(event.value)
+        return this.#onObjectPinned(event.value, event.sharedAs)
       case 'objectUnpinned':
         return this.#flow.objects.unpin(event.id)
+      case 'sharedCalled':
+        this.#flow.shared.ask(event.call)
+        return this.#link.isEnding ? this.#flow.shared.close() : undefined
       case 'explanationRequested':
-        return this.#onExplanationRequested(event.taskId)
+        return this.#inquiries.ask(event.taskId, this.#flow.tasks.peek(event.taskId))
       case 'reportRequested':
         return this.#link.ask()
       case 'answerRequested':
@@ -255,6 +258,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#shutdown.onDisconnected()
     this.#waiting.onDisconnected()
     this.#inquiries.endAll()
+    this.#flow.shared.onDisconnected()
     this.#turn.act({ type: 'endOutput' })
     if (!this.#link.disconnected(reason) || this.#options.reconnect) return
     this.#close('disconnected', `the connection was lost: ${reason}`)
@@ -284,6 +288,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#waiting.onEcho(message)
       case 'taskExplanation':
         return this.#inquiries.onAnswer(message)
+      case 'sharedObject':
+        return this.#flow.shared.onMessage(message)
       case 'taskRoom':
         return this.#flow.sender.setRoom(message.tasks)
       case 'clientShutdownResponse':
@@ -350,6 +356,14 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#waiting.start()
   }
 
+  /** A task may have sent the object before it got a name. */
+  #onObjectPinned(value: StoredValue, sharedAs: string | undefined): void {
+    if (this.#link.isEnding) return
+    const { objects, shared } = this.#flow
+    const object = objects.pin(value, sharedAs)
+    if (sharedAs !== undefined && objects.isSent(object)) shared.publish([object])
+  }
+
   #onCancelRequested(id: TaskId, count: number): void {
     for (const task of this.#flow.tasks.range(id, count)) this.#flow.cancel(task)
   }
@@ -368,27 +382,6 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       this.#flow.ends.abandon(task, 'cleared', '')
     }
     this.#flow.objects.clear()
-  }
-
-  /** The scheduler does not know tasks that have not been sent. */
-  #onExplanationRequested(id: TaskId): void {
-    const { state, graph } = this.#flow.tasks.peek(id) ?? {}
-    const isSent = state !== undefined && state !== 'waiting' && state !== 'blocked'
-    this.#inquiries.ask(id, isSent || graph !== undefined ? this.#answeringFeatures : 0)
-  }
-
-  /** Once a running task is cancelled, no scheduler can report any more which worker had it. */
-  #requestAttempts({ id: taskId, owner, state, hasBegun }: TaskRecord<Owner>): void {
-    const features = this.#answeringFeatures
-    if (owner === undefined || state !== 'sent' || !hasBegun) return
-    if (!hasFeature(features, FEATURE_PEERS)) return
-    this.#turn.act({ type: 'requestAttempts', taskId, owner })
-    this.#inquiries.ask(taskId, features)
-  }
-
-  /** The features of a scheduler that can answer now; 0 if there is none. */
-  get #answeringFeatures(): number {
-    return this.#link.isOpen && !this.#link.isEnding ? this.#flow.sender.features : 0
   }
 
   #onShutdownRequested(): void {
@@ -440,6 +433,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (this.#link.isEnding) return
     this.#link.close()
     this.#inquiries.endAll()
+    this.#flow.shared.close()
     this.#endReason = reason
     if (detail !== '') this.#link.reason = detail
     this.#shutdown.answer('closed', detail)

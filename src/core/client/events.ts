@@ -71,8 +71,15 @@ export type ClientEvent<Owner> =
   /**
    * An object is kept in the cluster, used or not, until it has been unpinned as often as pinned.
    */
-  | { readonly type: 'objectPinned'; readonly value: StoredValue }
+  | {
+      readonly type: 'objectPinned'
+      readonly value: StoredValue
+      /** Other clients can find it by this name. */
+      readonly sharedAs?: string | undefined
+    }
   | { readonly type: 'objectUnpinned'; readonly id: ObjectId }
+  /** Answered with `answerShared`. An object that was found is pinned once more. */
+  | { readonly type: 'sharedCalled'; readonly call: SharedCall }
   /** The state of a task is requested: answered with `explainTask`. */
   | { readonly type: 'explanationRequested'; readonly taskId: TaskId }
   /** The scheduler must answer a heartbeat now, because it will request a report. */
@@ -202,6 +209,8 @@ export type ClientAction<Owner> =
       readonly taskId: TaskId
       readonly explanation: TaskExplanation | undefined
     }
+  /** The answer to `sharedCalled`. */
+  | { readonly type: 'answerShared'; readonly ticket: number; readonly answer: SharedAnswer }
   /**
    * A running task is about to be cancelled: the next `explainTask` for it lists the workers that
    * had it.
@@ -230,6 +239,31 @@ export type ClientAction<Owner> =
   | LogAction
   /** Write everything that was sent, close the connection, answer with `linkClosed`. */
   | { readonly type: 'closeLink' }
+
+// Objects that clients find by a name.
+
+/** A call about the object with a name: to find it, or to remove the name. */
+export interface SharedCall {
+  /** A number that the shell gives it. */
+  readonly ticket: number
+  readonly type: 'find' | 'remove'
+  readonly name: string
+}
+
+/** The answer. */
+export interface SharedAnswer {
+  /**
+   * `missing`: no object has this name. `unsupported`: the scheduler knows no names. `closed`: this
+   * client has ended.
+   */
+  readonly outcome: 'found' | 'removed' | 'missing' | 'unsupported' | 'closed'
+  /** What was found; otherwise ''. */
+  readonly id: ObjectId
+  /** The size of its content; 0 if nothing was found. */
+  readonly sizeBytes: number
+  /** This client does not have its content. */
+  readonly isForeign: boolean
+}
 
 // A submitted graph: its calls, and the owners of the requested results.
 

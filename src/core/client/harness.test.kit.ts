@@ -331,6 +331,8 @@ function summaryOf(message: Message): string {
       const isCreate = message.instructionType === 'create'
       return `${message.instructionType} ${(isCreate ? names : objectIds).join(' ')}`
     }
+    case 'sharedObject':
+      return [message.type, message.name, message.objectId].filter((text) => text !== '').join(' ')
     case 'clientDisconnect':
       return message.disconnectType === 'shutdown' ? 'shutdown' : 'goodbye'
     default:

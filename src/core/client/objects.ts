@@ -5,6 +5,7 @@
 
 import { assert } from '../../base/assert.js'
 import type { Alarm, InstantMs, Timing } from '../../base/machine.js'
+import { NO_BYTES } from '../../base/bytes.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { FiledContent, StoredValue } from './events.js'
@@ -46,6 +47,10 @@ export interface ClientObject {
   pins: number
   /** It was pinned: tasks share its value. */
   isShared: boolean
+  /** Another client has its content: it is never sent from here. */
+  readonly isForeign: boolean
+  /** By which other clients find it, and whether the scheduler has to replace the last one. */
+  names: Map<string, 'publish' | 'restore'> | undefined
   /** The connection over which it was last sent; 0 = never. */
   sentIn: number
   /** When the scheduler refused to store it; Infinity = it did not. */
@@ -90,6 +95,12 @@ export class ClientObjectTable {
   #removals: ObjectId[] = []
   /** Objects that were pinned before they were sent. Some may have been sent or deleted since. */
   readonly #fresh = new Fifo<ClientObject>()
+  /** The objects of other clients. */
+  readonly #foreign = new Map<ObjectId, ClientObject>()
+  /** The objects that other clients find by these names. */
+  readonly #named = new Map<string, ClientObject>()
+  /** Those that have, or had, a name: others may hold them. */
+  readonly #shared = new Set<ClientObject>()
   #connection = 1
   #usedBytes = 0
   readonly #turn: Timing
@@ -132,13 +143,55 @@ export class ClientObjectTable {
     this.#joinIdle(object)
   }
 
-  /** Keeps it, used or not, until it has been unpinned as often as pinned. */
-  pin(value: StoredValue): void {
-    const object = this.#hold(value, 'argument')
+  /**
+   * Keeps it, used or not, until it has been unpinned as often as pinned. Other clients can find it
+   * by `sharedAs`; undefined: not by another name than before.
+   */
+  pin(value: StoredValue, sharedAs?: string): ClientObject {
+    const object = this.#pin(value, false)
+    if (sharedAs !== undefined) this.#name(object, sharedAs)
+    if (!this.isSent(object)) this.#fresh.push(object)
+    return object
+  }
+
+  /**
+   * The same for an object in the scheduler, of which this client is a user. Returns whether only
+   * another client has its content.
+   */
+  pinForeign(id: ObjectId, name: Uint8Array): boolean {
+    const object = this.#pin({ id, name, content: NO_BYTES }, true)
+    if (object.isForeign) this.#foreign.set(id, object)
+    this.markSent(object)
+    return object.isForeign
+  }
+
+  #pin(value: StoredValue, isForeign: boolean): ClientObject {
+    const object = this.#hold(value, 'argument', isForeign)
     if (object.users > 0 && object.pins === 0) this.#usedBytes -= object.value.content.byteLength
     object.pins += 1
     object.isShared = true
-    if (!this.isSent(object)) this.#fresh.push(object)
+    return object
+  }
+
+  #name(object: ClientObject, name: string): void {
+    this.forgetName(name)
+    this.#shared.add(object)
+    object.names ??= new Map()
+    object.names.set(name, 'publish')
+    this.#named.set(name, object)
+  }
+
+  /** Other clients do not find this object by this name any more, or no object of this client. */
+  forgetName(name: string, id?: ObjectId): void {
+    const object = this.#named.get(name)
+    if (object === undefined || (id !== undefined && object.value.id !== id)) return
+    this.#named.delete(name)
+    object.names?.delete(name)
+  }
+
+  /** The objects of other clients, of which this client must stay a user. */
+  get foreign(): Iterable<ObjectId> {
+    return this.#foreign.keys()
   }
 
   /** Reverts `pin`. An unused object is deleted immediately; an unknown one is ignored. */
@@ -175,7 +228,8 @@ export class ClientObjectTable {
   }
 
   /** Whether it was sent over this connection. */
-  isSent({ sentIn, refusedAt }: ClientObject): boolean {
+  isSent({ sentIn, refusedAt, isForeign }: ClientObject): boolean {
+    if (isForeign) return true
     return sentIn === this.#connection && this.#turn.now < refusedAt + REFUSED_MS
   }
 
@@ -193,6 +247,8 @@ export class ClientObjectTable {
   /** A new connection: objects sent over the last one may be gone. */
   forgetSent(): void {
     this.#connection += 1
+    // Others may wait for them.
+    for (const object of this.#shared) this.#fresh.push(object)
   }
 
   /**
@@ -235,6 +291,10 @@ export class ClientObjectTable {
       if (isIdle) idleBytes += object.value.content.byteLength
       else if (object.pins === 0) usedBytes += object.value.content.byteLength
     }
+    for (const [name, { value, names }] of this.#named) {
+      const isNamed = names?.has(name) === true && this.#objects.get(value.id)?.names === names
+      assert(isNamed, 'a name stands for the wrong object')
+    }
     assert(usedBytes === this.#usedBytes, 'the size of used objects is wrong')
     const counted = Object.values(this.#idle).reduce((sum, { bytes }) => sum + bytes, 0)
     assert(idleBytes === counted, 'the size of idle objects is wrong')
@@ -248,7 +308,7 @@ export class ClientObjectTable {
   }
 
   /** The object with this value, no longer idle, or a new one. */
-  #hold(value: StoredValue, role: ObjectRole): ClientObject {
+  #hold(value: StoredValue, role: ObjectRole, isForeign = false): ClientObject {
     let object = this.#objects.get(value.id)
     if (object === undefined) {
       object = {
@@ -257,6 +317,8 @@ export class ClientObjectTable {
         users: 0,
         pins: 0,
         isShared: false,
+        isForeign,
+        names: undefined,
         sentIn: 0,
         refusedAt: Infinity,
         idleSince: 0,
@@ -300,6 +362,9 @@ export class ClientObjectTable {
   #remove(object: ClientObject): void {
     this.#leaveIdle(object)
     this.#objects.delete(object.value.id)
+    this.#foreign.delete(object.value.id)
+    this.#shared.delete(object)
+    for (const name of object.names?.keys() ?? []) this.#named.delete(name)
     if (object.sentIn > 0) this.#removals.push(object.value.id)
     const { content } = object.value
     if (!(content instanceof Uint8Array)) this.#onDropped(content)

@@ -14,6 +14,7 @@ import type { SchedulerMemory } from './link.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
 import type { ClientObject, ClientObjectTable } from './objects.js'
 import { ClientOutbox } from './outbox.js'
+import type { SharedNames } from './shared.js'
 import { TASK_BYTES, type TaskInputs } from './task/inputs.js'
 import {
   ResultInput,
@@ -30,6 +31,7 @@ interface SenderParts<Owner> {
   readonly tasks: ClientTaskTable<Owner>
   readonly objects: ClientObjectTable
   readonly inputs: TaskInputs<Owner>
+  readonly shared: SharedNames<Owner>
 }
 
 /** Another source of messages, which are sent while there is room. */
@@ -50,6 +52,7 @@ export class Sender<Owner> {
   readonly #inputs: TaskInputs<Owner>
   readonly #turn: ClientTurn<Owner>
   readonly #outbox = new ClientOutbox<Owner>()
+  readonly #shared: SharedNames<Owner>
   #source: MessageSource | undefined
   #features = 0
   #schedulerId: SchedulerId | undefined
@@ -62,6 +65,7 @@ export class Sender<Owner> {
     this.#tasks = parts.tasks
     this.#objects = parts.objects
     this.#inputs = parts.inputs
+    this.#shared = parts.shared
     this.#turn = turn
   }
 
@@ -184,6 +188,7 @@ export class Sender<Owner> {
     this.#takesRuns = hasFeature(features, FEATURE_RUNS)
     this.#objects.forgetSent()
     send(this.#turn, createMessage(identity, 'serializer', [serializer]))
+    this.#shared.resume(features)
   }
 
   /**
@@ -198,7 +203,8 @@ export class Sender<Owner> {
       this.send(message, 0)
     }
     if (isRequested || outbox.hasBatch) this.#sendTasks()
-    const hasMore = this.#objects.hasRemovals || this.#objects.hasFresh
+    const { hasRemovals, hasFresh } = this.#objects
+    const hasMore = hasRemovals || hasFresh || this.#shared.hasUnsent
     const when = outbox.requestFlush(hasMore || this.#source?.hasUnsent === true)
     if (when !== undefined) this.#turn.act({ type: 'requestFlush', when })
   }
@@ -239,6 +245,7 @@ export class Sender<Owner> {
     }
     // After the tasks, which are sent together with the objects that they need.
     while (outbox.hasCredit && this.#objects.hasFresh) this.#sendFresh()
+    if (outbox.hasCredit && this.#shared.hasUnsent) this.#shared.flush()
   }
 
   /** A run is sent as far as the scheduler accepts it: as single tasks if it knows no runs. */
@@ -288,6 +295,7 @@ export class Sender<Owner> {
   #sendCreate(objects: readonly ClientObject[]): void {
     const values = objects.map((object) => object.value)
     send(this.#turn, createMessage(this.#options.identity, 'object', values))
+    this.#shared.publish(objects)
     for (const value of values) this.#outbox.spend(value.content.byteLength)
   }
 

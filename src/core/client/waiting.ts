@@ -243,18 +243,42 @@ const ANSWER_MS = 5_000
 /** The inquiries that are under way. */
 export class Inquiries<Owner> {
   readonly #turn: ClientTurn<Owner>
+  readonly #link: Link<Owner>
+  readonly #sender: Sender<Owner>
   /** When each was last sent, the oldest first. */
   readonly #asked = new Map<TaskId, InstantMs>()
   readonly #alarm: Alarm
 
-  constructor(turn: ClientTurn<Owner>) {
+  constructor(turn: ClientTurn<Owner>, link: Link<Owner>, sender: Sender<Owner>) {
     this.#turn = turn
+    this.#link = link
+    this.#sender = sender
     this.#alarm = turn.alarm(() => this.#onTimeout())
   }
 
-  /** Sends an inquiry to a scheduler that has `features`; 0: there is no scheduler. */
-  ask(taskId: TaskId, features: number): void {
-    if (!hasFeature(features, FEATURE_PEERS)) return this.#end(taskId, undefined)
+  /** Asks about a task. `record`: what this client has of it. */
+  ask(taskId: TaskId, record: TaskRecord<Owner> | undefined): void {
+    const { state, graph } = record ?? {}
+    // The scheduler does not know tasks that have not been sent.
+    const isSent = state !== undefined && state !== 'waiting' && state !== 'blocked'
+    if (this.#canAsk && (isSent || graph !== undefined)) this.#send(taskId)
+    else this.#end(taskId, undefined)
+  }
+
+  /** Once a running task is cancelled, no scheduler can report any more which worker had it. */
+  askAttempts({ id: taskId, owner, state, hasBegun }: TaskRecord<Owner>): void {
+    if (owner === undefined || state !== 'sent' || !hasBegun || !this.#canAsk) return
+    this.#turn.act({ type: 'requestAttempts', taskId, owner })
+    this.#send(taskId)
+  }
+
+  /** Whether there is a scheduler that answers. */
+  get #canAsk(): boolean {
+    const { isOpen, isEnding } = this.#link
+    return isOpen && !isEnding && hasFeature(this.#sender.features, FEATURE_PEERS)
+  }
+
+  #send(taskId: TaskId): void {
     this.#asked.delete(taskId)
     this.#asked.set(taskId, this.#turn.now)
     this.#alarm.setBy(this.#turn.now + ANSWER_MS)

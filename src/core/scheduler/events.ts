@@ -97,6 +97,8 @@ export interface SchedulerCoreOptions {
   readonly workerSilenceMs: number
   /** Minimum time that an unused object is kept. Default: 0, it is deleted immediately. */
   readonly objectRetentionMs?: number
+  /** The same for objects that have a name. Default: 0. */
+  readonly sharedRetentionMs?: number
   /** How much content is stored. Default: no limits, and nothing on disk. */
   readonly storage?: StorageLimits
   /**

@@ -165,6 +165,8 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'objectRequest':
         this.#touch(from)
         return answerRequest(state, from, message.objectIds)
+      case 'sharedObject':
+        return state.shared.onMessage(clientOf(state, from), message)
       case 'clientHeartbeat':
         return onClientHeartbeat(state, from, message)
       case 'workerHeartbeat':

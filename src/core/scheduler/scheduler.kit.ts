@@ -15,6 +15,7 @@ import {
   PLAIN_HEARTBEAT,
   PLAIN_RESULT,
   PLAIN_TASK,
+  type SharedObject,
   type Task,
   type TaskCancel,
   type TaskResult,
@@ -157,6 +158,11 @@ export function instruction(
       objectBytes: isCreate ? ids.map((id) => [latin1ToBytes(`content of ${id}`)]) : [],
     },
   }
+}
+
+/** A client says or asks something about an object with a name. */
+export function shared(type: SharedObject['type'], name: string, id = ''): SharedObject {
+  return { kind: 'sharedObject', type, name, objectId: objectId(id), sizeBytes: 0 }
 }
 
 /** A scheduler under test. */
@@ -319,6 +325,8 @@ function describeMessage(message: Message): string {
       return `${message.instructionType} ${message.objectContent.objectIds.join(' ')}`
     case 'objectResponse':
       return `${message.responseType} ${message.objectContent.objectIds.join(' ')}`
+    case 'sharedObject':
+      return [message.type, message.name, message.objectId].join(' ').trimEnd()
     case 'clientHeartbeatEcho': {
       const why = message.waiting.map(({ reason, tasks, forMS, needs }) => {
         return ` ${reason} ${tasks} ${forMS}${needs === '' ? '' : ` (${needs})`}`

@@ -21,6 +21,7 @@ import { TaskTable } from '../task-table.js'
 import { FunctionTable, TaskRates } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { largestOwners } from './object/refusal.js'
+import { SharedObjects } from './object/shared.js'
 import { NO_LIMITS } from './object/room.js'
 import { ObjectTable } from './object/table.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions } from './events.js'
@@ -55,6 +56,7 @@ export class SchedulerState {
   readonly earlyResults: EarlyResults
   readonly leases: Leases
   readonly objects: ObjectTable
+  readonly shared: SharedObjects
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
   /** Empty between events. */
   readonly graphFacts: GraphFact[] = []
@@ -89,9 +91,11 @@ export class SchedulerState {
     this.leases = new Leases(this)
     this.objects = new ObjectTable(turn, {
       retentionMs: options.objectRetentionMs ?? 0,
+      sharedRetentionMs: options.sharedRetentionMs ?? 0,
       limits: options.storage ?? NO_LIMITS,
       owners: () => largestOwners(this.clients.values()),
     })
+    this.shared = new SharedObjects(this)
     this.pools = {
       javascript: new WorkerPool(turn, perWorkerQueueSize, false),
       python: new WorkerPool(turn, perWorkerQueueSize, true),

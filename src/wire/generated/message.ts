@@ -201,6 +201,34 @@ export type ObjectResponseType = 'content' | 'objectNotExist'
 export const OBJECT_RESPONSE_TYPE: readonly ObjectResponseType[] = ['content', 'objectNotExist']
 
 /**
+ * `SharedObject.SharedObjectType` of the schema.
+ * - `publish`: From a client: the name stands for this object, instead of any other.
+ * - `restore`: The same on a later connection: another object keeps the name.
+ * - `find`: Asks for the object with this name, to use it.
+ * - `hold`: It uses this object, which may not be stored yet.
+ * - `remove`: The name is not to stand for anything.
+ * - `found`: From a scheduler: the client is a user of this object.
+ * - `missing`: No object has this name.
+ * - `removed`: The answer to `remove`: the name stood for this object.
+ * - `withdrawn`: To a user of the object: the name does not stand for it any more.
+ */
+export type SharedObjectType =
+  'publish' | 'restore' | 'find' | 'hold' | 'remove' | 'found' | 'missing' | 'removed' | 'withdrawn'
+
+/** The names of `SharedObjectType` by their numbers. */
+export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
+  'publish',
+  'restore',
+  'find',
+  'hold',
+  'remove',
+  'found',
+  'missing',
+  'removed',
+  'withdrawn',
+]
+
+/**
  * `ClientDisconnect.DisconnectType` of the schema.
  * - `disconnect`: Only this client leaves.
  * - `shutdown`: The whole cluster stops.
@@ -2454,6 +2482,61 @@ function writeObjectFiles(writer: Writer, at: number, value: ObjectFiles): void 
   const pointersAt = at
   writer.text(pointersAt, value.directory)
   writer.data(pointersAt + 8, value.proof)
+}
+
+/** An object that clients find by a name: client -> scheduler, and back (docs/protocol.md#shared). (docs/protocol.md#struct-sharedobject) */
+export interface SharedObject {
+  readonly kind: 'sharedObject'
+  /** What it says. */
+  readonly type: SharedObjectType
+  /** 1 to 1,000 characters; empty with `hold`. */
+  readonly name: string
+  /** The object; empty with `find`, `remove` and `missing`. */
+  readonly objectId: ObjectId
+  /** With `found`: the size of its content. */
+  readonly sizeBytes: number
+  /**
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readSharedObject(reader: Reader, bytes: Uint8Array | undefined): SharedObject {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'sharedObject',
+    type: nameOf(SHARED_OBJECT_TYPE, reader.uint16(structAt, pointersAt), 'SharedObject.type'),
+    name: reader.text(pointersAt, structEnd),
+    objectId: reader.id(pointersAt + 8, structEnd) as ObjectId,
+    sizeBytes: reader.uint64(structAt + 8, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of everything that the struct points to. */
+export function measureSharedObject(value: SharedObject, _referenceFrom: number): number {
+  return textWords(value.name) + idWords(value.objectId)
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeSharedObject(value: SharedObject, referenceFrom: number): number {
+  return 4 + measureSharedObject(value, referenceFrom)
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addSharedObject(writer: Writer, pointerAt: number, value: SharedObject): void {
+  writeSharedObject(writer, writer.struct(pointerAt, 2, 2), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeSharedObject(writer: Writer, at: number, value: SharedObject): void {
+  const pointersAt = at + 16
+  writer.uint16(at, codeOf(SHARED_OBJECT_TYPE, value.type, 'SharedObject.type'))
+  writer.text(pointersAt, value.name)
+  writer.id(pointersAt + 8, value.objectId)
+  writer.uint64(at + 8, value.sizeBytes)
 }
 
 /** How many tasks a client may send after a refusal: scheduler -> client (docs/protocol.md#room). (docs/protocol.md#struct-taskroom) */
@@ -4926,6 +5009,7 @@ export type Message =
   | OperatorRequest
   | OperatorAnswer
   | ObjectFiles
+  | SharedObject
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -5000,8 +5084,10 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readOperatorAnswer(reader.enterStruct(pointersAt, structEnd), bytes)
     case 33:
       return readObjectFiles(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 34:
+      return readSharedObject(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 33`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 34`)
   }
 }
 
@@ -5076,6 +5162,8 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeOperatorAnswer(message, referenceFrom)
     case 'objectFiles':
       return 3 + sizeObjectFiles(message, referenceFrom)
+    case 'sharedObject':
+      return 3 + sizeSharedObject(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -5220,6 +5308,10 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'objectFiles':
       writer.uint16(at, 33)
       addObjectFiles(writer, at + 8, message)
+      break
+    case 'sharedObject':
+      writer.uint16(at, 34)
+      addSharedObject(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

@@ -24,6 +24,7 @@ import {
 import type { SchedulerMemory } from '../link.js'
 import { ClientObjectTable } from '../objects.js'
 import { Sender } from '../sender.js'
+import { SharedNames } from '../shared.js'
 import { resubmit, ClientTaskEnds } from './ends.js'
 import { TaskInputs } from './inputs.js'
 import { layoutErrorOf, partOf } from './run-result.js'
@@ -43,6 +44,7 @@ export class ClientTaskFlow<Owner> {
   readonly tasks: ClientTaskTable<Owner>
   readonly objects: ClientObjectTable
   readonly inputs: TaskInputs<Owner>
+  readonly shared: SharedNames<Owner>
   readonly sender: Sender<Owner>
   readonly ends: ClientTaskEnds<Owner>
   readonly #turn: ClientTurn<Owner>
@@ -63,7 +65,9 @@ export class ClientTaskFlow<Owner> {
     const { tasks, objects } = this
     this.inputs = new TaskInputs(options, tasks, objects)
     const { inputs } = this
-    this.sender = new Sender(options, { tasks, objects, inputs }, turn)
+    this.shared = new SharedNames(turn, objects)
+    const { shared } = this
+    this.sender = new Sender(options, { tasks, objects, inputs, shared }, turn)
     const { sender } = this
     tasks.onCut = (task, rest) => {
       inputs.onCut(rest)

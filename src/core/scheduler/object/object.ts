@@ -20,6 +20,7 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
   switch (message.instructionType) {
     case 'create':
       tellRefused(state, user, state.objects.create(user, message.objectContent))
+      state.shared.onStored(message.objectContent.objectIds)
       break
     case 'delete':
       state.objects.delete(user, message.objectContent.objectIds)
@@ -63,6 +64,7 @@ export function answerRequest(
   // A 1.9.9 peer expects its list unchanged, with duplicates; ours gets each object once.
   for (const id of isOurs ? new Set(objectIds) : objectIds) {
     const entry = state.objects.get(id)
+    if (entry === undefined && isOurs && state.shared.awaits(from, id)) continue
     if (entry === undefined || (entry.type === 'refused' && !readsRefusals)) {
       missing.push(id)
       continue

@@ -31,6 +31,8 @@ type ObjectContentOf = Pick<ObjectEntry, 'type' | 'name' | 'chunks'>
 interface ObjectTableOptions {
   /** How long an unused object is kept. Default: 0, it is deleted immediately. */
   readonly retentionMs?: number
+  /** The same for one that has a name. */
+  readonly sharedRetentionMs?: number
   /** Default: none, and nothing on disk. */
   readonly limits?: StorageLimits
   /** The clients that use most storage. */
@@ -43,19 +45,25 @@ export class ObjectTable {
   /** Ids that each worker has yet to be notified of. Invariant: no empty lists. */
   readonly #removals = new Map<WorkerEntry, ObjectId[]>()
   readonly #retained: RetainedObjects
+  /** Those that have names. */
+  readonly #retainedShared: RetainedObjects
   readonly #turn: Turn<SchedulerAction>
   readonly #room: StorageRoom
   readonly #refusals: Refusals
   #fileBytes = 0
   /** How many objects have their content in each file: several, if an error is repeated. */
   readonly #files = new Map<string, number>()
+  readonly #names = new Map<string, ObjectEntry>()
 
   constructor(turn: Turn<SchedulerAction>, options: ObjectTableOptions = {}) {
-    const { retentionMs = 0, limits = NO_LIMITS, owners = () => [] } = options
+    const { retentionMs = 0, sharedRetentionMs = 0, limits = NO_LIMITS } = options
+    const { owners = () => [] } = options
     this.#turn = turn
     this.#room = new StorageRoom(turn, limits)
     this.#refusals = new Refusals(turn, this.#room, owners)
-    this.#retained = new RetainedObjects(turn, retentionMs, (entry) => this.#free(entry))
+    const free = (entry: ObjectEntry): void => this.#free(entry)
+    this.#retained = new RetainedObjects(turn, retentionMs, free)
+    this.#retainedShared = new RetainedObjects(turn, sharedRetentionMs, free)
   }
 
   get size(): number {
@@ -106,6 +114,29 @@ export class ObjectTable {
     return this.#objects.get(id)
   }
 
+  /** The object that has this name. */
+  named(name: string): ObjectEntry | undefined {
+    return this.#names.get(name)
+  }
+
+  /** Names a used object, which may have other names. The name must not be in use. */
+  giveName(entry: ObjectEntry, name: string): void {
+    assert(entry.users.size > 0 && !this.#names.has(name), 'a name for the wrong object')
+    entry.names ??= new Set()
+    entry.names.add(name)
+    this.#names.set(name, entry)
+  }
+
+  /** An object loses one of its names. Without names and users, it is kept like any other. */
+  takeName(entry: ObjectEntry, name: string): void {
+    this.#names.delete(name)
+    entry.names?.delete(name)
+    if (entry.names?.size !== 0) return
+    this.#retainedShared.release(entry)
+    entry.names = undefined
+    if (entry.users.size === 0 && !this.#retained.retain(entry)) this.#free(entry)
+  }
+
   /**
    * Stores (or overwrites) objects for a user. If the lists differ in length, the shortest counts.
    * Returns those that were not stored, because there is no room: peers get the reason instead.
@@ -136,7 +167,7 @@ export class ObjectTable {
 
   /** Returns false if there is no room: then the object is the reason, unless it had content. */
   #put(user: ObjectUser, entry: ObjectEntry, { type, name, chunks }: ObjectContentOf): boolean {
-    this.#retained.release(entry)
+    this.#retainedOf(entry).release(entry)
     const bytes = contentBytes(type, chunks)
     const isSame = type === 'file' && entry.type === 'file' && bytes === entry.bytes
     const isStored = type === 'refused' || isSame || this.#hasRoom(user, entry, bytes)
@@ -173,7 +204,7 @@ export class ObjectTable {
 
   /** Adds a user to a stored object. */
   use(user: ObjectUser, entry: ObjectEntry): void {
-    this.#retained.release(entry)
+    this.#retainedOf(entry).release(entry)
     if (entry.users.has(user)) return
     entry.users.add(user)
     user.objects.add(entry)
@@ -182,27 +213,28 @@ export class ObjectTable {
 
   /** An object was requested: if it is unused, its retention restarts. */
   touch(entry: ObjectEntry): void {
-    this.#retained.touch(entry)
+    this.#retainedOf(entry).touch(entry)
     this.#room.touch(entry)
   }
 
   /**
-   * A user deletes some objects: each is deleted immediately, unless it has other users. Ids that
-   * this user does not use are skipped.
+   * A user deletes some objects: each is deleted immediately, unless it has other users or a name.
+   * Ids that this user does not use are skipped.
    */
   delete(user: ObjectUser, ids: readonly ObjectId[]): void {
     for (const id of ids) {
       const entry = this.#objects.get(id)
       if (entry === undefined || !entry.users.has(user)) continue
       this.#leave(user, entry)
-      if (entry.users.size === 0) this.#free(entry)
+      if (entry.users.size > 0) continue
+      if (entry.names === undefined || !this.#retainedShared.retain(entry)) this.#free(entry)
     }
   }
 
   /** Removes a user that has left: an object without other users is kept for its retention. */
   release(user: ObjectUser, entry: ObjectEntry): void {
     this.#leave(user, entry)
-    if (entry.users.size > 0 || this.#retained.retain(entry)) return
+    if (entry.users.size > 0 || this.#retainedOf(entry).retain(entry)) return
     this.#free(entry)
   }
 
@@ -212,7 +244,7 @@ export class ObjectTable {
       const entry = this.#objects.get(id)
       if (entry === undefined) continue
       for (const user of entry.users) this.#leave(user, entry)
-      this.#retained.release(entry)
+      this.#retainedOf(entry).release(entry)
       this.#free(entry)
     }
   }
@@ -258,10 +290,18 @@ export class ObjectTable {
       assert(isKept, 'a stored object without users')
       for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
       for (const worker of entry.holders) assert(worker.held.has(entry), 'a holder without object')
+      const isNamed = entry.names === undefined || entry.names.size > 0
+      assert(isNamed, 'a shared object without names')
+    }
+    for (const [name, entry] of this.#names) {
+      const isStored = this.#objects.get(entry.id) === entry && entry.names?.has(name) === true
+      assert(isStored, 'a name stands for the wrong object')
     }
     assert(fileBytes === this.#fileBytes, 'the bytes of objects in files are miscounted')
     this.#room.checkInvariants(this.#objects.values())
-    this.#retained.checkInvariants((entry) => this.#objects.get(entry.id) === entry)
+    for (const retained of [this.#retained, this.#retainedShared]) {
+      retained.checkInvariants((entry) => this.#objects.get(entry.id) === entry)
+    }
   }
 
   #leave(user: ObjectUser, entry: ObjectEntry): void {
@@ -272,6 +312,8 @@ export class ObjectTable {
 
   #free(entry: ObjectEntry): void {
     this.#objects.delete(entry.id)
+    for (const name of entry.names ?? []) this.#names.delete(name)
+    entry.names = undefined
     this.#empty(entry)
     this.#recall(entry)
   }
@@ -295,9 +337,16 @@ export class ObjectTable {
     const ownGrowth = entry.users.has(user) ? growth : bytes
     if (ownGrowth > 0 && user.objectBytes + ownGrowth > quotaBytes) return false
     if (growth <= 0 || this.#room.has(bytes, growth)) return true
-    if (!this.#room.has(bytes, growth - this.#retained.bytes)) return false
-    while (!this.#room.has(bytes, growth)) if (!this.#retained.freeOldest()) return false
+    const unused = this.#retained.bytes + this.#retainedShared.bytes
+    if (!this.#room.has(bytes, growth - unused)) return false
+    while (!this.#room.has(bytes, growth)) {
+      if (!this.#retained.freeOldest() && !this.#retainedShared.freeOldest()) return false
+    }
     return true
+  }
+
+  #retainedOf({ names }: ObjectEntry): RetainedObjects {
+    return names === undefined ? this.#retained : this.#retainedShared
   }
 
   /** Gives an object its content, instead of that which it has. */
@@ -356,6 +405,7 @@ export class ObjectTable {
         averageSeconds: undefined,
         measuredTasks: 0,
         stay: undefined,
+        names: undefined,
       } as const
       const createdAt = this.#turn.now
       const peers = { users: new Set<ObjectUser>(), holders: new Set<WorkerEntry>() }
