@@ -1,9 +1,9 @@
 // An application of the simulated world: uses a client according to its plan, and has every future
 // checked when it settles.
 
-import { identity, taskId, type TaskId } from '#src/base/ids.js'
+import { identity, taskId, type ObjectId, type TaskId } from '#src/base/ids.js'
 import { GraphNodes } from '#src/core/client/graph/nodes.js'
-import type { ArgumentSource, GraphTarget } from '#src/core/client/events.js'
+import type { ArgumentSource, GraphTarget, SharedAnswer } from '#src/core/client/events.js'
 import { nthTaskId } from '#src/wire/run.js'
 import { pack } from '#src/wire/run.kit.js'
 import { ClientHost } from './client-host.js'
@@ -27,7 +27,10 @@ export class Application {
   readonly #futures = new Map<string, Future>()
   /** The values of those that have succeeded and are here. */
   readonly #values = new Map<string, string>()
-  readonly #pinned = new Map<string, string>()
+  /** The ids of pinned objects. */
+  readonly #pinned = new Map<string, ObjectId>()
+  /** What it looks for, by ticket. */
+  readonly #sought = new Map<number, StepOf<'find'>>()
   readonly #graphs = new Map<string, { readonly id: TaskId; readonly names: readonly string[] }>()
   #isGone = false
   #stepsLeft: number
@@ -47,6 +50,7 @@ export class Application {
       worker: identity(''),
       settings: scenario.client,
       pipes: scenario.hostPipes[this.host] ?? scenario.pipes,
+      onShared: (ticket, answer) => this.#onShared(ticket, answer),
     })
     for (const step of plan.steps) {
       process.after(step.atMs, () => {
@@ -104,6 +108,18 @@ export class Application {
         return this.#pin(step)
       case 'unpin':
         return this.#unpin(step.name)
+      case 'share':
+        return this.#pin(step, step.name)
+      case 'find': {
+        const ticket = this.#sought.size
+        this.#sought.set(ticket, step)
+        const call = { ticket, type: 'find', name: step.name } as const
+        return this.client.post({ type: 'sharedCalled', call })
+      }
+      case 'removeName': {
+        const call = { ticket: -1, type: 'remove', name: step.name } as const
+        return this.client.post({ type: 'sharedCalled', call })
+      }
       case 'clear':
         this.#checker.onClear(this.host)
         this.#pinned.clear()
@@ -229,9 +245,7 @@ export class Application {
 
   #sourceOf(name: string): ArgumentSource | undefined {
     const pinned = this.#pinned.get(name)
-    if (pinned !== undefined) {
-      return { type: 'object', id: this.client.objectIdOf(Buffer.from(pinned, 'latin1')) }
-    }
+    if (pinned !== undefined) return { type: 'object', id: pinned }
     const value = this.#values.get(name)
     if (value !== undefined) return Buffer.from(value, 'latin1')
     const future = this.#futures.get(name)
@@ -264,19 +278,29 @@ export class Application {
     this.client.post({ type: 'graphCancelRequested', graphId: graph.id })
   }
 
-  #pin({ name, bytes }: StepOf<'pin'>): void {
-    const text = `object ${name} `.padEnd(bytes, '~')
-    this.#pinned.set(name, text)
+  #pin({ name, bytes }: StepOf<'pin' | 'share'>, sharedAs?: string): void {
+    const text = objectText(name, bytes)
     this.#checker.onPin(this.host, name, text)
+    if (sharedAs !== undefined) this.#checker.onShare(this.host, name)
     const value = stored(text, (content) => this.client.objectIdOf(content))
-    this.client.post({ type: 'objectPinned', value })
+    this.#pinned.set(name, value.id)
+    this.client.post({ type: 'objectPinned', value, sharedAs })
+  }
+
+  #onShared(ticket: number, { outcome, id }: SharedAnswer): void {
+    const step = this.#sought.get(ticket)
+    if (step === undefined || outcome !== 'found') return
+    const { name, bytes } = step
+    if (this.#pinned.has(name)) return this.client.post({ type: 'objectUnpinned', id })
+    this.#checker.onPin(this.host, name, objectText(name, bytes))
+    this.#pinned.set(name, id)
   }
 
   #unpin(name: string): void {
-    const text = this.#pinned.get(name)
-    if (text === undefined) return
+    const id = this.#pinned.get(name)
+    if (id === undefined) return
     this.#pinned.delete(name)
-    const id = this.client.objectIdOf(Buffer.from(text, 'latin1'))
+    this.#checker.onUnpin(this.host, name)
     this.client.post({ type: 'objectUnpinned', id })
   }
 
@@ -284,6 +308,10 @@ export class Application {
     this.#isGone = true
     this.#checker.onClientDeath(this.host)
   }
+}
+
+function objectText(name: string, bytes: number): string {
+  return `object ${name} `.padEnd(bytes, '~')
 }
 
 function describeStep(step: Step): string {

@@ -6,7 +6,12 @@ import { OUR_FEATURES } from '#src/base/features.js'
 import type { Identity, ObjectId, TaskId } from '#src/base/ids.js'
 import type { InstantMs } from '#src/base/machine.js'
 import { ClientMachine } from '#src/core/client/client-machine.js'
-import type { ClientAction, ClientCoreOptions, ClientEvent } from '#src/core/client/events.js'
+import type {
+  ClientAction,
+  ClientCoreOptions,
+  ClientEvent,
+  SharedAnswer,
+} from '#src/core/client/events.js'
 import { Driver } from '#src/runtime/driver.js'
 import { decode, encode, type Message } from '#src/wire/message.js'
 import { nthTaskId } from '#src/wire/run.js'
@@ -30,6 +35,8 @@ export interface ClientSetup {
   readonly worker: Identity
   readonly settings: ClientSettings
   readonly pipes: PipeSettings
+  /** The answer about an object with a name. */
+  readonly onShared?: (ticket: number, answer: SharedAnswer) => void
 }
 
 /** Its configuration. */
@@ -219,6 +226,12 @@ export class ClientHost {
       case 'offerResult':
         this.#onOffer(futureOf(action))
         break
+      case 'answerShared': {
+        const { ticket, answer } = action
+        this.#tell(() => `${answer.outcome} ${showId(answer.id)}`)
+        this.#setup.onShared?.(ticket, answer)
+        break
+      }
       case 'closeLink':
         this.#hasEnded = true
         this.#dealer.close()

@@ -22,6 +22,8 @@ export interface Circumstances {
   readonly suspects: readonly Suspect[]
   readonly hasCleared: boolean
   readonly hasClosed: boolean
+  /** It needs an object of another client, which may not have sent it again. */
+  readonly mayLackShared: boolean
   /** How long the client has received nothing. */
   readonly silenceMs: number
   readonly timeoutMs: number
@@ -59,6 +61,9 @@ export function explain(outcome: FutureOutcome, world: Circumstances): string | 
   if (text.startsWith('C:')) return explainChild(text, programs, world)
   if (text.startsWith('!TaskTimeoutError')) {
     return programs.some((program) => mayTimeOut(program, world)) ? 'its time was over' : undefined
+  }
+  if (text.startsWith('!MissingObject')) {
+    return world.mayLackShared ? 'whoever had it was gone' : undefined
   }
   if (text.startsWith('!ProcessorDiedError')) {
     return programs.some((program) => hasDied(program, world.journal)) ? 'it died' : undefined

@@ -51,7 +51,9 @@ function repeated(scenario: Scenario, times: number): Scenario {
   const steps = Array.from({ length: times }, (_, round) => {
     const plan = scenario.clients[0] as ClientPlan
     // Pinned objects stay, because their user needs them.
-    const kept = plan.steps.filter(({ type }) => type !== 'close' && type !== 'pin')
+    const kept = plan.steps.filter(
+      ({ type }) => type !== 'close' && type !== 'pin' && type !== 'share',
+    )
     return kept.map((step) => later(step, round * roundMs, `r${round}`))
   }).flat()
   const faults = Array.from({ length: times }, (_, round) => ({

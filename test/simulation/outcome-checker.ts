@@ -3,7 +3,7 @@
 
 import { timeLimitOf } from '#src/core/worker/task/task.js'
 import { type ClientHost, showOutcome } from './client-host.js'
-import { explain, type Limits, type Suspect } from './explanation.js'
+import { explain, type Limits } from './explanation.js'
 import type { Future, FutureOutcome } from './future.js'
 import type { Journal } from './journal.js'
 import { evaluate, type Program, type RightOutcome } from './program.js'
@@ -31,6 +31,10 @@ interface Book {
 /** Checks all futures of a world. */
 export class OutcomeChecker {
   readonly #books = new Map<string, Book>()
+  /** Who has shared an object by a name. */
+  readonly #sharers = new Map<string, string>()
+  /** Shared objects that their clients have released. */
+  readonly #released = new Set<string>()
   readonly #journal: Journal
   readonly #now: () => number
   readonly #limits: Limits
@@ -66,6 +70,14 @@ export class OutcomeChecker {
 
   onPin(host: string, name: string, text: string): void {
     this.#bookOf(host).pins.set(name, text)
+  }
+
+  onShare(host: string, name: string): void {
+    this.#sharers.set(name, host)
+  }
+
+  onUnpin(host: string, name: string): void {
+    if (this.#sharers.get(name) === host) this.#released.add(name)
   }
 
   onCancel(host: string, name: string): void {
@@ -117,6 +129,7 @@ export class OutcomeChecker {
       suspects: this.#familyOf(book, name),
       hasCleared: book.hasCleared,
       hasClosed: book.hasClosed,
+      mayLackShared: this.#familyOf(book, name).some(({ needs }) => this.#mayLack(needs)),
       silenceMs,
       timeoutMs: client.settings.timeoutMs,
       limits: this.#limits,
@@ -133,8 +146,18 @@ export class OutcomeChecker {
     throw new Violation('outcome', `${program.name} ran for ${ms} ms in spite of its limit`)
   }
 
+  /** Whether one of these is a shared object that its client may not have sent again. */
+  #mayLack(needs: readonly string[]): boolean {
+    return needs.some((need) => {
+      const sharer = this.#sharers.get(need)
+      if (sharer === undefined) return false
+      const { hasCleared, hasClosed, isDead } = this.#bookOf(sharer)
+      return hasCleared || hasClosed || isDead || this.#released.has(need)
+    })
+  }
+
   /** The task, and all its direct and indirect inputs. */
-  #familyOf(book: Book, name: string): readonly Suspect[] {
+  #familyOf(book: Book, name: string): readonly Entry[] {
     const found = new Map<string, Entry>()
     const list = [name]
     for (let next = list.pop(); next !== undefined; next = list.pop()) {

@@ -11,6 +11,8 @@ const SILENCE_MS = 130_000
 const RECOVERY_MS = 12_000
 /** Each task travels, has inputs fetched, and is killed if necessary. */
 const TASK_MS = 1_000
+/** Tasks wait this long for an object that its owner may create again. */
+const SHARED_MS = 61_000
 /** The additional time for a task that has to be ended by force at its time limit. */
 const FORCE_MS = 8_000
 
@@ -25,6 +27,9 @@ export function patienceFor(scenario: Scenario): number {
   const recoveries =
     faults.length * RECOVERY_MS + Math.max(0, ...faults.map(({ fault }) => msOf(fault)))
   const silence = faults.some(({ fault }) => isSilent(fault)) ? SILENCE_MS : 0
+  const steps = scenario.clients.flatMap((client) => client.steps)
+  const isSharing = steps.some(({ type }) => type === 'share')
+  const sharing = isSharing ? SHARED_MS * (1 + faults.length) : 0
   const delay = slownessOf(scenario) * (all.length + 10)
   const own = all.length * TASK_MS + limits * FORCE_MS
   return (
@@ -33,6 +38,7 @@ export function patienceFor(scenario: Scenario): number {
     own +
     recoveries +
     silence +
+    sharing +
     delay
   )
 }

@@ -151,10 +151,38 @@ function makeRareSettings(random: Random): {
 }
 
 function makeClients(random: Random, taste: Taste): ClientPlan[] {
-  return Array.from({ length: random.whole(1, 3) }, (_, number) => ({
+  const sharing = random.fork('sharing')
+  const plans = Array.from({ length: random.whole(1, 3) }, (_, number) => ({
     startMs: number === 0 ? 0 : random.spread(0.1, 1_000),
     steps: makeSteps(random, taste, number),
   }))
+  return sharing.chance(0.25) ? withSharing(sharing, taste, plans) : plans
+}
+
+/** One of the clients shares an object, which all of them look for and use. */
+function withSharing(random: Random, taste: Taste, plans: readonly ClientPlan[]): ClientPlan[] {
+  const owner = random.int(plans.length)
+  const bytes = random.whole(20, 2_000)
+  return plans.map(({ startMs, steps }, number) => {
+    const name = 'shared'
+    const more: Step[] = []
+    let atMs = random.spread(0.1, 1_000)
+    if (number === owner) {
+      more.push({ type: 'share', atMs, name, bytes })
+      if (random.chance(0.3)) more.push({ type: 'unpin', atMs: random.spread(1, 10_000), name })
+    } else {
+      more.push({ type: 'find', atMs, name, bytes })
+      if (random.chance(0.2)) more.push({ type: 'find', atMs: atMs + 500, name, bytes })
+    }
+    for (let index = random.whole(1, 6); index > 0; index -= 1) {
+      atMs += random.spread(1, 2_000)
+      const program = makeProgram(random, taste, `c${number}s${index}`, 1)
+      more.push({ type: 'submit', atMs, program, needs: [name], wish: makeWish(random) })
+    }
+    if (random.chance(0.2)) more.push({ type: 'unpin', atMs, name })
+    if (random.chance(0.1)) more.push({ type: 'removeName', atMs, name })
+    return { startMs, steps: [...steps, ...more] }
+  })
 }
 
 /** The submissions of a client so far. */

@@ -66,6 +66,11 @@ export type Step =
   | { readonly type: 'cancelGraph'; readonly atMs: number; readonly name: string }
   | { readonly type: 'pin'; readonly atMs: number; readonly name: string; readonly bytes: number }
   | { readonly type: 'unpin'; readonly atMs: number; readonly name: string }
+  /** Like `pin`, for other clients, which find it by its name, and know its size. */
+  | { readonly type: 'share'; readonly atMs: number; readonly name: string; readonly bytes: number }
+  | { readonly type: 'find'; readonly atMs: number; readonly name: string; readonly bytes: number }
+  /** No object has this name any more. */
+  | { readonly type: 'removeName'; readonly atMs: number; readonly name: string }
   | { readonly type: 'clear'; readonly atMs: number }
   | { readonly type: 'close'; readonly atMs: number }
 
