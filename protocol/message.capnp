@@ -577,13 +577,14 @@ struct ObjectRequest {
   # Requests objects: client or worker -> scheduler.
 
   requestType @0 :ObjectRequestType;
-  # Always get.
+  # What it is about.
 
   objectIds @1 :List(Data) $id(object);
   # Which objects. Order and duplicates affect the answer.
 
   enum ObjectRequestType {
-    get @0;  # The only type.
+    get @0;   # The objects are requested. The only type in 1.9.9.
+    note @1;  # The worker has got them from another worker of its agent: it is notified of removals.
   }
 }
 
@@ -627,6 +628,8 @@ struct SharedObject $extension {
     missing @6;  # No object has this name.
     removed @7;  # The answer to `remove`: the name stood for this object.
     withdrawn @8;  # To a user of the object: the name does not stand for it any more.
+    published @9;  # The answer to `publish` and `restore`: the name stands for this object.
+    unstored @10;  # The same: the object is not stored, and its name has not changed.
   }
 
   type @0 :SharedObjectType;

@@ -46,6 +46,9 @@ export const FEATURE_REFUSALS = 4096
 /** Bit 13: objects that clients find by a name (SharedObject). */
 export const FEATURE_SHARED = 8192
 
+/** Bit 14: ObjectRequests of type `note`. */
+export const FEATURE_NOTES = 16384
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -61,7 +64,8 @@ export const OUR_FEATURES: number =
   FEATURE_LINKS |
   FEATURE_FILES |
   FEATURE_REFUSALS |
-  FEATURE_SHARED
+  FEATURE_SHARED |
+  FEATURE_NOTES
 
 /** Those of peers that neither send nor receive objects. */
 export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~FEATURE_FILES

@@ -334,7 +334,11 @@ export class FakeScheduler {
 
   #onShared(from: Identity, { type, name, objectId: id }: SharedObject): void {
     const known = this.names?.get(name)
-    if (type === 'publish' || type === 'restore') this.names?.set(name, id)
+    if (type === 'publish' || type === 'restore') {
+      this.names?.set(name, id)
+      const published = { type: 'published', name, objectId: id, sizeBytes: 0 } as const
+      return this.#send(from, { kind: 'sharedObject', ...published })
+    }
     if (type === 'remove') this.names?.delete(name)
     if (type !== 'find' && type !== 'remove') return
     const outcome = type === 'find' ? 'found' : 'removed'

@@ -193,8 +193,14 @@ function keyIn(directory: string): Uint8Array {
   }
 }
 
-/** Memory that is full would stop other programs, too: half of what is left is not touched. */
-function hasRoom(directory: string, byteLength: number): boolean {
+/** Memory in the form of files, on Linux. */
+export const SHARED_MEMORY = '/dev/shm'
+
+/**
+ * Whether so much fits into a directory in memory. Memory that is full would stop other programs,
+ * too: half of what is left is not touched. Throws the system's error.
+ */
+export function hasRoom(directory: string, byteLength: number): boolean {
   const { bavail, bsize } = statfsSync(directory)
   return byteLength <= (bavail * bsize) / 2
 }

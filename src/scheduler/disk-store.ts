@@ -19,7 +19,7 @@ import type { Logger } from '../base/logger.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { OPEN_FLAGS } from '../runtime/object-files.js'
 import { fileOf } from '../wire/object-content.js'
-import { OwnDirectory, removeAbandoned, removeLater } from './own-directory.js'
+import { OwnDirectory, removeAbandoned, removeLater } from '../runtime/own-directory.js'
 
 /** On disk, also where `/tmp` is in memory. */
 const DISK_DIRECTORY = '/var/tmp'

@@ -24,16 +24,14 @@ import {
   openFile,
   type Part,
   readOpenFile,
+  SHARED_MEMORY,
 } from '../runtime/object-files.js'
 import { codeOf } from '../transport/address.js'
 import { BoundedLog } from '../transport/bounded-log.js'
 import { type Message, type ObjectFiles, PLAIN_RESULT, type TaskResult } from '../wire/message.js'
 import { fileChunk, fileOf, type ObjectFile, splitChunks } from '../wire/object-content.js'
 import { readContent } from './disk-store.js'
-import { ABANDONED_MS, OwnDirectory, removeLater } from './own-directory.js'
-
-/** Memory in the form of files, on Linux. */
-const SHARED_MEMORY = '/dev/shm'
+import { ABANDONED_MS, OwnDirectory, removeLater } from '../runtime/own-directory.js'
 
 /** The most open files, and what part of those that the process may have open. */
 const [MAX_OPEN, OPEN_SHARE] = [1_000, 0.25]

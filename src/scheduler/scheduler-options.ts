@@ -1,7 +1,6 @@
 // The options of a scheduler: names, defaults and bounds, checked in one place for code and
 // commands.
 
-import { isAbsolute } from 'node:path'
 import { ConfigError } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
 import {
@@ -14,6 +13,7 @@ import {
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
 import { parseAddress } from '../transport/address.js'
+import { checkBase } from '../runtime/own-directory.js'
 
 /** The options of the scheduler itself. Times are in milliseconds, sizes in bytes. */
 export interface SchedulerOwnOptions {
@@ -60,7 +60,8 @@ export interface SchedulerOwnOptions {
   readonly workerSilenceMs?: number | undefined
   /**
    * 0: how long the store keeps the objects of clients that have left; 0 = they are freed
-   * immediately. Objects that a client deletes are always freed immediately. Up to 86,400,000.
+   * immediately. Objects that a client deletes are freed immediately. Not for shared objects. Up to
+   * 86,400,000.
    */
   readonly objectRetentionMs?: number | undefined
   /**
@@ -284,17 +285,10 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   parseAddress(checked.address)
   if (monitorAddress !== undefined) parseAddress(monitorAddress)
   if (metricsAddress !== undefined) parseMetricsAddress(metricsAddress)
-  checkDirectory('objectDirectory', own.objectDirectory)
-  checkDirectory('objectSpillDirectory', own.objectSpillDirectory)
+  checkBase('objectDirectory', own.objectDirectory)
+  checkBase('objectSpillDirectory', own.objectSpillDirectory)
   loggerOption('logger', logger)
   return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
-}
-
-/** It must exist when the scheduler starts. */
-function checkDirectory(option: string, directory: string | undefined): void {
-  if (directory === undefined || directory === '' || isAbsolute(directory)) return
-  const why = `expected an absolute path, got ${JSON.stringify(directory)}`
-  throw new ConfigError(`option ${option}: ${why}`)
 }
 
 /** Parses `host:port`. Throws `ConfigError`, which names the option. */

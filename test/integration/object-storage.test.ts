@@ -197,7 +197,9 @@ test('a directory on disk that something else removes is made again', async (t) 
     [0, 1, 2, 3].map((number) => client.sendObject(bytesOf(first + number)))
   const lost = fill(0)
   await until('two on disk', () => files().length >= 2)
-  for (const name of readdirSync(base)) rmSync(join(base, name), { recursive: true })
+  // The scheduler may be writing into it.
+  const options = { recursive: true, maxRetries: 10 }
+  for (const name of readdirSync(base)) rmSync(join(base, name), options)
   const kept = fill(10)
   await until('some on disk again', async () => {
     // Each makes the scheduler look whether the disk can be used.

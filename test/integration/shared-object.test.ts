@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MissingObjectError } from 'scaler-ts'
+import { Client, MissingObjectError } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { until } from './condition.js'
 
@@ -46,7 +46,7 @@ test('a scheduler that is killed costs no shared object, whoever is back first',
   const cluster = await TestCluster.start(t, { agents: [2] })
   const other = cluster.client()
   const one = cluster.client()
-  one.sendObject(new Uint8Array(SIZE).fill(3), { name: 'table', shared: true })
+  const sent = one.sendObject(new Uint8Array(SIZE).fill(3), { name: 'table', shared: true })
   await one.object('table')
   const found = await other.object<Uint8Array>('table')
   for (let round = 0; round < 3; round += 1) {
@@ -60,5 +60,18 @@ test('a scheduler that is killed costs no shared object, whoever is back first',
     )
   }
   // Its name is back, too: it follows the object.
-  assert.equal((await cluster.client().object('table')).id, found.id)
+  assert.equal((await cluster.client().object('table')).id, sent.id)
+})
+
+test('a client can share an object and leave immediately', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const client = cluster.client()
+  for (const [name, size] of Object.entries({ small: 10, large: SIZE })) {
+    await using publisher = await Client.connect(cluster.address)
+    using reference = publisher.sendObject(new Uint8Array(size).fill(4), { name, shared: true })
+    assert.equal(reference.name, name)
+  }
+  for (const [name, size] of Object.entries({ small: 10, large: SIZE })) {
+    assert.equal(await client.submit(sumOf, await client.object<Uint8Array>(name), 0), 4 * size)
+  }
 })

@@ -482,6 +482,7 @@ test('bad options are refused by name', async () => {
     [{ drainMs: 3_600_001 }, /drainMs/],
     [{ spareProcessors: 17 }, /spareProcessors/],
     [{ objectCacheBytes: 2 ** 41 }, /objectCacheBytes/],
+    [{ objectDirectory: 'relative' }, /option objectDirectory: expected an absolute path/],
     [{ cwd: '/no/such/folder' }, /cwd/],
     [{ execArgv: 'text' as unknown as string[] }, /execArgv/],
     [{ nonsense: 1 } as Partial<AgentOptions>, /nonsense/],

@@ -1,12 +1,18 @@
 // An agent process of the simulated world, with its workers: like src/worker/agent/agent.ts.
 
 import { identity } from '#src/base/ids.js'
+import { HostObjects } from '#src/core/worker/host-objects.js'
 import { AgentUnits } from './agent-units.js'
 import type { ClientSettings } from './client-host.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 import { WorkerHost, type WorkerSettings } from './worker-host.js'
+import { Violation } from './violation.js'
+import { VirtualStore } from './virtual-store.js'
 import { newProcess, type World } from './world.js'
+
+/** Larger objects of the simulated world are in files of an agent. */
+const MIN_FILE_BYTES = 300
 
 /** The parts of an agent. */
 export interface AgentSetup {
@@ -23,6 +29,7 @@ export class AgentHost {
   readonly host: string
   readonly process: VirtualProcess
   readonly workers: readonly WorkerHost[]
+  readonly #store: VirtualStore
   #isLeaving = false
 
   constructor(world: World, setup: AgentSetup) {
@@ -30,6 +37,9 @@ export class AgentHost {
     this.host = setup.host
     this.process = newProcess(world, `agent-${number}`)
     world.story.tell(this.process.name, () => `starts ${setup.workers} workers on ${setup.host}`)
+    const store = new VirtualStore(this.process, world.random.fork(`store ${number}`))
+    this.#store = store
+    const hostObjects = new HostObjects(store, MIN_FILE_BYTES)
     const units = new AgentUnits(setup.workers)
     units.units.listen(() => {
       this.process.after(0, () => {
@@ -42,9 +52,11 @@ export class AgentHost {
         identity: identity(`worker-${number}.${index}`),
         process: this.process,
         units,
+        hostObjects,
+        store,
         agentId: this.process.name,
         onEnd: () => {
-          if (this.hasEnded) this.process.after(10, () => this.process.kill())
+          if (this.hasEnded) this.process.after(10, () => this.#exit())
         },
       })
     })
@@ -66,6 +78,12 @@ export class AgentHost {
     this.process.deliver(() => {
       for (const worker of this.workers) if (!worker.hasEnded) worker.stop(isUrgent)
     })
+  }
+
+  #exit(): void {
+    const { fileCount } = this.#store
+    this.process.kill()
+    if (fileCount > 0) throw new Violation('table', `${this.host} leaves ${fileCount} files behind`)
   }
 
   /** kill -9, with everything that belongs to it. */

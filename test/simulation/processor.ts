@@ -22,6 +22,7 @@ import type { ClientSettings } from './client-host.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import { Violation } from './violation.js'
 import type { VirtualProcess } from './virtual-process.js'
+import type { VirtualStore } from './virtual-store.js'
 import { newProcess, objectIdFor, serializerIdOf, type World } from './world.js'
 
 /** The parts of a processor. */
@@ -31,6 +32,8 @@ export interface ProcessorSetup {
   /** Its position, for its client's connection. */
   readonly host: string
   readonly inlineLimitBytes: number
+  /** The files of its agent. */
+  readonly store: VirtualStore
   readonly killDelayMs: number
   readonly clientSettings: ClientSettings
   readonly pipes: PipeSettings
@@ -215,12 +218,16 @@ export class VirtualProcessor {
     }
   }
 
-  #store({ objectIds, objectBytes }: ObjectContent): void {
+  #store({ objectIds, objectTypes, objectBytes }: ObjectContent): void {
     const lost: ObjectId[] = []
+    const { store } = this.#setup
     for (const [index, id] of objectIds.entries()) {
       this.#lost.delete(id)
-      if (this.#losses?.chance(LOST_SHARE) === true) lost.push(id)
-      else this.#objects.set(id, Buffer.concat(objectBytes[index] ?? []))
+      const chunks = objectBytes[index] ?? []
+      const content = objectTypes[index] === 'file' ? store.read(chunks) : Buffer.concat(chunks)
+      const isLost = content === undefined || this.#losses?.chance(LOST_SHARE) === true
+      if (isLost) lost.push(id)
+      else this.#objects.set(id, content)
     }
     if (lost.length === 0) return
     for (const id of lost) {

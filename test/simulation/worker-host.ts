@@ -2,6 +2,7 @@
 
 import type { Identity } from '#src/base/ids.js'
 import type { WorkerAction, WorkerCoreOptions, WorkerEvent } from '#src/core/worker/events.js'
+import type { HostObjects, WorkerObjects } from '#src/core/worker/host-objects.js'
 import type { Units } from '#src/core/worker/queue/units.js'
 import { WorkerMachine } from '#src/core/worker/worker-machine.js'
 import { Driver } from '#src/runtime/driver.js'
@@ -14,6 +15,7 @@ import { describeMessage } from './describe.js'
 import { Mutation } from './mutation.js'
 import { VirtualProcessor } from './processor.js'
 import { VirtualDealer } from './virtual-dealer.js'
+import type { VirtualStore } from './virtual-store.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 import { objectIdFor, serializerIdOf, type World } from './world.js'
@@ -34,6 +36,9 @@ export interface WorkerSetup {
   readonly settings: WorkerSettings
   readonly clientSettings: ClientSettings
   readonly pipes: PipeSettings
+  /** What the workers of the agent fetch together. */
+  readonly hostObjects: HostObjects
+  readonly store: VirtualStore
   readonly onEnd: () => void
 }
 
@@ -47,6 +52,7 @@ export class WorkerHost {
   readonly #machine: WorkerMachine
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #dealer: VirtualDealer
+  readonly #objects: WorkerObjects
   #processor: VirtualProcessor | undefined
   /** The tasks of the current processor, by their numbers there. */
   #dispatched: string[] = []
@@ -77,6 +83,13 @@ export class WorkerHost {
       onFault: rethrow,
       clock: process.timers,
     })
+    this.#objects = setup.hostObjects.join({
+      send: (message) => this.#send(message),
+      receive: (message) => {
+        if (!this.#hasEnded) this.#driver.handle({ type: 'messageReceived', message })
+      },
+      isNear: false,
+    })
     this.#dealer = this.#connect()
     process.onDeath(() => this.#onAgentDeath())
     this.#driver.handle({ type: 'started' })
@@ -102,6 +115,7 @@ export class WorkerHost {
 
   checkInvariants(): void {
     this.#machine.checkInvariants()
+    this.#setup.hostObjects.checkInvariants()
   }
 
   /** Asks it to leave, immediately if it is urgent. */
@@ -132,6 +146,7 @@ export class WorkerHost {
         onDisconnect: (reason) => {
           this.#tell(() => `disconnected ${reason}`)
           this.#isCongested = false
+          this.#objects.onDisconnected()
           this.#driver.handle({ type: 'disconnected', reason })
         },
         onConnectFailed: () => {},
@@ -149,19 +164,22 @@ export class WorkerHost {
     this.#tell(() => `<- ${describeMessage(message)}`)
     const { mutation } = this.#world
     if (message.kind === 'taskCancel' && mutation.name === 'workerMissesCancels') return
-    this.#driver.handle({ type: 'messageReceived', message })
+    this.#objects.incoming(message)
     this.#world.journal.handled(message, 'worker')
   }
 
   #perform(action: WorkerAction): void {
     switch (action.type) {
-      case 'send':
-        return this.#send(action.message)
+      case 'send': {
+        const sent = this.#objects.outgoing(action.message)
+        return sent === undefined ? undefined : this.#send(sent)
+      }
       case 'sendHeartbeat':
         return this.#send(action.heartbeat)
       case 'dispatch':
         return this.#dispatch(action.bytes, action.units)
       case 'sendToProcessor':
+        if (action.message.kind === 'objectInstruction') this.#objects.onForgotten(action.message)
         return this.#processor?.send(encode(action.message))
       case 'startProcessor':
         return this.#startProcessor(action.processor)
@@ -229,6 +247,7 @@ export class WorkerHost {
       worker: this.identity,
       host,
       inlineLimitBytes: settings.inlineLimitBytes,
+      store: this.#setup.store,
       killDelayMs: KILL_DELAY_MS,
       clientSettings,
       pipes,
@@ -246,7 +265,10 @@ export class WorkerHost {
         onStack: () => {},
         onTaken: () => {},
         onFiles: () => {},
-        onObjectsLost: (objectIds) => handle({ type: 'objectsLost', processor: number, objectIds }),
+        onObjectsLost: (objectIds) => {
+          this.#objects.onLost(objectIds)
+          handle({ type: 'objectsLost', processor: number, objectIds })
+        },
         onStatus: (status) => handle({ type: 'statusReported', processor: number, status }),
         onRetracted: (asked, retracted) => {
           for (const index of retracted) {
@@ -256,6 +278,7 @@ export class WorkerHost {
         },
         onExit: (death, lastRun) => {
           this.#setup.units.onProcessorGone(this)
+          this.#objects.onProcessorGone()
           if (this.#hasEnded) this.#machine.giveUnitsBack()
           handle({ type: 'processorExited', processor: number, death, lastRun })
         },
@@ -269,6 +292,7 @@ export class WorkerHost {
     this.#hasEnded = true
     this.#tell(() => `ends: ${reason}`)
     this.#driver.stop()
+    this.#objects.close()
     this.#dealer.close()
     if (this.processor === undefined) this.#machine.giveUnitsBack()
     else this.#processor?.end()

@@ -314,6 +314,7 @@ export class ObjectReferences implements ObjectKeeper {
       })
       if (answer.outcome === 'closed') throw new ClientClosedError()
       if (answer.outcome === 'unsupported') throw noNamesError(address)
+      if (answer.outcome === 'unstored') throw unstoredError(name)
       return answer
     } finally {
       connection.release()
@@ -389,8 +390,13 @@ function checkSharedName(name: unknown): void {
   const isText = typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH
   if (isText && isWellFormed(name) && !name.includes('\0')) return
   throw new ConfigError(
-    `name of a shared object: expected a text of 1 to ${MAX_NAME_LENGTH} characters`,
+    `name of a shared object: expected 1 to ${MAX_NAME_LENGTH} valid characters, and no NUL`,
   )
+}
+
+function unstoredError(name: string): MissingObjectError {
+  const what = `the object that this client shares by the name ${JSON.stringify(name)}`
+  return new MissingObjectError(`${what} is not stored: there is no room for it`)
 }
 
 function noNamesError(address: string): ConnectError {

@@ -67,7 +67,7 @@ test('bad options and names are refused immediately', async () => {
   refused({ shared: true, name: '' }, /^option shared: the object needs a name/)
   refused({ shared: 1, name: 'x' }, /^option shared: expected true or false$/)
   for (const name of ['a\ud800', 'a\0b']) {
-    refused({ shared: true, name }, /^name of a shared object: expected a text of 1 to 1000/)
+    refused({ shared: true, name }, /^name of a shared object: expected 1 to 1000 valid characters/)
   }
   for (const name of ['', 'x'.repeat(1_001), 'a\ud800', 'a\0b', 5, undefined]) {
     await assert.rejects(references.find(name as string), ConfigError)

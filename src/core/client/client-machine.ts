@@ -413,6 +413,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onCloseRequested(): void {
+    if (this.#link.isOpen) this.#flow.sender.sendUnpublished()
     if (this.#link.isConnected) this.#sendDisconnect()
     this.#close('closed', '')
   }

@@ -253,10 +253,11 @@ export interface SharedCall {
 /** The answer. */
 export interface SharedAnswer {
   /**
-   * `missing`: no object has this name. `unsupported`: the scheduler knows no names. `closed`: this
+   * `missing`: no object has this name. `unstored`: this client shares an object by the name that
+   * the scheduler has not stored. `unsupported`: the scheduler knows no names. `closed`: this
    * client has ended.
    */
-  readonly outcome: 'found' | 'removed' | 'missing' | 'unsupported' | 'closed'
+  readonly outcome: 'found' | 'removed' | 'missing' | 'unstored' | 'unsupported' | 'closed'
   /** What was found; otherwise ''. */
   readonly id: ObjectId
   /** The size of its content; 0 if nothing was found. */

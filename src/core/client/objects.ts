@@ -9,6 +9,7 @@ import { NO_BYTES } from '../../base/bytes.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { FiledContent, StoredValue } from './events.js'
+import { type NamedObject, OwnNames } from './own-names.js'
 
 /** How tasks use an object. */
 export type ObjectRole = 'function' | 'attachment' | 'argument'
@@ -37,20 +38,16 @@ const SWEEP_INTERVAL_MS = 500
 const REFUSED_MS = 1_000
 
 /** An object of this client. */
-export interface ClientObject {
-  readonly value: StoredValue
+export interface ClientObject extends NamedObject {
+  value: StoredValue
   /** Of all its roles so far, the one that is kept longest. */
   role: ObjectRole
   /** The number of uses by unfinished tasks. */
   users: number
-  /** How often it was pinned. */
-  pins: number
   /** It was pinned: tasks share its value. */
   isShared: boolean
   /** Another client has its content: it is never sent from here. */
-  readonly isForeign: boolean
-  /** By which other clients find it, and whether the scheduler has to replace the last one. */
-  names: Map<string, 'publish' | 'restore'> | undefined
+  isForeign: boolean
   /** The connection over which it was last sent; 0 = never. */
   sentIn: number
   /** When the scheduler refused to store it; Infinity = it did not. */
@@ -92,15 +89,13 @@ export class ClientObjectTable {
     argument: new IdleObjects('argument'),
   }
   /** Deleted objects of which the scheduler has not been notified. */
-  #removals: ObjectId[] = []
+  readonly #removals = new Set<ObjectId>()
   /** Objects that were pinned before they were sent. Some may have been sent or deleted since. */
   readonly #fresh = new Fifo<ClientObject>()
   /** The objects of other clients. */
   readonly #foreign = new Map<ObjectId, ClientObject>()
-  /** The objects that other clients find by these names. */
-  readonly #named = new Map<string, ClientObject>()
-  /** Those that have, or had, a name: others may hold them. */
-  readonly #shared = new Set<ClientObject>()
+  /** By which other clients find objects of this one. */
+  readonly names: OwnNames<ClientObject> = new OwnNames((id) => this.unpin(id))
   #connection = 1
   #usedBytes = 0
   readonly #turn: Timing
@@ -149,7 +144,7 @@ export class ClientObjectTable {
    */
   pin(value: StoredValue, sharedAs?: string): ClientObject {
     const object = this.#pin(value, false)
-    if (sharedAs !== undefined) this.#name(object, sharedAs)
+    if (sharedAs !== undefined) this.names.give(object, sharedAs)
     if (!this.isSent(object)) this.#fresh.push(object)
     return object
   }
@@ -165,28 +160,17 @@ export class ClientObjectTable {
     return object.isForeign
   }
 
+  /** This client was made a user of an object that it does not need, unless it has it. */
+  leave(id: ObjectId): void {
+    if (!this.#objects.has(id)) this.#removals.add(id)
+  }
+
   #pin(value: StoredValue, isForeign: boolean): ClientObject {
     const object = this.#hold(value, 'argument', isForeign)
     if (object.users > 0 && object.pins === 0) this.#usedBytes -= object.value.content.byteLength
     object.pins += 1
     object.isShared = true
     return object
-  }
-
-  #name(object: ClientObject, name: string): void {
-    this.forgetName(name)
-    this.#shared.add(object)
-    object.names ??= new Map()
-    object.names.set(name, 'publish')
-    this.#named.set(name, object)
-  }
-
-  /** Other clients do not find this object by this name any more, or no object of this client. */
-  forgetName(name: string, id?: ObjectId): void {
-    const object = this.#named.get(name)
-    if (object === undefined || (id !== undefined && object.value.id !== id)) return
-    this.#named.delete(name)
-    object.names?.delete(name)
   }
 
   /** The objects of other clients, of which this client must stay a user. */
@@ -222,6 +206,7 @@ export class ClientObjectTable {
   /** Unpins everything and deletes whatever no task uses. */
   clear(): void {
     for (const [id, object] of this.#objects) {
+      object.isPublishing = false
       while (object.pins > 0) this.unpin(id)
       if (object.users === 0 && this.#objects.has(id)) this.#remove(object)
     }
@@ -247,26 +232,27 @@ export class ClientObjectTable {
   /** A new connection: objects sent over the last one may be gone. */
   forgetSent(): void {
     this.#connection += 1
+    this.names.forgetSent()
     // Others may wait for them.
-    for (const object of this.#shared) this.#fresh.push(object)
+    for (const object of this.names.objects) this.#fresh.push(object)
   }
 
   /**
    * Records that the scheduler can delete an object that is not in this table: a fetched result.
    */
   removeResult(id: ObjectId): void {
-    this.#removals.push(id)
+    this.#removals.add(id)
   }
 
   /** Whether the scheduler must be notified of deletions. */
   get hasRemovals(): boolean {
-    return this.#removals.length > 0
+    return this.#removals.size > 0
   }
 
   /** The objects that the scheduler must delete. They count as sent. */
   takeRemovals(): readonly ObjectId[] {
-    const ids = this.#removals
-    this.#removals = []
+    const ids = [...this.#removals]
+    this.#removals.clear()
     return ids
   }
 
@@ -291,10 +277,7 @@ export class ClientObjectTable {
       if (isIdle) idleBytes += object.value.content.byteLength
       else if (object.pins === 0) usedBytes += object.value.content.byteLength
     }
-    for (const [name, { value, names }] of this.#named) {
-      const isNamed = names?.has(name) === true && this.#objects.get(value.id)?.names === names
-      assert(isNamed, 'a name stands for the wrong object')
-    }
+    this.names.checkInvariants((object) => this.#objects.get(object.value.id) === object)
     assert(usedBytes === this.#usedBytes, 'the size of used objects is wrong')
     const counted = Object.values(this.#idle).reduce((sum, { bytes }) => sum + bytes, 0)
     assert(idleBytes === counted, 'the size of idle objects is wrong')
@@ -319,16 +302,28 @@ export class ClientObjectTable {
         isShared: false,
         isForeign,
         names: undefined,
+        isPublishing: false,
         sentIn: 0,
         refusedAt: Infinity,
         idleSince: 0,
         place: undefined,
       }
       this.#objects.set(value.id, object)
-    } else if (object.place !== undefined) {
-      this.#leaveIdle(object)
+      // It may be among those that were just found, or is sent again.
+      this.#removals.delete(value.id)
+      return object
     }
+    if (object.place !== undefined) this.#leaveIdle(object)
+    if (object.isForeign && !isForeign && value !== object.value) this.#own(object, value)
     return object
+  }
+
+  /** An object of another client, or of an earlier time, has got content here. */
+  #own(object: ClientObject, value: StoredValue): void {
+    object.value = value
+    object.isForeign = false
+    this.#foreign.delete(value.id)
+    if (object.users > 0 && object.pins === 0) this.#usedBytes += value.content.byteLength
   }
 
   /** Deletes objects that have expired. */
@@ -363,9 +358,8 @@ export class ClientObjectTable {
     this.#leaveIdle(object)
     this.#objects.delete(object.value.id)
     this.#foreign.delete(object.value.id)
-    this.#shared.delete(object)
-    for (const name of object.names?.keys() ?? []) this.#named.delete(name)
-    if (object.sentIn > 0) this.#removals.push(object.value.id)
+    this.names.drop(object)
+    if (object.sentIn > 0) this.#removals.add(object.value.id)
     const { content } = object.value
     if (!(content instanceof Uint8Array)) this.#onDropped(content)
   }

@@ -203,10 +203,19 @@ export class Sender<Owner> {
       this.send(message, 0)
     }
     if (isRequested || outbox.hasBatch) this.#sendTasks()
-    const { hasRemovals, hasFresh } = this.#objects
-    const hasMore = hasRemovals || hasFresh || this.#shared.hasUnsent
+    const hasMore = this.#hasRemovals || this.#objects.hasFresh || this.#shared.hasUnsent
     const when = outbox.requestFlush(hasMore || this.#source?.hasUnsent === true)
     if (when !== undefined) this.#turn.act({ type: 'requestFlush', when })
+  }
+
+  /** Whether the scheduler must be notified of deletions now. */
+  get #hasRemovals(): boolean {
+    return this.#objects.hasRemovals && !this.#shared.isWaiting
+  }
+
+  /** Sends what other clients are to find: this client leaves. */
+  sendUnpublished(): void {
+    this.sendObjects(this.#objects.names.unpublished)
   }
 
   /** Sends those of the objects that the scheduler does not have. */
@@ -233,7 +242,7 @@ export class Sender<Owner> {
   #sendTasks(): void {
     const outbox = this.#outbox
     // First, because objects that are deleted here might be created again.
-    if (outbox.hasCredit && this.#objects.hasRemovals) {
+    if (outbox.hasCredit && this.#hasRemovals) {
       this.send(deleteMessage(this.#options.identity, this.#objects.takeRemovals()), 0)
     }
     if (this.#source?.hasUnsent === true) this.#source.flush()

@@ -74,8 +74,7 @@ test('also if a task sends it, or if it was sent before it got the name', () => 
   assert.deepEqual(flushed(harness), ['create f o', 'publish model o', 'task t'])
   const value = { id: objectId('o'), name: Buffer.from('o'), content: Buffer.from('o') }
   const actions = harness.handle({ type: 'objectPinned', value, sharedAs: 'other' })
-  // The first name may have gone to another object since.
-  assert.deepEqual(summary(actions), ['restore model o', 'publish other o'])
+  assert.deepEqual(summary(actions), ['publish other o'])
 })
 
 test('calls are sent after the objects that were sent before', () => {
@@ -130,7 +129,8 @@ test('what was found is an argument, is never sent, and is given back', () => {
   assert(task?.kind === 'task')
   assert.equal(task.functionArgs[0]?.type, 'sharedObjectID')
   unpin(harness, 'o')
-  assert.deepEqual(flushed(harness), [])
+  assert.deepEqual(reconnect(harness, 'S2'), ['hold o'])
+  assert.deepEqual(flushed(harness), ['create f', 'task t'])
   harness.receive(inlineResult('t'))
   harness.advance(10_000)
   assert.deepEqual(flushed(harness), ['delete o'])
@@ -154,15 +154,27 @@ test('the next scheduler gets what others may look for, unasked', () => {
   pin(harness, 'o', 'model')
   pin(harness, 'p')
   harness.flush()
+  harness.receive(message('published', 'model', 'o'))
   find(harness, 'q', 'foreign')
   assert.deepEqual(reconnect(harness, 'S2'), ['hold q'])
   assert.deepEqual(flushed(harness), ['create o', 'restore model o'])
+})
+
+test('a name that was never confirmed is published again', () => {
+  const harness = opened()
+  pin(harness, 'o', 'model')
+  harness.flush()
+  reconnect(harness, 'S2')
+  assert.deepEqual(flushed(harness), ['create o', 'publish model o'])
 })
 
 test('names that the scheduler has given to other objects are not restored', () => {
   const harness = opened()
   pin(harness, 'o', 'model')
   harness.flush()
+  // It was on its way before.
+  harness.receive(message('withdrawn', 'model', 'o'))
+  harness.receive(message('published', 'model', 'o'))
   harness.receive(message('withdrawn', 'model', 'another'))
   reconnect(harness, 'S1')
   assert.deepEqual(flushed(harness), ['create o', 'restore model o'])
@@ -176,6 +188,7 @@ test('only the last object of a client keeps a name', () => {
   pin(harness, 'o', 'model')
   pin(harness, 'p', 'model')
   assert.deepEqual(flushed(harness), ['create o', 'create p', 'publish model p'])
+  harness.receive(message('published', 'model', 'p'))
   reconnect(harness, 'S2')
   assert.deepEqual(flushed(harness), ['create o', 'create p', 'restore model p'])
   unpin(harness, 'o')
@@ -183,6 +196,61 @@ test('only the last object of a client keeps a name', () => {
   harness.flush()
   reconnect(harness, 'S3')
   assert.deepEqual(flushed(harness), [])
+})
+
+test('an object that is released before others can find it is published first', () => {
+  const harness = opened()
+  pin(harness, 'o', 'model')
+  unpin(harness, 'o')
+  assert.deepEqual(flushed(harness), ['create o', 'publish model o'])
+  harness.receive(message('published', 'model', 'o'))
+  assert.deepEqual(flushed(harness), ['delete o'])
+})
+
+test('also by a client that leaves', () => {
+  const harness = opened()
+  pin(harness, 'o', 'model')
+  pin(harness, 'p')
+  const actions = harness.handle({ type: 'closeRequested' })
+  assert.deepEqual(summary(actions), ['create o', 'publish model o', 'goodbye'])
+})
+
+test('one that is not stored is published when it is sent again, and is not mixed up', () => {
+  const harness = opened()
+  pin(harness, 'o', 'model')
+  call(harness, 1, 'model')
+  harness.flush()
+  harness.receive(message('unstored', 'model', 'o'))
+  // The name still stands for an earlier one.
+  assert.deepEqual(answers(harness.receive(message('found', 'model', 'old'))), [[1, 'unstored']])
+  assert.deepEqual(flushed(harness), ['delete old'])
+  reconnect(harness, 'S2')
+  assert.deepEqual(flushed(harness), ['create o', 'publish model o'])
+})
+
+test('what is being found is not given back meanwhile', () => {
+  const harness = opened()
+  find(harness, 'q', 'foreign')
+  call(harness, 2, 'foreign')
+  harness.flush()
+  unpin(harness, 'q')
+  assert.deepEqual(flushed(harness), [])
+  harness.receive(message('found', 'foreign', 'q'))
+  assert.deepEqual(flushed(harness), [])
+  unpin(harness, 'q')
+  assert.deepEqual(flushed(harness), ['delete q'])
+})
+
+test('an object that was found is like any other once its value is sent from here', () => {
+  const harness = opened()
+  find(harness, 'q', 'foreign')
+  pin(harness, 'q')
+  assert.deepEqual(flushed(harness), [])
+  assert.deepEqual(reconnect(harness, 'S2'), [])
+  harness.submit('t', [{ type: 'object', id: objectId('q') }])
+  assert.deepEqual(flushed(harness), ['create f q', 'task t'])
+  const content = harness.machine.contentOf(objectId('q'))
+  assert(content instanceof Uint8Array && Buffer.from(content).toString() === 'q')
 })
 
 test('calls wait for a scheduler, and are repeated on the next connection', () => {

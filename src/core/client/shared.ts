@@ -46,19 +46,29 @@ export class SharedNames<Owner> {
   /** These objects are stored now: other clients can find them. */
   publish(objects: Iterable<ClientObject>): void {
     if (!this.#isSupported) return
-    for (const { value, names } of objects) {
-      for (const [name, type] of names ?? []) {
-        this.#tell(type, name, value.id)
-        names?.set(name, 'restore')
+    for (const object of objects) {
+      for (const [name, isNew] of this.#objects.names.take(object)) {
+        this.#tell(isNew ? 'publish' : 'restore', name, object.value.id)
       }
     }
+  }
+
+  /**
+   * Whether an answer is outstanding. Until it is here, the scheduler must not learn that an object
+   * is not needed: it may be the one that is found.
+   */
+  get isWaiting(): boolean {
+    return this.#sentCount > 0
   }
 
   /** A scheduler has answered on a new connection, and has got the serializer. */
   resume(features: number): void {
     this.#features = features
     this.#sentCount = 0
-    if (!this.#isSupported) return this.#endAll('unsupported')
+    if (!this.#isSupported) {
+      this.#objects.names.giveUp()
+      return this.#endAll('unsupported')
+    }
     for (const id of this.#objects.foreign) this.#tell('hold', '', id)
   }
 
@@ -73,7 +83,10 @@ export class SharedNames<Owner> {
   }
 
   onMessage({ type, name, objectId: id, sizeBytes }: SharedObject): void {
-    if (type === 'withdrawn') return this.#objects.forgetName(name, id)
+    if (type === 'withdrawn') return this.#objects.names.onWithdrawn(name, id)
+    if (type === 'published' || type === 'unstored') {
+      return this.#objects.names.onPublished(name, id, type === 'published')
+    }
     const [call] = this.#calls
     const isAnswer = type === 'missing' || type === (call?.type === 'find' ? 'found' : 'removed')
     if (call === undefined || this.#sentCount === 0 || call.name !== name || !isAnswer) {
@@ -85,9 +98,13 @@ export class SharedNames<Owner> {
     this.#calls.shift()
     this.#sentCount -= 1
     const { ticket } = call
+    // The user asks for the value that was sent last.
+    if (call.type === 'find' && this.#objects.names.isNew(name)) {
+      if (type === 'found') this.#objects.leave(id)
+      return this.#answer(ticket, { outcome: 'unstored', id: NO_OBJECT, sizeBytes: 0 })
+    }
     const isForeign = type === 'found' && this.#objects.pinForeign(id, argumentName(name, id))
-    const answer = { outcome: type, id, sizeBytes, isForeign }
-    this.#turn.act({ type: 'answerShared', ticket, answer })
+    this.#answer(ticket, { outcome: type, id, sizeBytes }, isForeign)
   }
 
   get #isSupported(): boolean {
@@ -100,8 +117,11 @@ export class SharedNames<Owner> {
 
   #endAll(outcome: SharedAnswer['outcome']): void {
     for (const { ticket } of this.#calls.splice(0)) {
-      const answer = { outcome, id: NO_OBJECT, sizeBytes: 0, isForeign: false }
-      this.#turn.act({ type: 'answerShared', ticket, answer })
+      this.#answer(ticket, { outcome, id: NO_OBJECT, sizeBytes: 0 })
     }
+  }
+
+  #answer(ticket: number, answer: Omit<SharedAnswer, 'isForeign'>, isForeign = false): void {
+    this.#turn.act({ type: 'answerShared', ticket, answer: { ...answer, isForeign } })
   }
 }

@@ -16,7 +16,7 @@ import {
 import type { Act, SchedulerAction, SchedulerCoreOptions, SchedulerEvent } from './events.js'
 import { onTaskInquiry } from './monitor/explain.js'
 import { cancelTarget, onGraphTask, onGraphTaskCancel, settleGraphs } from './graph/graph.js'
-import { onObjectInstruction, answerRequest, sendRemovals } from './object/object.js'
+import { onObjectInstruction, answerRequest, noteObjects, sendRemovals } from './object/object.js'
 import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
 import { giveRoom } from './worker/load.js'
@@ -164,6 +164,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         return onObjectInstruction(state, message)
       case 'objectRequest':
         this.#touch(from)
+        if (message.requestType === 'note') return noteObjects(state, from, message.objectIds)
         return answerRequest(state, from, message.objectIds)
       case 'sharedObject':
         return state.shared.onMessage(clientOf(state, from), message)

@@ -139,6 +139,7 @@ export class SchedulerState {
     this.pools.javascript.checkInvariants(isAssigning)
     this.pools.python.checkInvariants(isAssigning)
     this.objects.checkInvariants()
+    this.shared.checkInvariants()
     this.leases.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
     this.graphWork.checkInvariants()
     this.supplies.checkInvariants()

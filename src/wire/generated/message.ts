@@ -183,12 +183,13 @@ export const OBJECT_INSTRUCTION_TYPE: readonly ObjectInstructionType[] = [
 
 /**
  * `ObjectRequest.ObjectRequestType` of the schema.
- * - `get`: The only type.
+ * - `get`: The objects are requested. The only type in 1.9.9.
+ * - `note`: The worker has got them from another worker of its agent: it is notified of removals.
  */
-export type ObjectRequestType = 'get'
+export type ObjectRequestType = 'get' | 'note'
 
 /** The names of `ObjectRequestType` by their numbers. */
-export const OBJECT_REQUEST_TYPE: readonly ObjectRequestType[] = ['get']
+export const OBJECT_REQUEST_TYPE: readonly ObjectRequestType[] = ['get', 'note']
 
 /**
  * `ObjectResponse.ObjectResponseType` of the schema.
@@ -211,9 +212,21 @@ export const OBJECT_RESPONSE_TYPE: readonly ObjectResponseType[] = ['content', '
  * - `missing`: No object has this name.
  * - `removed`: The answer to `remove`: the name stood for this object.
  * - `withdrawn`: To a user of the object: the name does not stand for it any more.
+ * - `published`: The answer to `publish` and `restore`: the name stands for this object.
+ * - `unstored`: The same: the object is not stored, and its name has not changed.
  */
 export type SharedObjectType =
-  'publish' | 'restore' | 'find' | 'hold' | 'remove' | 'found' | 'missing' | 'removed' | 'withdrawn'
+  | 'publish'
+  | 'restore'
+  | 'find'
+  | 'hold'
+  | 'remove'
+  | 'found'
+  | 'missing'
+  | 'removed'
+  | 'withdrawn'
+  | 'published'
+  | 'unstored'
 
 /** The names of `SharedObjectType` by their numbers. */
 export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
@@ -226,6 +239,8 @@ export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
   'missing',
   'removed',
   'withdrawn',
+  'published',
+  'unstored',
 ]
 
 /**
@@ -2338,7 +2353,7 @@ function writeObjectInstruction(writer: Writer, at: number, value: ObjectInstruc
 /** Requests objects: client or worker -> scheduler. (docs/protocol.md#struct-objectrequest) */
 export interface ObjectRequest {
   readonly kind: 'objectRequest'
-  /** Always get. */
+  /** What it is about. */
   readonly requestType: ObjectRequestType
   /** Which objects. Order and duplicates affect the answer. */
   readonly objectIds: readonly ObjectId[]

@@ -7,12 +7,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Identity, identity as identityOf } from '../../base/ids.js'
 import type { LogFields, Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
+import { HostObjects } from '../../core/worker/host-objects.js'
 import { HostUnits } from '../../core/worker/queue/units.js'
 import { peerInfo } from '../../runtime/peer-info.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { type ConnectionEnd, isPublisher } from '../../transport/end.js'
 import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
 import { SparePool } from './spare-pool.js'
+import { AgentStore } from './store.js'
 import { type AgentEnd, AgentWorker } from './worker.js'
 
 // Logs at a bounded rate that a scheduler cannot be reached, not per worker and attempt.
@@ -94,11 +96,13 @@ export class Agent {
   readonly #workers: AgentWorker[] = []
   readonly #started: Promise<void>
   readonly #spares: SparePool
+  readonly #store: AgentStore
   #isStopping = false
 
   private constructor(settings: CheckedAgentOptions, spares: SparePool) {
     this.#settings = settings
     this.#spares = spares
+    this.#store = new AgentStore(settings.logger, settings.objectDirectory)
     this.#started = this.#start(settings)
     this.ready = this.#started.then(() => this.#allReady())
     // A rejection that the caller does not await is not an unhandled one.
@@ -147,13 +151,14 @@ export class Agent {
     const sampler = new ProcessSampler()
     const report = new ConnectReport(settings.address)
     const spares = this.#spares
+    const hostObjects = new HostObjects(this.#store)
     for (const [index, name] of settings.names.entries()) {
       if (index > 0) await nextTurn()
       if (this.#isStopping) return
       const identity = newWorkerIdentity(name)
       const logger = withFields(settings.logger, { worker: identity, index })
       logger.info(`Worker[${index}] started`)
-      const shared = { settings, agentId, units, sampler, report, spares }
+      const shared = { settings, agentId, units, sampler, report, spares, hostObjects }
       const info = peerInfo({ name, endsMS, allocation })
       const worker = new AgentWorker({ ...shared, identity, info, logger })
       this.#workers.push(worker)
@@ -181,6 +186,7 @@ export class Agent {
   async #allEnded(): Promise<AgentEnd> {
     const ends = await Promise.all(this.#workers.map((worker) => worker.ended))
     await this.#spares.close()
+    this.#store.close()
     const failure = ends.find((end) => end.isFailure)
     return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
   }

@@ -29,6 +29,11 @@ export class AgentFiles {
   #offer: ObjectFilesMessage | undefined
   #proof: Uint8Array = NO_BYTES
 
+  /** Whether the scheduler is on this machine, and this worker's processor sees its files. */
+  get isNear(): boolean {
+    return this.#proof.byteLength > 0
+  }
+
   /** A connection has ended: the next scheduler may be another one. */
   reset(processor: ProcessorHost | undefined): void {
     if (this.#offer === undefined) return

@@ -14,6 +14,7 @@ import {
 import { counted } from '../../base/text.js'
 import { parseConnectAddress } from '../../transport/address.js'
 import type { TaskCapability } from '../../wire/message.js'
+import { checkBase } from '../../runtime/own-directory.js'
 import type { ProcessorOptions } from './spawn.js'
 
 // What started an agent, and when it will terminate it: given by options, or by Slurm.
@@ -121,6 +122,12 @@ export interface AgentOptions {
    */
   readonly objectCacheBytes?: number | undefined
   /**
+   * Where large objects from a scheduler on another machine are kept in files, once for all
+   * workers; '' = nowhere, each worker gets them in messages. An existing directory of this
+   * machine, as an absolute path; it should be in memory. Default: `/dev/shm` on Linux.
+   */
+  readonly objectDirectory?: string | undefined
+  /**
    * 30,000: how often an idle processor collects garbage after it has run tasks; 0 = only when Node
    * does so on its own. Up to 86,400,000.
    */
@@ -154,6 +161,7 @@ type Converted =
   | 'env'
   | 'cwd'
   | 'killDelayMs'
+  | 'objectDirectory'
 
 /** The options of an agent with all defaults filled in. */
 export interface CheckedAgentOptions extends Settled<AgentOptions, Converted>, Allocation {
@@ -162,6 +170,8 @@ export interface CheckedAgentOptions extends Settled<AgentOptions, Converted>, A
   /** As workers send them in their heartbeats. */
   readonly capabilities: readonly TaskCapability[]
   readonly processor: ProcessorOptions
+  /** Undefined: the default. */
+  readonly objectDirectory: string | undefined
 }
 
 const MAX_NAME_LENGTH = 128
@@ -269,6 +279,12 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
     default: 1_073_741_824,
     flag: 'object-cache-bytes',
   },
+  objectDirectory: {
+    type: { kind: 'text' },
+    description: 'where the workers share large objects in files; empty = nowhere',
+    defaultText: '/dev/shm (Linux)',
+    flag: 'object-directory',
+  },
   garbageCollectIntervalMs: {
     type: { kind: 'duration', min: 0, max: 86_400_000 },
     description: 'how often idle processors collect garbage after running tasks; 0 = never',
@@ -293,7 +309,8 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
 export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   const checked = checkOptions('agent', AGENT_OPTIONS, options)
   const { workers, workerNames, capabilities, timeLimitMs, allocation, ...others } = checked
-  const { execArgv = [], env, cwd, killDelayMs, logger, ...rest } = others
+  const { execArgv = [], env, cwd, killDelayMs, logger, objectDirectory, ...rest } = others
+  checkBase('objectDirectory', objectDirectory)
   if (rest.address === undefined)
     throw new ConfigError('option address: expected text, got nothing')
   if (workers === undefined) throw new ConfigError('option workers: expected a number, got nothing')
@@ -302,6 +319,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
     ...(rest as Settled<AgentOptions, Converted>),
     names: checkNames(workerNames, workers),
     ...allocationOf({ timeLimitMs, allocation }, process.env, Date.now()),
+    objectDirectory,
     capabilities: checkCapabilities((capabilities ?? []) as readonly string[]),
     processor: {
       execArgv,

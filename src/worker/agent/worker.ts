@@ -7,6 +7,7 @@ import type { Identity } from '../../base/ids.js'
 import { logsTasks, type Logger } from '../../base/logger.js'
 import type { WorkerAction, WorkerEvent } from '../../core/worker/events.js'
 import type { HostUnits } from '../../core/worker/queue/units.js'
+import type { HostObjects, WorkerObjects } from '../../core/worker/host-objects.js'
 import { WorkerMachine } from '../../core/worker/worker-machine.js'
 import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
@@ -60,6 +61,8 @@ export interface AgentWorkerOptions {
   readonly report: ConnectReport
   /** Processors that replace lost ones. */
   readonly spares: SparePool
+  /** What the workers of the agent fetch together. */
+  readonly hostObjects: HostObjects
 }
 
 /** Output of user code. */
@@ -89,6 +92,7 @@ export class AgentWorker {
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #socket: DealerSocket
   readonly #files = new AgentFiles()
+  readonly #objects: WorkerObjects
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   #processor: ProcessorHost | undefined
   #childSampler: { readonly pid: number; readonly sampler: ChildSampler } | undefined
@@ -125,6 +129,14 @@ export class AgentWorker {
       tick: { type: 'tick' },
       perform: (action) => this.#perform(action),
       onFault: (error) => this.#onFault(error),
+    })
+    const files = this.#files
+    this.#objects = options.hostObjects.join({
+      send: (message) => this.#send(message),
+      receive: (message) => this.#receive(message),
+      get isNear() {
+        return files.isNear
+      },
     })
     this.#socket = this.#connect(identity, report)
     this.#driver.handle({ type: 'started' })
@@ -176,18 +188,21 @@ export class AgentWorker {
   }
 
   #onMessage(message: Message): void {
-    if (message.kind !== 'objectResponse') {
-      return this.#driver.handle({ type: 'messageReceived', message })
-    }
+    if (message.kind !== 'objectResponse') return this.#objects.incoming(message)
     const { content: objectContent, missing: objectIds } = this.#files.checked(message)
     const response = objectIds.length === 0 ? message : { ...message, objectContent }
-    this.#driver.handle({ type: 'messageReceived', message: response })
+    this.#objects.incoming(response)
     if (objectIds.length === 0) return
     for (const request of this.#files.requestFor(objectIds)) this.#send(request)
   }
 
+  #receive(message: Message): void {
+    if (!this.#isFinished) this.#driver.handle({ type: 'messageReceived', message })
+  }
+
   #onDisconnect(reason: string): void {
     this.#isCongested = false
+    this.#objects.onDisconnected()
     this.#files.reset(this.#processor)
     const why = reason === '' ? 'the scheduler closed it' : reason
     this.#driver.handle({ type: 'disconnected', reason: why })
@@ -201,13 +216,14 @@ export class AgentWorker {
   #perform(action: WorkerAction): void {
     switch (action.type) {
       case 'send':
-        return this.#send(this.#files.sendable(action.message))
+        return this.#sendOwn(action.message)
       case 'sendHeartbeat':
         return this.#send(this.#measured(action.heartbeat))
       case 'dispatch':
         this.#spares.expectTasks()
         return this.#processor?.send(action.bytes, action.units)
       case 'sendToProcessor':
+        if (action.message.kind === 'objectInstruction') this.#objects.onForgotten(action.message)
         return this.#processor?.send(encodeFrame(action.message))
       case 'sendOutput':
         if (action.mayLeave && this.#socket.isConnected) return this.#outputGate.pass(action.output)
@@ -243,6 +259,11 @@ export class AgentWorker {
       case 'end':
         return this.#finish({ reason: this.#explained(action), isFailure: action.isFailure })
     }
+  }
+
+  #sendOwn(message: Message): void {
+    const sent = this.#objects.outgoing(this.#files.sendable(message))
+    if (sent !== undefined) this.#send(sent)
   }
 
   #send(message: Message): void {
@@ -290,10 +311,16 @@ export class AgentWorker {
         },
         onStack: (report) => handle({ type: 'stackReported', processor, report }),
         onFiles: (proof) => this.#onProof(proof),
-        onObjectsLost: (objectIds) => handle({ type: 'objectsLost', processor, objectIds }),
+        onObjectsLost: (objectIds) => {
+          this.#objects.onLost(objectIds)
+          handle({ type: 'objectsLost', processor, objectIds })
+        },
         onRetracted: (asked, retracted) =>
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
-        onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
+        onExit: (death, lastRun) => {
+          this.#objects.onProcessorGone()
+          handle({ type: 'processorExited', processor, death, lastRun })
+        },
       },
     })
     this.#files.tell(host)
@@ -344,6 +371,7 @@ export class AgentWorker {
     this.#driver.stop()
     this.#reader.close()
     this.#files.close()
+    this.#objects.close()
     this.#settleReady?.reject(new DisconnectedError(`the worker has stopped: ${reason}`))
     void Promise.all([this.#socket.close(), this.#processor?.end()]).then(() => {
       this.#machine.giveUnitsBack()

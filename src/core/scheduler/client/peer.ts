@@ -131,6 +131,7 @@ export function removeClient(state: SchedulerState, client: ClientEntry, reason:
   // Iterates over workers, because the client may have a million tasks.
   for (const worker of state.workers.values()) cancelAssigned(state, worker, client)
   state.ownerless.drain()
+  state.shared.onClientLeft(client.identity)
   leaveObjects(state, client)
 }
 

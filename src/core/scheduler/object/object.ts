@@ -24,6 +24,7 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
       break
     case 'delete':
       state.objects.delete(user, message.objectContent.objectIds)
+      state.shared.onDeleted(user.identity, message.objectContent.objectIds)
       break
     case 'clear':
       state.turn.log('warn', 'ignored an unsupported clear', { client: user.identity })
@@ -78,16 +79,40 @@ export function answerRequest(
   else respond(state, from, paddedContent(state, objectIds))
 }
 
+/** A worker has got objects from another one of its agent: it caches them, too. */
+export function noteObjects(
+  state: SchedulerState,
+  from: Identity,
+  objectIds: readonly ObjectId[],
+): void {
+  const worker = state.workers.get(from)
+  if (worker === undefined) return
+  const removed: ObjectId[] = []
+  for (const id of objectIds) {
+    const entry = state.objects.get(id)
+    if (entry === undefined) removed.push(id)
+    else state.objects.hold(worker, entry)
+  }
+  if (removed.length > 0) sendDeletion(state, from, removed)
+}
+
 /** Notifies workers of deleted objects. */
 export function sendRemovals(state: SchedulerState): void {
-  for (const [worker, objectIds] of state.objects.takeRemovals()) {
-    state.output.send(worker.identity, {
-      kind: 'objectInstruction',
-      instructionType: 'delete',
-      objectUser: worker.identity,
-      objectContent: { ...NO_CONTENT, objectIds },
-    })
-  }
+  for (const [worker, ids] of state.objects.takeRemovals())
+    sendDeletion(state, worker.identity, ids)
+}
+
+function sendDeletion(
+  state: SchedulerState,
+  worker: Identity,
+  objectIds: readonly ObjectId[],
+): void {
+  state.output.send(worker, {
+    kind: 'objectInstruction',
+    instructionType: 'delete',
+    objectUser: worker,
+    objectContent: { ...NO_CONTENT, objectIds },
+  })
 }
 
 /**

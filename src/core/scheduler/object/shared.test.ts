@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FEATURE_SHARED, OUR_FEATURES } from '../../../base/features.js'
-import { objectId } from '../../../base/ids.js'
+import { identity, objectId } from '../../../base/ids.js'
 import type { Message } from '../../../wire/message.js'
 import type { StorageLimits } from './room.js'
 import {
@@ -89,7 +89,11 @@ test('the name goes to the last object that was published by it', () => {
   find(scheduler, 'model')
   scheduler.receive('C', instruction('create', 'C', ['p']))
   const lines = scheduler.receive('C', shared('publish', 'model', 'p')).lines()
-  assert.deepEqual(lines, ['C <- withdrawn model o', 'D <- withdrawn model o'])
+  assert.deepEqual(lines, [
+    'C <- withdrawn model o',
+    'D <- withdrawn model o',
+    'C <- published model p',
+  ])
   assert.deepEqual(find(scheduler, 'model'), ['D <- found model p'])
   // The first one has users, and stays.
   assert.deepEqual(scheduler.receive('W', request('o')).lines(), ['W <- content o'])
@@ -148,6 +152,49 @@ test('unused objects with names make way for others', () => {
   assert.deepEqual(find(scheduler, 'model'), ['D <- missing model'])
 })
 
+test('an object is not given back a name that it has lost, unless it is published again', () => {
+  const scheduler = newScheduler()
+  share(scheduler, 'o', 'model')
+  // C does not learn it.
+  scheduler.handle({ type: 'peerDisconnected', peer: identity('C') })
+  scheduler.receive('D', shared('remove', 'model')).actions()
+  scheduler
+    .receive('C', clientHeartbeat())
+    .receive('C', instruction('create', 'C', ['o']))
+    .actions()
+  const again = scheduler.receive('C', shared('restore', 'model', 'o')).lines()
+  assert.deepEqual(again, ['C <- withdrawn model o'])
+  assert.deepEqual(find(scheduler, 'model'), ['D <- missing model'])
+  scheduler.receive('C', shared('publish', 'model', 'o'))
+  assert.deepEqual(find(scheduler, 'model'), ['D <- found model o'])
+  scheduler.actions()
+  const last = scheduler.receive('C', shared('restore', 'model', 'o')).lines()
+  assert.deepEqual(last, ['C <- published model o'])
+})
+
+test('an object that is not stored gets no name, and does not take it from another one', () => {
+  const storage = { memoryBytes: 40, diskBytes: 0, quotaBytes: Infinity }
+  const scheduler = newScheduler(storage)
+  share(scheduler, 'o', 'model')
+  scheduler.receive('D', instruction('create', 'D', ['too large'])).actions()
+  const lines = scheduler.receive('D', shared('publish', 'model', 'too large')).lines()
+  assert.deepEqual(lines, ['D <- unstored model too large'])
+  assert.deepEqual(find(scheduler, 'model'), ['D <- found model o'])
+})
+
+test('the names of all objects are limited', () => {
+  const scheduler = newScheduler()
+  scheduler.receive('C', instruction('create', 'C', ['o'])).actions()
+  const published = (number: number): readonly string[] =>
+    scheduler.receive('C', shared('publish', `${number}`.padEnd(1_000), 'o')).lines()
+  const answers = Array.from({ length: 16_778 }, (_, number) => published(number)[0] ?? '')
+  const isPublished = answers.map((answer) => answer.startsWith('C <- published'))
+  assert.equal(isPublished.indexOf(false), 16_777)
+  scheduler.receive('C', instruction('delete', 'C', ['o'])).moveTo(2 * RETENTION_MS)
+  share(scheduler, 'p', 'model')
+  assert.deepEqual(find(scheduler, 'model'), ['D <- found model p'])
+})
+
 test('what cannot have a name gets none', () => {
   const scheduler = newScheduler()
   scheduler.receive('C', shared('publish', 'missing', 'o'))
@@ -189,6 +236,39 @@ test('but not for ever', () => {
   assert.deepEqual(scheduler.moveTo(59_999).lines(), [])
   assert.deepEqual(scheduler.moveTo(60_000).lines(), ['W <- objectNotExist o'])
   assert.deepEqual(scheduler.receive('W', request('o')).lines(), ['W <- objectNotExist o'])
+})
+
+test('who has held it is a user even if it comes later, unless it has let go of it', () => {
+  const scheduler = newScheduler()
+  scheduler.receive('D', shared('hold', '', 'o')).receive('D', shared('hold', '', 'p'))
+  scheduler.moveTo(100_000).receive('D', instruction('delete', 'D', ['p']))
+  scheduler.receive('C', instruction('create', 'C', ['o', 'p']))
+  scheduler.receive('C', instruction('delete', 'C', ['o', 'p'])).actions()
+  assert.deepEqual(scheduler.receive('W', request('o')).lines(), ['W <- content o'])
+  assert.deepEqual(scheduler.receive('W', request('p')).lines(), ['W <- objectNotExist p'])
+})
+
+test('requests do not wait for what nobody holds any more', () => {
+  for (const end of ['delete', 'leave']) {
+    const scheduler = newScheduler()
+    scheduler
+      .receive('D', shared('hold', '', 'o'))
+      .receive('W', request('o'))
+      .actions()
+    if (end === 'leave') leave(scheduler, 'D')
+    else scheduler.receive('D', instruction('delete', 'D', ['o']))
+    assert.deepEqual(scheduler.lines(), ['W <- objectNotExist o'])
+  }
+})
+
+test('a client can hold only so many objects that are not stored', () => {
+  const scheduler = newScheduler()
+  for (let number = 0; number <= 10_000; number += 1) {
+    scheduler.receive('D', shared('hold', '', `o${number}`))
+  }
+  scheduler.receive('C', shared('hold', '', 'p'))
+  const answers = ['o9999', 'o10000', 'p'].map((id) => scheduler.receive('W', request(id)).lines())
+  assert.deepEqual(answers, [[], ['W <- objectNotExist o10000'], []])
 })
 
 test('a client that holds what is stored is one of its users', () => {

@@ -2,6 +2,7 @@
 // restart, it may be back before the client that has the content: requests for such an object wait
 // for it. docs/protocol.md#shared
 
+import { assert } from '../../../base/assert.js'
 import { FEATURE_SHARED, hasFeature } from '../../../base/features.js'
 import { objectId, type Identity, type ObjectId } from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
@@ -10,16 +11,19 @@ import type { ClientEntry, ObjectEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { answerRequest } from './object.js'
 
-/** How long to wait for an object that a client holds and that is not stored. */
+/** How long requests wait for an object that a client holds and that is not stored. */
 const PATIENCE_MS = 60_000
-/** At most this many objects are waited for. */
-const MAX_EXPECTED = 100_000
-/** Longer names are refused. */
-const MAX_NAME_LENGTH = 1_000
+/** At most this many objects that are not stored may one client hold. */
+const MAX_EXPECTED = 10_000
+/** Longer names are refused, and more than so many characters of all names. */
+const [MAX_NAME_LENGTH, MAX_NAMES_LENGTH] = [1_000, 2 ** 24]
+/** At most this many names are remembered that were taken from their objects. */
+const MAX_WITHDRAWN = 10_000
 const NO_OBJECT = objectId('')
 
 /** An object that clients hold and that is not stored (yet). */
 interface ExpectedObject {
+  /** Requests wait for it as long. */
   readonly until: InstantMs
   /** The clients that will be its users. */
   readonly clients: Set<Identity>
@@ -30,8 +34,12 @@ interface ExpectedObject {
 /** The names of objects, and the objects that are waited for. */
 export class SharedObjects {
   readonly #state: SchedulerState
-  /** The oldest first. */
+  /** The oldest first. Invariant: each has clients. */
   readonly #expected = new Map<ObjectId, ExpectedObject>()
+  /** The same by client. Invariant: no empty sets. */
+  readonly #holds = new Map<Identity, Set<ObjectId>>()
+  /** Names, and the objects that have lost them and must not restore them. The oldest first. */
+  readonly #withdrawn = new Map<string, ObjectId>()
   readonly #expiry: Alarm
 
   constructor(state: SchedulerState) {
@@ -44,14 +52,14 @@ export class SharedObjects {
     switch (type) {
       case 'publish':
       case 'restore':
-        return this.#publish(client, { type, name, id })
+        return this.#publish(client, name, id, type === 'restore')
       case 'hold':
         return this.#hold(client, id)
       case 'find': {
         const entry = objects.named(name)
         if (entry === undefined) return this.#answer(client, 'missing', name)
         objects.use(client, entry)
-        return this.#answer(client, 'found', name, entry)
+        return this.#answer(client, 'found', name, entry.id, entry.bytes)
       }
       case 'remove': {
         const entry = objects.named(name)
@@ -71,8 +79,9 @@ export class SharedObjects {
    */
   awaits(requester: Identity, id: ObjectId): boolean {
     const expected = this.#expected.get(id)
-    expected?.requesters.add(requester)
-    return expected !== undefined
+    if (expected === undefined || expected.until <= this.#state.turn.now) return false
+    expected.requesters.add(requester)
+    return true
   }
 
   /** These objects may have been stored. */
@@ -83,45 +92,75 @@ export class SharedObjects {
       const expected = this.#expected.get(id)
       const entry = objects.get(id)
       if (expected === undefined || entry === undefined) continue
-      this.#expected.delete(id)
       for (const identity of expected.clients) {
         const client = clients.get(identity)
         if (client !== undefined) objects.use(client, entry)
+        this.#letGo(identity, id)
       }
-      for (const requester of expected.requesters) answerRequest(this.#state, requester, [id])
     }
   }
 
-  #publish(
-    client: ClientEntry,
-    { type, name, id }: { readonly type: string; readonly name: string; readonly id: ObjectId },
-  ): void {
+  /** A client does not need these objects any more. */
+  onDeleted(client: Identity, ids: Iterable<ObjectId>): void {
+    const held = this.#holds.get(client)
+    if (held === undefined) return
+    for (const id of ids) if (held.has(id)) this.#letGo(client, id)
+  }
+
+  /** A client has left. */
+  onClientLeft(client: Identity): void {
+    this.onDeleted(client, [...(this.#holds.get(client) ?? [])])
+  }
+
+  /** Throws if the tables disagree. */
+  checkInvariants(): void {
+    let count = 0
+    for (const [client, ids] of this.#holds) {
+      assert(ids.size > 0, 'a client that holds nothing is listed')
+      assert(this.#state.clients.has(client), 'a client that has left holds objects')
+      for (const id of ids) {
+        assert(this.#expected.get(id)?.clients.has(client) === true, 'an object is not expected')
+        assert(this.#state.objects.get(id) === undefined, 'a stored object is expected')
+      }
+      count += ids.size
+    }
+    for (const { clients } of this.#expected.values()) count -= clients.size
+    assert(count === 0, 'an object is expected that no client holds')
+  }
+
+  #publish(client: ClientEntry, name: string, id: ObjectId, isAgain: boolean): void {
     const { objects, turn } = this.#state
     const entry = objects.get(id)
     const isStored = entry !== undefined && entry.type !== 'refused' && entry.users.has(client)
-    if (!isStored || name === '' || name.length > MAX_NAME_LENGTH) {
-      turn.log('debug', 'ignored the name of an object', {
-        client: client.identity,
-        stored: isStored,
-      })
-      return
+    const isName = name !== '' && name.length <= MAX_NAME_LENGTH
+    const hasRoom = objects.namesLength + name.length <= MAX_NAMES_LENGTH
+    if (!isStored || !isName || !hasRoom) {
+      const fields = { client: client.identity, name: name.slice(0, 100), isStored, hasRoom }
+      turn.log('debug', 'an object gets no name', fields)
+      return this.#answer(client, 'unstored', name, id)
     }
     const other = objects.named(name)
-    if (other === entry) return
-    if (other !== undefined) {
-      if (type === 'restore') return this.#answer(client, 'withdrawn', name, entry)
-      this.#withdraw(other, name)
+    const isOutdated = other === undefined ? this.#withdrawn.get(name) === id : other !== entry
+    if (isAgain && isOutdated) return this.#answer(client, 'withdrawn', name, id)
+    if (other !== entry) {
+      if (other !== undefined) this.#withdraw(other, name)
+      objects.giveName(entry, name)
     }
-    objects.giveName(entry, name)
+    this.#answer(client, 'published', name, id)
   }
 
   /** The name does not stand for this object any more, which its users learn. */
   #withdraw(entry: ObjectEntry, name: string): void {
     const users = new Set([...entry.users].map(({ identity }) => identity))
+    const { id } = entry
     this.#state.objects.takeName(entry, name)
+    this.#withdrawn.delete(name)
+    this.#withdrawn.set(name, id)
+    const [oldest = ''] = this.#withdrawn.keys()
+    if (this.#withdrawn.size > MAX_WITHDRAWN) this.#withdrawn.delete(oldest)
     for (const identity of users) {
       const client = this.#state.clients.get(identity)
-      if (client !== undefined) this.#answer(client, 'withdrawn', name, entry)
+      if (client !== undefined) this.#answer(client, 'withdrawn', name, id)
     }
   }
 
@@ -129,9 +168,11 @@ export class SharedObjects {
     const { objects, turn } = this.#state
     const entry = objects.get(id)
     if (entry !== undefined) return objects.use(client, entry)
+    const held = this.#holds.get(client.identity) ?? new Set<ObjectId>()
+    if (held.size >= MAX_EXPECTED) return
+    this.#holds.set(client.identity, held.add(id))
     let expected = this.#expected.get(id)
     if (expected === undefined) {
-      if (this.#expected.size >= MAX_EXPECTED) return
       const until = turn.now + PATIENCE_MS
       expected = { until, clients: new Set(), requesters: new Set() }
       this.#expected.set(id, expected)
@@ -140,24 +181,39 @@ export class SharedObjects {
     expected.clients.add(client.identity)
   }
 
-  /** Some objects have not come: those who asked for them learn it. */
+  /** A client does not hold this object, or is a user of it. */
+  #letGo(client: Identity, id: ObjectId): void {
+    const held = this.#holds.get(client)
+    held?.delete(id)
+    if (held?.size === 0) this.#holds.delete(client)
+    const expected = this.#expected.get(id)
+    expected?.clients.delete(client)
+    if (expected === undefined || expected.clients.size > 0) return
+    this.#expected.delete(id)
+    this.#answerAll(id, expected)
+  }
+
+  #answerAll(id: ObjectId, { requesters }: ExpectedObject): void {
+    const peers = [...requesters]
+    requesters.clear()
+    for (const peer of peers) answerRequest(this.#state, peer, [id])
+  }
+
+  /** Some objects have not come: requests do not wait any longer. */
   #giveUp(): void {
     const { turn } = this.#state
-    for (const [id, { until, requesters }] of this.#expected) {
-      if (until > turn.now) return this.#expiry.set(until)
-      this.#expected.delete(id)
-      for (const requester of requesters) answerRequest(this.#state, requester, [id])
+    for (const [id, expected] of this.#expected) {
+      if (expected.until > turn.now) return this.#expiry.set(expected.until)
+      this.#answerAll(id, expected)
     }
   }
 
   #answer(
     client: ClientEntry,
     type: SharedObject['type'],
-    name: string,
-    entry?: ObjectEntry,
+    ...[name, id = NO_OBJECT, sizeBytes = 0]: [name: string, id?: ObjectId, sizeBytes?: number]
   ): void {
     if (!hasFeature(client.features, FEATURE_SHARED)) return
-    const { id = NO_OBJECT, bytes: sizeBytes = 0 } = entry ?? {}
     const kind = 'sharedObject'
     this.#state.output.send(client.identity, { kind, type, name, objectId: id, sizeBytes })
   }

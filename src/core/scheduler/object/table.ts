@@ -54,6 +54,7 @@ export class ObjectTable {
   /** How many objects have their content in each file: several, if an error is repeated. */
   readonly #files = new Map<string, number>()
   readonly #names = new Map<string, ObjectEntry>()
+  #namesLength = 0
 
   constructor(turn: Turn<SchedulerAction>, options: ObjectTableOptions = {}) {
     const { retentionMs = 0, sharedRetentionMs = 0, limits = NO_LIMITS } = options
@@ -119,17 +120,23 @@ export class ObjectTable {
     return this.#names.get(name)
   }
 
+  /** The number of characters of all names. */
+  get namesLength(): number {
+    return this.#namesLength
+  }
+
   /** Names a used object, which may have other names. The name must not be in use. */
   giveName(entry: ObjectEntry, name: string): void {
     assert(entry.users.size > 0 && !this.#names.has(name), 'a name for the wrong object')
     entry.names ??= new Set()
     entry.names.add(name)
     this.#names.set(name, entry)
+    this.#namesLength += name.length
   }
 
   /** An object loses one of its names. Without names and users, it is kept like any other. */
   takeName(entry: ObjectEntry, name: string): void {
-    this.#names.delete(name)
+    this.#forgetName(name)
     entry.names?.delete(name)
     if (entry.names?.size !== 0) return
     this.#retainedShared.release(entry)
@@ -312,10 +319,14 @@ export class ObjectTable {
 
   #free(entry: ObjectEntry): void {
     this.#objects.delete(entry.id)
-    for (const name of entry.names ?? []) this.#names.delete(name)
+    for (const name of entry.names ?? []) this.#forgetName(name)
     entry.names = undefined
     this.#empty(entry)
     this.#recall(entry)
+  }
+
+  #forgetName(name: string): void {
+    if (this.#names.delete(name)) this.#namesLength -= name.length
   }
 
   /** Workers that have a copy must drop it. */
