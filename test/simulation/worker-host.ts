@@ -43,6 +43,8 @@ export interface WorkerSetup {
 }
 
 const KILL_DELAY_MS = 3_000
+/** How many workers find out, some time, that the scheduler is on their machine. */
+const NEAR_SHARE = 0.2
 
 /** One worker. */
 export class WorkerHost {
@@ -83,12 +85,17 @@ export class WorkerHost {
       onFault: rethrow,
       clock: process.timers,
     })
+    const random = world.random.fork(`nearness ${identity}`)
+    const nearAt =
+      world.clock.now + (random.chance(NEAR_SHARE) ? random.spread(1, 5_000) : Infinity)
     this.#objects = setup.hostObjects.join({
       send: (message) => this.#send(message),
       receive: (message) => {
         if (!this.#hasEnded) this.#driver.handle({ type: 'messageReceived', message })
       },
-      isNear: false,
+      get isNear() {
+        return world.clock.now >= nearAt
+      },
     })
     this.#dealer = this.#connect()
     process.onDeath(() => this.#onAgentDeath())

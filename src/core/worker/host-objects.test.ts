@@ -300,6 +300,18 @@ for (const [what, change] of [
   })
 }
 
+test('who has waited gets the object even if nothing is shared any more', () => {
+  const agent = new TestAgent()
+  const [one, two] = agent.workers(2) as [TestWorker, TestWorker]
+  one.request('o')
+  two.request('o')
+  one.isNear = true
+  two.isNear = true
+  assert.deepEqual(one.get('o', LARGE), [`o: ${LARGE}`])
+  assert.deepEqual(two.takeReceived(), [`o: ${LARGE}`])
+  assert.equal(agent.host.fetches.size, 0)
+})
+
 test('a single worker has nobody to share with', () => {
   const agent = new TestAgent()
   const [one] = agent.workers(1) as [TestWorker]

@@ -153,7 +153,7 @@ export class WorkerObjects {
       return
     }
     if (message.kind === 'workerHeartbeatEcho') this.#features = message.features
-    if (message.kind === 'objectResponse' && this.#isSharing) return this.#onResponse(message)
+    if (message.kind === 'objectResponse') return this.#onResponse(message)
     this.#port.receive(message)
     if (message.kind === 'objectInstruction') this.onForgotten(message)
   }
@@ -207,7 +207,7 @@ export class WorkerObjects {
     const { objectContent } = response
     const { files } = this.#host
     const large: number[] = []
-    for (const [at, id] of objectContent.objectIds.entries()) {
+    for (const [at, id] of this.#isSharing ? objectContent.objectIds.entries() : []) {
       if (this.#host.isLarge(objectContent, at) && !files.has(id)) large.push(at)
     }
     if (large.length === 0) return this.#finish(response)
@@ -260,9 +260,10 @@ export class WorkerObjects {
     this.#passOn({ ...response, bytes: undefined, objectContent })
   }
 
-  /** Those who have waited for these objects get them. */
+  /** Those who have waited for these objects get them, even if nothing is shared any more. */
   #passOn(response: ObjectResponse): void {
     const { fetches } = this.#host
+    if (fetches.size === 0) return
     const waiting = new Map<WorkerObjects, number[]>()
     for (const [at, id] of response.objectContent.objectIds.entries()) {
       const pending = fetches.get(id)
