@@ -148,8 +148,8 @@ describe('framing', () => {
 
 describe('values that are unknown', () => {
   test('a kind of message is refused with its number', () => {
-    const bytes = frame(structPointer(0, 1, 1), word(34), structPointer(-1, 0, 0))
-    assertRefused(bytes, /^Message: unknown kind 34, known are 0 to 33$/)
+    const bytes = frame(structPointer(0, 1, 1), word(35), structPointer(-1, 0, 0))
+    assertRefused(bytes, /^Message: unknown kind 35, known are 0 to 34$/)
   })
 
   test('an enumerant is refused with its field and number', () => {
