@@ -615,8 +615,8 @@ struct ObjectFiles $extension {
 }
 
 struct SharedObject $extension {
-  # An object that clients find by a name: client -> scheduler, and back
-  # (docs/protocol.md#shared).
+  # An object that clients find by a name, or that workers fetch in advance: client -> scheduler, and
+  # back; scheduler -> worker (docs/protocol.md#shared).
 
   enum SharedObjectType {
     publish @0;  # From a client: the name stands for this object, instead of any other.
@@ -630,13 +630,14 @@ struct SharedObject $extension {
     withdrawn @8;  # To a user of the object: the name does not stand for it any more.
     published @9;  # The answer to `publish` and `restore`: the name stands for this object.
     unstored @10;  # The same: the object is not stored, and its name has not changed.
+    replicate @11;  # From a client, and to workers: they fetch the object before a task needs it.
   }
 
   type @0 :SharedObjectType;
   # What it says.
 
   name @1 :Text;
-  # 1 to 1,000 characters; empty with `hold`.
+  # 1 to 1,000 characters; empty with `hold` and `replicate`.
 
   objectId @2 :Data $id(object);
   # The object; empty with `find`, `remove` and `missing`.

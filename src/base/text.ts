@@ -41,6 +41,11 @@ export function clippedError({ name, message, stack }: ErrorText): ErrorText {
   }
 }
 
+/** The message of an error; any other value as text. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
 // Numbers of things, as people say them.
 
 /** `1 worker`, `2 workers`. */

@@ -6,6 +6,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
+import { messageOf } from '../base/text.js'
 import type * as schedulerModule from '../scheduler/scheduler.js'
 import type * as agentModule from '../worker/agent/agent.js'
 import type { AgentOptions } from '../worker/agent/options.js'
@@ -128,7 +129,7 @@ function environmentFor(env: NodeJS.ProcessEnv | undefined): NodeJS.ProcessEnv {
 }
 
 function reportFailure(error: unknown): void {
-  const text = error instanceof Error ? error.message : String(error)
+  const text = messageOf(error)
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   report({ event: 'failed', text, ...(code === undefined ? {} : { code }) })
 }

@@ -3,6 +3,7 @@
 
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
+import { messageOf } from '../base/text.js'
 import type { EmbeddedOrder, EmbeddedStart } from './embedded-lines.js'
 import type { EmbeddedEnd } from './embedded-process.js'
 import type { AgentOrder } from './options.js'
@@ -164,7 +165,7 @@ export class SupervisedProcess {
     try {
       part = this.#open()
     } catch (error) {
-      return this.#onRefused(error instanceof Error ? error.message : String(error))
+      return this.#onRefused(messageOf(error))
     }
     this.#process = part
     // A failed start shows as an exit, which is watched below.

@@ -16,6 +16,7 @@ import { crc32 } from 'node:zlib'
 import { totalBytes } from '../base/bytes.js'
 import { ConfigError } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
+import { messageOf } from '../base/text.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { OPEN_FLAGS } from '../runtime/object-files.js'
 import { fileOf } from '../wire/object-content.js'
@@ -100,11 +101,11 @@ export class DiskStore {
       if (wish === undefined) {
         this.#parts.tell('objects are kept in memory only', {
           directory: base,
-          error: textOf(error),
+          error: messageOf(error),
         })
         return 0
       }
-      throw new ConfigError(`option objectSpillDirectory: ${textOf(error)}`, { cause: error })
+      throw new ConfigError(`option objectSpillDirectory: ${messageOf(error)}`, { cause: error })
     }
   }
 
@@ -126,7 +127,7 @@ export class DiskStore {
       // Now: its name may be gone when it is written.
       source = file && this.#parts.openFile(file.path)
     } catch (error) {
-      return this.#report({ type: 'moveFailed', move: move.move, error: textOf(error) })
+      return this.#report({ type: 'moveFailed', move: move.move, error: messageOf(error) })
     }
     if (file !== undefined && source === undefined) {
       return this.#report({ type: 'moveFailed', move: move.move, error: '' })
@@ -151,7 +152,7 @@ export class DiskStore {
       const { bytes, checksum } = await readChecked(path, file.byteLength)
       if (bytes !== undefined && checksum === file.checksum) return bytes
     } catch (error) {
-      why = textOf(error)
+      why = messageOf(error)
     }
     // Unless it was removed meanwhile.
     if (this.#files.has(path))
@@ -241,7 +242,7 @@ export class DiskStore {
   #onFailed({ move: { move } }: WaitingMove, path: string, error: unknown): void {
     if (path !== '') removeLater(path)
     if (this.#directory !== undefined && !existsSync(this.#directory.path)) this.#forgetDirectory()
-    this.#report({ type: 'moveFailed', move, error: textOf(error) })
+    this.#report({ type: 'moveFailed', move, error: messageOf(error) })
   }
 
   #report(event: MoveEvent): void {
@@ -266,7 +267,7 @@ export class DiskStore {
   #makeDirectory(base: string): OwnDirectory {
     return new OwnDirectory(base, {
       onError: (error) => {
-        this.#parts.tell('cannot look for abandoned files', { error: textOf(error) })
+        this.#parts.tell('cannot look for abandoned files', { error: messageOf(error) })
       },
     })
   }
@@ -320,8 +321,4 @@ async function readChecked(path: string, byteLength: number): Promise<CheckedCon
   } finally {
     await handle.close()
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -17,6 +17,7 @@ import { ConfigError } from '../base/errors.js'
 import { FEATURE_FILES, hasFeature } from '../base/features.js'
 import { type Identity, idToHex, type ObjectId } from '../base/ids.js'
 import type { LogFields, Logger } from '../base/logger.js'
+import { messageOf } from '../base/text.js'
 import {
   KEY_FILE,
   keepEach,
@@ -84,7 +85,7 @@ export class FileStore {
     } catch (error) {
       // Missing, read-only, full, or forbidden: all content travels in messages.
       if (wish === undefined) return
-      const why = error instanceof Error ? error.message : String(error)
+      const why = messageOf(error)
       throw new ConfigError(`option objectDirectory: ${why}`, { cause: error })
     }
   }

@@ -3,6 +3,7 @@
 
 import { isIPv4, isIPv6 } from 'node:net'
 import { ConfigError } from '../base/errors.js'
+import { messageOf } from '../base/text.js'
 
 /** A host and a port. `host` is a name, an IPv4 or IPv6 address without brackets, or `*` (all). */
 interface TcpAddress {
@@ -129,7 +130,7 @@ function wrong(text: string, why: string): ConfigError {
 /** The text of a connection error, including the attempts for each address of a host name. */
 export function describeError(error: Error): string {
   if (!(error instanceof AggregateError)) return plainTrouble(error) ?? error.message
-  const texts = error.errors.map((each) => (each instanceof Error ? each.message : String(each)))
+  const texts = error.errors.map((each) => messageOf(each))
   return [...new Set(texts)].join('; ')
 }
 

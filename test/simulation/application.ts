@@ -109,7 +109,7 @@ export class Application {
       case 'unpin':
         return this.#unpin(step.name)
       case 'share':
-        return this.#pin(step, step.name)
+        return this.#pin(step, step.name, step.isReplicated)
       case 'find': {
         const ticket = this.#sought.size
         this.#sought.set(ticket, step)
@@ -278,13 +278,17 @@ export class Application {
     this.client.post({ type: 'graphCancelRequested', graphId: graph.id })
   }
 
-  #pin({ name, bytes }: StepOf<'pin' | 'share'>, sharedAs?: string): void {
+  #pin(
+    { name, bytes }: StepOf<'pin' | 'share'>,
+    sharedAs?: string,
+    isReplicated: boolean = false,
+  ): void {
     const text = objectText(name, bytes)
     this.#checker.onPin(this.host, name, text)
     if (sharedAs !== undefined) this.#checker.onShare(this.host, name)
     const value = stored(text, (content) => this.client.objectIdOf(content))
     this.#pinned.set(name, value.id)
-    this.client.post({ type: 'objectPinned', value, sharedAs })
+    this.client.post({ type: 'objectPinned', value, sharedAs, isReplicated })
   }
 
   #onShared(ticket: number, { outcome, id }: SharedAnswer): void {

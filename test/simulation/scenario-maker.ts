@@ -168,7 +168,8 @@ function withSharing(random: Random, taste: Taste, plans: readonly ClientPlan[])
     const more: Step[] = []
     let atMs = random.spread(0.1, 1_000)
     if (number === owner) {
-      more.push({ type: 'share', atMs, name, bytes })
+      const isReplicated = random.fork('replicas').chance(0.4)
+      more.push({ type: 'share', atMs, name, bytes, isReplicated })
       if (random.chance(0.3)) more.push({ type: 'unpin', atMs: random.spread(1, 10_000), name })
     } else {
       more.push({ type: 'find', atMs, name, bytes })

@@ -67,7 +67,14 @@ export type Step =
   | { readonly type: 'pin'; readonly atMs: number; readonly name: string; readonly bytes: number }
   | { readonly type: 'unpin'; readonly atMs: number; readonly name: string }
   /** Like `pin`, for other clients, which find it by its name, and know its size. */
-  | { readonly type: 'share'; readonly atMs: number; readonly name: string; readonly bytes: number }
+  | {
+      readonly type: 'share'
+      readonly atMs: number
+      readonly name: string
+      readonly bytes: number
+      /** All workers fetch it in advance. Default: false. */
+      readonly isReplicated?: boolean
+    }
   | { readonly type: 'find'; readonly atMs: number; readonly name: string; readonly bytes: number }
   /** No object has this name any more. */
   | { readonly type: 'removeName'; readonly atMs: number; readonly name: string }

@@ -3,6 +3,7 @@
 
 import { types } from 'node:util'
 import { ConfigError, ScalerError } from '../../base/errors.js'
+import { messageOf } from '../../base/text.js'
 
 /** Text that is treated as mistyped JSON, not as a plain text. */
 const LOOKS_LIKE_JSON = /^\s*[[{"]/
@@ -16,7 +17,7 @@ export function readArgument(word: string, position: number): unknown {
     return JSON.parse(word) as unknown
   } catch (error) {
     if (!LOOKS_LIKE_JSON.test(word)) return word
-    const why = reasonOf(error)
+    const why = messageOf(error)
     throw new ConfigError(`argument ${position} is not valid JSON: ${why}`, { cause: error })
   }
 }
@@ -28,7 +29,7 @@ export function readArgumentList(bytes: Uint8Array): readonly unknown[] {
   try {
     value = JSON.parse(text) as unknown
   } catch (error) {
-    const why = text.trim() === '' ? 'it is empty' : reasonOf(error)
+    const why = text.trim() === '' ? 'it is empty' : messageOf(error)
     throw new ConfigError(`the standard input is not valid JSON: ${why}`, { cause: error })
   }
   if (Array.isArray(value)) return value
@@ -47,7 +48,7 @@ export function resultText(value: unknown): string {
   } catch (error) {
     if (error instanceof ScalerError) throw error
     // A getter or a `toJSON` that throws, or a value nested too deeply for JSON.stringify.
-    const text = `the result cannot be represented as JSON: ${reasonOf(error)}`
+    const text = `the result cannot be represented as JSON: ${messageOf(error)}`
     throw new ScalerError('ERR_SCALER_NO_JSON', text, { cause: error })
   }
 }
@@ -112,8 +113,4 @@ function pathOf(path: string, key: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key)
     ? `${path}.${key}`
     : `${path}[${JSON.stringify(key)}]`
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

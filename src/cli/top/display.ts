@@ -4,7 +4,7 @@ import { ConnectError } from '../../base/errors.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import type { MonitorSetup } from '../../client/monitor/links.js'
 import { requestOf } from '../../client/monitor/look.js'
-import { jsonText } from '../../base/text.js'
+import { jsonText, messageOf } from '../../base/text.js'
 import type { LastLines } from './pane.js'
 import { TopTerminal } from './terminal.js'
 import { type TopKey, TopState } from './top.js'
@@ -135,7 +135,7 @@ class Screen implements Display {
     } catch (error) {
       // It takes no requests: another one would not either.
       if (error instanceof ConnectError) this.#request = { worker, atMs: Infinity }
-      return { problem: error instanceof Error ? error.message : String(error) }
+      return { problem: messageOf(error) }
     }
   }
 }

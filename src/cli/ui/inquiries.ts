@@ -4,6 +4,7 @@
 import type { OperatorQuestion } from '../../client/monitor/look.js'
 import type { OperatorReply } from '../../client/monitor/operator-reply.js'
 import { RequestError } from './query.js'
+import { messageOf } from '../../base/text.js'
 
 /** Asks the scheduler. Rejects if it does not answer in time, or takes no questions. */
 export type Ask = (question: OperatorQuestion) => Promise<OperatorReply>
@@ -51,7 +52,7 @@ export class Inquiries {
     try {
       return await this.#ask(question)
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error)
+      const text = messageOf(error)
       throw new RequestError(503, text)
     } finally {
       this.#open -= 1

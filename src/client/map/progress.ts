@@ -2,6 +2,7 @@
 // read ten times per second, so that progress costs nothing per task.
 
 import type { WaitingReason } from '../../base/waiting-reason.js'
+import { messageOf } from '../../base/text.js'
 import { type LineStyle, progressLine, ProgressRate } from '../../runtime/progress/line.js'
 import {
   processScreen,
@@ -162,7 +163,7 @@ class ListenedMap implements MapWatcher {
     } catch (error) {
       this.#meter = undefined
       clearInterval(this.#timer)
-      const text = error instanceof Error ? error.message : String(error)
+      const text = messageOf(error)
       process.emitWarning(`the progress function of a map failed: ${text}`, {
         type: 'ScalerWarning',
         code: 'SCALER_PROGRESS_FAILED',

@@ -120,6 +120,17 @@ export interface SendObjectOptions {
    * client has a reference to it, and then for the scheduler's `sharedRetentionMs`. Default: false.
    */
   readonly shared?: boolean | undefined
+  /**
+   * `all`: all workers fetch the object now, and workers that start later do so when they connect,
+   * instead of with the first task that needs it. Default: no worker does.
+   */
+  readonly replicate?: 'all' | undefined
+}
+
+interface CheckedSendOptions {
+  readonly name: string
+  readonly isShared: boolean
+  readonly isReplicated: boolean
 }
 
 /** The pin of a reference, separate from it because the reference may be garbage by then. */
@@ -128,7 +139,11 @@ interface Pin {
   isValid: boolean
 }
 
-const NAMES: Record<keyof SendObjectOptions, true> = { name: true, shared: true }
+const NAMES: Record<keyof SendObjectOptions, true> = {
+  name: true,
+  shared: true,
+  replicate: true,
+}
 const MAX_NAME_LENGTH = 1_000
 
 /** Smaller memories are hashed, like any other value. */
@@ -262,7 +277,7 @@ export class ObjectReferences implements ObjectKeeper {
 
   /** Stores a value. Throws `SerializeError`, `ClientClosedError`, `ConfigError`. */
   send(value: unknown, options: SendObjectOptions): ObjectReference<unknown> {
-    const { name, isShared } = checkOptions(options)
+    const { name, isShared, isReplicated } = checkOptions(options)
     if (this.#connection.isClosed) throw new ClientClosedError()
     const { serializer, objectIds } = this.#connection
     const content = this.#serialize(value, serializer)
@@ -270,7 +285,7 @@ export class ObjectReferences implements ObjectKeeper {
     const objectId = isFiled ? objectIds.givenTo(content) : objectIds.of(content)
     const stored = { id: objectId, name: argumentName(name, objectId), content }
     const sharedAs = isShared ? name : undefined
-    this.#connection.request({ type: 'objectPinned', value: stored, sharedAs })
+    this.#connection.request({ type: 'objectPinned', value: stored, sharedAs, isReplicated })
     return this.#referTo({ objectId, name, sizeBytes: content.byteLength, isForeign: false })
   }
 
@@ -369,9 +384,9 @@ export class ObjectReferences implements ObjectKeeper {
   }
 }
 
-function checkOptions(options: SendObjectOptions): { name: string; isShared: boolean } {
+function checkOptions(options: SendObjectOptions): CheckedSendOptions {
   checkNames('sendObject', NAMES, options)
-  const { name = '', shared: isShared = false } = options
+  const { name = '', shared: isShared = false, replicate } = options
   if (typeof name !== 'string' || name.length > MAX_NAME_LENGTH) {
     throw new ConfigError(`option name: expected a text of at most ${MAX_NAME_LENGTH} characters`)
   }
@@ -382,7 +397,10 @@ function checkOptions(options: SendObjectOptions): { name: string; isShared: boo
     throw new ConfigError('option shared: the object needs a name; pass the option name, too')
   }
   if (isShared) checkSharedName(name)
-  return { name, isShared }
+  if (replicate !== undefined && replicate !== 'all') {
+    throw new ConfigError("option replicate: expected 'all'")
+  }
+  return { name, isShared, isReplicated: replicate === 'all' }
 }
 
 /** Others must find it by exactly this name, after it was encoded as UTF-8. */

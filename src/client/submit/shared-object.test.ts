@@ -66,6 +66,9 @@ test('bad options and names are refused immediately', async () => {
   refused({ shared: true }, /^option shared: the object needs a name/)
   refused({ shared: true, name: '' }, /^option shared: the object needs a name/)
   refused({ shared: 1, name: 'x' }, /^option shared: expected true or false$/)
+  for (const replicate of [true, 'some', null]) {
+    refused({ replicate }, /^option replicate: expected 'all'$/)
+  }
   for (const name of ['a\ud800', 'a\0b']) {
     refused({ shared: true, name }, /^name of a shared object: expected 1 to 1000 valid characters/)
   }

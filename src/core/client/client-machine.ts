@@ -12,7 +12,6 @@ import {
   type ClientCoreOptions,
   type ClientEvent,
   type GraphSubmission,
-  type StoredValue,
   type TaskEndReason,
   type TaskSubmission,
   type UnfinishedTask,
@@ -40,6 +39,8 @@ type DispatchedType =
   | 'progressed'
   | 'linkClosed'
   | 'tick'
+
+type PinnedEvent<Owner> = Extract<ClientEvent<Owner>, { readonly type: 'objectPinned' }>
 
 /**
  * Where a task is. `pending`: not sent. `queued`: the scheduler has it. `running`: a worker has
@@ -224,7 +225,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       case 'resultDropped':
         return this.#flow.drop(event.taskId)
       case 'objectPinned':
-        return this.#onObjectPinned(event.value, event.sharedAs)
+        return this.#onObjectPinned(event)
       case 'objectUnpinned':
         return this.#flow.objects.unpin(event.id)
       case 'sharedCalled':
@@ -357,11 +358,12 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   /** A task may have sent the object before it got a name. */
-  #onObjectPinned(value: StoredValue, sharedAs: string | undefined): void {
+  #onObjectPinned({ value, sharedAs, isReplicated = false }: PinnedEvent<Owner>): void {
     if (this.#link.isEnding) return
     const { objects, shared } = this.#flow
     const object = objects.pin(value, sharedAs)
-    if (sharedAs !== undefined && objects.isSent(object)) shared.publish([object])
+    if (isReplicated) objects.replicate(object)
+    if (objects.isSent(object)) shared.publish([object])
   }
 
   #onCancelRequested(id: TaskId, count: number): void {

@@ -76,6 +76,8 @@ export type ClientEvent<Owner> =
       readonly value: StoredValue
       /** Other clients can find it by this name. */
       readonly sharedAs?: string | undefined
+      /** All workers fetch it in advance. Default: false. */
+      readonly isReplicated?: boolean
     }
   | { readonly type: 'objectUnpinned'; readonly id: ObjectId }
   /** Answered with `answerShared`. An object that was found is pinned once more. */

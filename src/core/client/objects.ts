@@ -46,6 +46,8 @@ export interface ClientObject extends NamedObject {
   users: number
   /** It was pinned: tasks share its value. */
   isShared: boolean
+  /** All workers are to fetch it in advance. */
+  isReplicated: boolean
   /** Another client has its content: it is never sent from here. */
   isForeign: boolean
   /** The connection over which it was last sent; 0 = never. */
@@ -96,6 +98,7 @@ export class ClientObjectTable {
   readonly #foreign = new Map<ObjectId, ClientObject>()
   /** By which other clients find objects of this one. */
   readonly names: OwnNames<ClientObject> = new OwnNames((id) => this.unpin(id))
+  readonly #replicated = new Set<ClientObject>()
   #connection = 1
   #usedBytes = 0
   readonly #turn: Timing
@@ -149,9 +152,15 @@ export class ClientObjectTable {
     return object
   }
 
+  /** All workers are to fetch a pinned object in advance, now and after a restart. */
+  replicate(object: ClientObject): void {
+    object.isReplicated = true
+    this.#replicated.add(object)
+  }
+
   /**
-   * The same for an object in the scheduler, of which this client is a user. Returns whether only
-   * another client has its content.
+   * The same as `pin` for an object in the scheduler, of which this client is a user. Returns
+   * whether only another client has its content.
    */
   pinForeign(id: ObjectId, name: Uint8Array): boolean {
     const object = this.#pin({ id, name, content: NO_BYTES }, true)
@@ -235,6 +244,7 @@ export class ClientObjectTable {
     this.names.forgetSent()
     // Others may wait for them.
     for (const object of this.names.objects) this.#fresh.push(object)
+    for (const object of this.#replicated) this.#fresh.push(object)
   }
 
   /**
@@ -301,6 +311,7 @@ export class ClientObjectTable {
         pins: 0,
         isShared: false,
         isForeign,
+        isReplicated: false,
         names: undefined,
         isPublishing: false,
         sentIn: 0,
@@ -359,6 +370,7 @@ export class ClientObjectTable {
     this.#objects.delete(object.value.id)
     this.#foreign.delete(object.value.id)
     this.names.drop(object)
+    this.#replicated.delete(object)
     if (object.sentIn > 0) this.#removals.add(object.value.id)
     const { content } = object.value
     if (!(content instanceof Uint8Array)) this.#onDropped(content)

@@ -77,6 +77,19 @@ test('also if a task sends it, or if it was sent before it got the name', () => 
   assert.deepEqual(summary(actions), ['publish other o'])
 })
 
+test('workers are to fetch an object in advance, after a restart, too', () => {
+  const harness = opened()
+  const value = { id: objectId('o'), name: Buffer.from('o'), content: Buffer.from('o') }
+  harness.handle({ type: 'objectPinned', value, isReplicated: true })
+  assert.deepEqual(flushed(harness), ['create o', 'replicate o'])
+  reconnect(harness, 'S2')
+  assert.deepEqual(flushed(harness), ['create o', 'replicate o'])
+  unpin(harness, 'o')
+  assert.deepEqual(flushed(harness), ['delete o'])
+  reconnect(harness, 'S3')
+  assert.deepEqual(flushed(harness), [])
+})
+
 test('calls are sent after the objects that were sent before', () => {
   const harness = opened()
   pin(harness, 'o', 'model')

@@ -43,13 +43,14 @@ export class SharedNames<Owner> {
     this.#sentCount = this.#calls.length
   }
 
-  /** These objects are stored now: other clients can find them. */
+  /** These objects are stored now: other clients can find them, and workers fetch them. */
   publish(objects: Iterable<ClientObject>): void {
     if (!this.#isSupported) return
     for (const object of objects) {
       for (const [name, isNew] of this.#objects.names.take(object)) {
         this.#tell(isNew ? 'publish' : 'restore', name, object.value.id)
       }
+      if (object.isReplicated) this.#tell('replicate', '', object.value.id)
     }
   }
 

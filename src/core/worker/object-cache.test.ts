@@ -50,6 +50,31 @@ test('the objects that were not used for longest are forgotten, and fetched agai
   assert.equal(use(worker, 'g', 'object b')[0], 'send request object b')
 })
 
+test('an object that is fetched in advance is there for the first task, and makes way for others', () => {
+  const worker = readyWorker()
+  const replicate = {
+    kind: 'sharedObject',
+    type: 'replicate',
+    name: '',
+    objectId: objectId('object a'),
+    sizeBytes: 0,
+  } as const
+  assert.deepEqual(worker.receive({ ...replicate, type: 'found' }), [])
+  assert.deepEqual(worker.receive(replicate), ['send request object a'])
+  assert.deepEqual(worker.receive(replicate), [])
+  assert.deepEqual(worker.receive(largeObjects('object a')), ['tell objects object a'])
+  assert.deepEqual(use(worker, 'first use', 'object a'), [
+    'dispatch first use',
+    'send first use success',
+  ])
+  for (const id of ['b', 'c', 'd']) use(worker, id, `object ${id}`)
+  assert(use(worker, 'e', 'object e').includes('tell delete object a'))
+  // A task may need it before it has arrived.
+  worker.receive({ ...replicate, objectId: objectId('object f') })
+  assert.deepEqual(worker.receive(taskOf('f', { objects: ['object f'] })), [])
+  assert.deepEqual(worker.receive(largeObjects('object f')).slice(-1), ['dispatch f'])
+})
+
 test('what a task of the worker needs stays, and goes once none needs it', () => {
   const worker = readyWorker()
   worker.receive(taskOf('busy'))

@@ -3,7 +3,12 @@
 import { assert } from '../../base/assert.js'
 import { identity, type Identity, type ObjectId } from '../../base/ids.js'
 import type { Alarm } from '../../base/machine.js'
-import type { ObjectInstruction, ObjectRequest, ObjectResponse } from '../../wire/message.js'
+import type {
+  ObjectInstruction,
+  ObjectRequest,
+  ObjectResponse,
+  SharedObject,
+} from '../../wire/message.js'
 import { contentBytes, isSerializerId, spokenName } from '../../wire/object-content.js'
 import { send, sendToProcessor, type WorkerTurn } from './events.js'
 import type { ProcessorSlot } from './processor/slot.js'
@@ -57,6 +62,13 @@ export class WorkerObjectTable {
     this.#need(task.serializerId, task, request)
     task.functionEntry = this.#need(task.functionId, task, request)
     for (const id of task.argumentIds) this.#need(id, task, request)
+  }
+
+  /** Requests an object that no task needs yet. Returns false if it was requested before. */
+  expect(id: ObjectId): boolean {
+    if (this.#entries.has(id)) return false
+    this.#entries.set(id, this.#newEntry())
+    return true
   }
 
   /** A task that may wait for objects was cut: the tasks in `rest` wait for the same ones. */
@@ -257,6 +269,12 @@ export class Fetcher {
       this.#request = []
     }
     return task.missingCount === 0
+  }
+
+  /** An object is to be fetched before a task needs it. */
+  onSharedObject({ type, objectId: id }: SharedObject): void {
+    if (type !== 'replicate' || !this.#slot.isListening) return
+    if (this.#table.expect(id)) send(this.#turn, requestOf([id]))
   }
 
   /** Objects have arrived, or the scheduler does not have some. */

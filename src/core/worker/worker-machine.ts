@@ -191,6 +191,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#flow.fetcher.onObjectResponse(message)
       case 'objectInstruction':
         return this.#flow.fetcher.onObjectInstruction(message)
+      case 'sharedObject':
+        return this.#flow.fetcher.onSharedObject(message)
       case 'workerHeartbeatEcho':
         return this.#onWorkerHeartbeatEcho(message)
       case 'clientDisconnect':

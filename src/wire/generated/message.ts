@@ -214,6 +214,7 @@ export const OBJECT_RESPONSE_TYPE: readonly ObjectResponseType[] = ['content', '
  * - `withdrawn`: To a user of the object: the name does not stand for it any more.
  * - `published`: The answer to `publish` and `restore`: the name stands for this object.
  * - `unstored`: The same: the object is not stored, and its name has not changed.
+ * - `replicate`: From a client, and to workers: they fetch the object before a task needs it.
  */
 export type SharedObjectType =
   | 'publish'
@@ -227,6 +228,7 @@ export type SharedObjectType =
   | 'withdrawn'
   | 'published'
   | 'unstored'
+  | 'replicate'
 
 /** The names of `SharedObjectType` by their numbers. */
 export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
@@ -241,6 +243,7 @@ export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
   'withdrawn',
   'published',
   'unstored',
+  'replicate',
 ]
 
 /**
@@ -2499,12 +2502,12 @@ function writeObjectFiles(writer: Writer, at: number, value: ObjectFiles): void 
   writer.data(pointersAt + 8, value.proof)
 }
 
-/** An object that clients find by a name: client -> scheduler, and back (docs/protocol.md#shared). (docs/protocol.md#struct-sharedobject) */
+/** An object that clients find by a name, or that workers fetch in advance: client -> scheduler, and back; scheduler -> worker (docs/protocol.md#shared). (docs/protocol.md#struct-sharedobject) */
 export interface SharedObject {
   readonly kind: 'sharedObject'
   /** What it says. */
   readonly type: SharedObjectType
-  /** 1 to 1,000 characters; empty with `hold`. */
+  /** 1 to 1,000 characters; empty with `hold` and `replicate`. */
   readonly name: string
   /** The object; empty with `find`, `remove` and `missing`. */
   readonly objectId: ObjectId

@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises'
 import { totalBytes } from '../../base/bytes.js'
 import { ConfigError } from '../../base/errors.js'
 import type { Logger } from '../../base/logger.js'
+import { messageOf } from '../../base/text.js'
 import type { HostStore } from '../../core/worker/host-objects.js'
 import { hasRoom, MAX_FILE_BYTES, SHARED_MEMORY } from '../../runtime/object-files.js'
 import { OwnDirectory, removeAbandoned, removeLater } from '../../runtime/own-directory.js'
@@ -34,7 +35,7 @@ export class AgentStore implements HostStore {
     } catch (error) {
       this.#isOff = true
       if (wish === undefined) return
-      const why = error instanceof Error ? error.message : String(error)
+      const why = messageOf(error)
       throw new ConfigError(`option objectDirectory: ${why}`, { cause: error })
     }
   }

@@ -10,9 +10,11 @@ import {
   clientHeartbeat,
   instruction,
   OURS,
+  PYTHON,
   shared,
   type TestScheduler,
   withPeers,
+  workerHeartbeat,
 } from '../scheduler.kit.js'
 
 const RETENTION_MS = 1_000
@@ -216,6 +218,29 @@ test('clients that cannot read the notice get none', () => {
   assert.deepEqual(scheduler.receive('D', shared('remove', 'model')).lines(), [
     'D <- removed model',
   ])
+})
+
+test('workers are told what to fetch in advance, also those that join later', () => {
+  const scheduler = newScheduler()
+  scheduler.receive('C', instruction('create', 'C', ['o', 'p'])).actions()
+  assert.deepEqual(scheduler.receive('C', shared('replicate', '', 'o')).lines(), [
+    'W <- replicate  o',
+  ])
+  // Not stored, and another client's.
+  assert.deepEqual(scheduler.receive('C', shared('replicate', '', 'q')).lines(), [])
+  assert.deepEqual(scheduler.receive('D', shared('replicate', '', 'p')).lines(), [])
+  assert.deepEqual(scheduler.receive('V', workerHeartbeat()).lines(), [
+    'V <- echo S',
+    'V <- replicate  o',
+  ])
+  assert.deepEqual(scheduler.receive('V', workerHeartbeat()).lines(), ['V <- echo S'])
+  for (const kind of [PYTHON, { ...OURS, features: OUR_FEATURES & ~FEATURE_SHARED }]) {
+    const name = `U${kind.features}`
+    const lines = scheduler.receive(name, workerHeartbeat(kind)).lines()
+    assert.equal(lines.filter((line) => line.includes('replicate')).length, 0)
+  }
+  scheduler.receive('C', instruction('delete', 'C', ['o'])).actions()
+  assert.deepEqual(scheduler.receive('X', workerHeartbeat()).lines(), ['X <- echo S'])
 })
 
 test('after a restart, requests wait until the client that has the object is back', () => {

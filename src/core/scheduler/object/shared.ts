@@ -7,7 +7,7 @@ import { FEATURE_SHARED, hasFeature } from '../../../base/features.js'
 import { objectId, type Identity, type ObjectId } from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { SharedObject } from '../../../wire/message.js'
-import type { ClientEntry, ObjectEntry } from '../entries.js'
+import type { ClientEntry, ObjectEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { answerRequest } from './object.js'
 
@@ -55,6 +55,8 @@ export class SharedObjects {
         return this.#publish(client, name, id, type === 'restore')
       case 'hold':
         return this.#hold(client, id)
+      case 'replicate':
+        return this.#replicate(client, id)
       case 'find': {
         const entry = objects.named(name)
         if (entry === undefined) return this.#answer(client, 'missing', name)
@@ -72,6 +74,11 @@ export class SharedObjects {
           kind: `sharedObject ${type}`,
         })
     }
+  }
+
+  /** A new worker fetches what all workers are to have. */
+  onWorker(worker: WorkerEntry): void {
+    for (const { id } of this.#state.objects.replicated) this.#tellWorker(worker, id)
   }
 
   /**
@@ -147,6 +154,20 @@ export class SharedObjects {
       objects.giveName(entry, name)
     }
     this.#answer(client, 'published', name, id)
+  }
+
+  #replicate(client: ClientEntry, id: ObjectId): void {
+    const { objects, workers } = this.#state
+    const entry = objects.get(id)
+    if (entry === undefined || entry.type === 'refused' || !entry.users.has(client)) return
+    objects.replicate(entry)
+    for (const worker of workers.values()) this.#tellWorker(worker, id)
+  }
+
+  #tellWorker({ identity, runtime, heartbeat }: WorkerEntry, id: ObjectId): void {
+    if (runtime !== 'javascript' || !hasFeature(heartbeat.features, FEATURE_SHARED)) return
+    const message = { type: 'replicate', name: '', objectId: id, sizeBytes: 0 } as const
+    this.#state.output.send(identity, { kind: 'sharedObject', ...message })
   }
 
   /** The name does not stand for this object any more, which its users learn. */

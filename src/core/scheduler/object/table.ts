@@ -53,6 +53,8 @@ export class ObjectTable {
   #fileBytes = 0
   /** How many objects have their content in each file: several, if an error is repeated. */
   readonly #files = new Map<string, number>()
+  /** Those that all workers fetch in advance. */
+  readonly replicated: Set<ObjectEntry> = new Set()
   readonly #names = new Map<string, ObjectEntry>()
   #namesLength = 0
 
@@ -123,6 +125,12 @@ export class ObjectTable {
   /** The number of characters of all names. */
   get namesLength(): number {
     return this.#namesLength
+  }
+
+  /** All workers are to fetch this object in advance. */
+  replicate(entry: ObjectEntry): void {
+    entry.isReplicated = true
+    this.replicated.add(entry)
   }
 
   /** Names a used object, which may have other names. The name must not be in use. */
@@ -300,6 +308,10 @@ export class ObjectTable {
       const isNamed = entry.names === undefined || entry.names.size > 0
       assert(isNamed, 'a shared object without names')
     }
+    for (const entry of this.replicated) {
+      const isStored = this.#objects.get(entry.id) === entry && entry.isReplicated
+      assert(isStored, 'a replicated object is not stored')
+    }
     for (const [name, entry] of this.#names) {
       const isStored = this.#objects.get(entry.id) === entry && entry.names?.has(name) === true
       assert(isStored, 'a name stands for the wrong object')
@@ -321,6 +333,7 @@ export class ObjectTable {
     this.#objects.delete(entry.id)
     for (const name of entry.names ?? []) this.#forgetName(name)
     entry.names = undefined
+    if (entry.isReplicated) this.replicated.delete(entry)
     this.#empty(entry)
     this.#recall(entry)
   }
@@ -417,6 +430,7 @@ export class ObjectTable {
         measuredTasks: 0,
         stay: undefined,
         names: undefined,
+        isReplicated: false,
       } as const
       const createdAt = this.#turn.now
       const peers = { users: new Set<ObjectUser>(), holders: new Set<WorkerEntry>() }

@@ -89,7 +89,9 @@ export function onWorkerHeartbeat(
 ): void {
   // Sent before the first task, so that the worker has the features. 1.9.9 accepts any order.
   state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
-  const worker = state.workers.get(from) ?? addWorker(state, from, message)
+  const known = state.workers.get(from)
+  const worker = known ?? addWorker(state, from, message)
+  if (known === undefined) state.shared.onWorker(worker)
   bringUpToDate(worker.heartbeat, withoutRest(message))
   worker.info = keptInfo(message.info) ?? worker.info
   state.pools[worker.runtime].setWindow(worker, windowSeconds(message.latencyUS))
