@@ -262,7 +262,7 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Takes its name from a shared object: nobody finds it any more, and it is deleted when no client
+   * Takes its name from a shared object: it cannot be found any more, and is deleted when no client
    * has a reference to it and no task needs it. Resolves with whether there was one. Rejects like
    * `object`.
    */

@@ -29,7 +29,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   type: ['task', 'objectID', 'inline', 'sharedObjectID', 'sharedInline'],
   objectTypes: ['serializer', 'object', 'file'],
   instructionType: ['create', 'delete', 'clear'],
-  requestType: ['get'],
+  requestType: ['get', 'note'],
   responseType: ['content', 'objectNotExist'],
   disconnectType: ['disconnect', 'shutdown'],
   nodeTaskType: ['normal', 'target'],
@@ -57,6 +57,20 @@ const MORE_ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   action: ['explain', 'cancel', 'stack', 'logs', 'drain', 'waiting', 'objects'],
   outcome: ['done', 'unknown', 'ambiguous', 'refused', 'unsupported', 'timedOut', 'busy'],
   source: ['log', 'stdout', 'stderr'],
+  type: [
+    'publish',
+    'restore',
+    'find',
+    'hold',
+    'remove',
+    'found',
+    'missing',
+    'removed',
+    'withdrawn',
+    'published',
+    'unstored',
+    'replicate',
+  ],
 }
 
 /** The enumerants of a field with this value; undefined if it has none. */

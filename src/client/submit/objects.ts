@@ -336,7 +336,7 @@ export class ObjectReferences implements ObjectKeeper {
     }
   }
 
-  /** Nobody waits for this answer any more. */
+  /** The answer came after the call had been rejected. */
   #dropLate(ticket: number, { outcome, id }: SharedAnswer): void {
     this.#connection.sharedCalls.delete(ticket)
     if (outcome === 'found') this.#connection.request({ type: 'objectUnpinned', id })

@@ -77,7 +77,7 @@ export class HostObjects {
   /** Throws if the tables disagree. */
   checkInvariants(): void {
     for (const [id, { holders }] of this.files) {
-      assert(holders.size > 0, 'a file that nobody holds')
+      assert(holders.size > 0, 'a file without holders')
       for (const worker of holders) assert(worker.holds(id), 'a holder without its file')
     }
     for (const { by, waiting } of this.fetches.values()) {
@@ -280,7 +280,7 @@ export class WorkerObjects {
 
   #get({ responseType, objectContent }: ObjectResponse, positions: readonly number[]): void {
     const { objectIds, objectTypes } = objectContent
-    // Why an object was not stored may be outdated already, and that it is missing is no content.
+    // The reason why an object was not stored may be outdated, and a missing one has no content.
     const isHere = (at: number): boolean =>
       responseType === 'content' && objectTypes[at] !== 'refused'
     const here = positions.filter((at) => isHere(at))

@@ -15,7 +15,7 @@ import { answerRequest } from './object.js'
 const PATIENCE_MS = 60_000
 /** At most this many objects that are not stored may one client hold. */
 const MAX_EXPECTED = 10_000
-/** Longer names are refused, and more than so many characters of all names. */
+/** Longer names are refused, and names that would exceed this total number of characters. */
 const [MAX_NAME_LENGTH, MAX_NAMES_LENGTH] = [1_000, 2 ** 24]
 /** At most this many names are remembered that were taken from their objects. */
 const MAX_WITHDRAWN = 10_000
