@@ -15,8 +15,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, isAbsolute, join } from 'node:path'
-import { ConfigError } from '../base/errors.js'
+import { dirname, join } from 'node:path'
 import { KEY_BYTES, KEY_FILE, OWN_DIRECTORY } from './object-files.js'
 
 /** The PID of the scheduler, and eight digits for where that PID is valid: see `pidSpace`. */
@@ -27,13 +26,6 @@ const SWEEP_INTERVAL_MS = 20_000
 
 /** A directory that was not shown to be in use for so long is removed. */
 export const ABANDONED_MS = 60_000
-
-/** The base of directories as an option: '' or an absolute path. Throws `ConfigError`. */
-export function checkBase(option: string, base: string | undefined): void {
-  if (base === undefined || base === '' || isAbsolute(base)) return
-  const why = `expected an absolute path, got ${JSON.stringify(base)}`
-  throw new ConfigError(`option ${option}: ${why}`)
-}
 
 /** What happens to a directory at intervals. */
 interface DirectoryWatch {

@@ -13,7 +13,7 @@ import {
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
 import { parseAddress } from '../transport/address.js'
-import { checkBase } from '../runtime/own-directory.js'
+import { checkDirectoryOption } from '../runtime/directory-option.js'
 
 /** The options of the scheduler itself. Times are in milliseconds, sizes in bytes. */
 export interface SchedulerOwnOptions {
@@ -285,8 +285,8 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   parseAddress(checked.address)
   if (monitorAddress !== undefined) parseAddress(monitorAddress)
   if (metricsAddress !== undefined) parseMetricsAddress(metricsAddress)
-  checkBase('objectDirectory', own.objectDirectory)
-  checkBase('objectSpillDirectory', own.objectSpillDirectory)
+  checkDirectoryOption('objectDirectory', own.objectDirectory)
+  checkDirectoryOption('objectSpillDirectory', own.objectSpillDirectory)
   loggerOption('logger', logger)
   return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
 }

@@ -14,7 +14,7 @@ import {
 import { counted } from '../../base/text.js'
 import { parseConnectAddress } from '../../transport/address.js'
 import type { TaskCapability } from '../../wire/message.js'
-import { checkBase } from '../../runtime/own-directory.js'
+import { checkDirectoryOption } from '../../runtime/directory-option.js'
 import type { ProcessorOptions } from './spawn.js'
 
 // What started an agent, and when it will terminate it: given by options, or by Slurm.
@@ -310,7 +310,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   const checked = checkOptions('agent', AGENT_OPTIONS, options)
   const { workers, workerNames, capabilities, timeLimitMs, allocation, ...others } = checked
   const { execArgv = [], env, cwd, killDelayMs, logger, objectDirectory, ...rest } = others
-  checkBase('objectDirectory', objectDirectory)
+  checkDirectoryOption('objectDirectory', objectDirectory)
   if (rest.address === undefined)
     throw new ConfigError('option address: expected text, got nothing')
   if (workers === undefined) throw new ConfigError('option workers: expected a number, got nothing')
