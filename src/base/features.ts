@@ -43,7 +43,7 @@ export const FEATURE_FILES = 2048
 /** Bit 12: objects that were not stored, because there was no room (content type `refused`). */
 export const FEATURE_REFUSALS = 4096
 
-/** Bit 13: objects that clients find by a name (SharedObject). */
+/** Bit 13: objects that clients find by a name, or that workers fetch in advance (SharedObject). */
 export const FEATURE_SHARED = 8192
 
 /** Bit 14: ObjectRequests of type `note`. */

@@ -8,7 +8,7 @@ import { identity, idToHex, type Identity, type ObjectId, type TaskId } from '..
 import { logsTasks, type Logger } from '../base/logger.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
 import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
-import type { SharedAnswer, TaskSubmission } from '../core/client/events.js'
+import { NOTHING_FOUND, type SharedAnswer, type TaskSubmission } from '../core/client/events.js'
 import { MAX_DELAY_MS, systemClock, type Clock } from '../runtime/driver.js'
 import type { ObjectFiles } from '../runtime/object-files.js'
 import type { ConnectionEnd } from '../transport/end.js'
@@ -440,6 +440,7 @@ export class ClientConnection {
     for (const tasks of this.#machine.unfinished()) failEach(tasks, error, report)
     this.#results.endAll('closed', () => true)
     this.explanations.endAll()
+    for (const end of this.sharedCalls.values()) end({ ...NOTHING_FOUND, outcome: 'closed' })
     // Feeders that wait for room, or for their input, have no task that could notify them.
     this.feeders.close()
     this.#onShutdownAnswer('closed', String(error))

@@ -19,16 +19,13 @@ import { basename, dirname, join } from 'node:path'
 import { NO_BYTES, totalBytes } from '../base/bytes.js'
 import type { ObjectId } from '../base/ids.js'
 import type { Message, ObjectContent, ObjectContentType } from '../wire/message.js'
-import { fileChunk, fileOf, splitChunks } from '../wire/object-content.js'
+import { fileChunk, fileOf, MIN_FILE_BYTES, splitChunks } from '../wire/object-content.js'
 
 /** The file that proves that a process sees the same directory as the scheduler. */
 export const KEY_FILE = 'key'
 
 /** The length of its content, in bytes. */
 export const KEY_BYTES = 32
-
-/** Less is sent faster in a message. */
-const MIN_BYTES = 256 * 1024
 
 /** More is sent in messages, which have a limit of their own. */
 export const MAX_FILE_BYTES: number = 2 ** 31
@@ -83,7 +80,7 @@ export class ObjectFiles {
    */
   put(chunks: readonly Uint8Array[]): Uint8Array | undefined {
     const byteLength = totalBytes(chunks)
-    const isSuitable = byteLength >= MIN_BYTES && byteLength <= MAX_FILE_BYTES
+    const isSuitable = byteLength >= MIN_FILE_BYTES && byteLength <= MAX_FILE_BYTES
     if (this.#directory === '' || !isSuitable) return undefined
     const path = join(this.#directory, this.#newName())
     try {

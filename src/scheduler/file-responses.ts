@@ -5,7 +5,7 @@ import type { Identity, ObjectId } from '../base/ids.js'
 import { SharedRegistry } from '../base/finalization.js'
 import { keepEach, type Part } from '../runtime/object-files.js'
 import type { ObjectContent, ObjectResponse } from '../wire/message.js'
-import { fileOf, splitChunks } from '../wire/object-content.js'
+import { fileOf, splitChunks, pickObjects } from '../wire/object-content.js'
 
 /** What responses need. */
 interface ResponseParts {
@@ -195,12 +195,5 @@ function partOf(contents: Contents, type: Part['type'], chunks: Part['chunks']):
 
 /** A response with some of its objects, by position. */
 function withOnly(response: ObjectResponse, isKept: (at: number) => boolean): ObjectResponse {
-  const { objectIds, objectTypes, objectNames, objectBytes } = response.objectContent
-  const objectContent = {
-    objectIds: objectIds.filter((_, at) => isKept(at)),
-    objectTypes: objectTypes.filter((_, at) => isKept(at)),
-    objectNames: objectNames.filter((_, at) => isKept(at)),
-    objectBytes: objectBytes.filter((_, at) => isKept(at)),
-  }
-  return { ...response, objectContent }
+  return { ...response, objectContent: pickObjects(response.objectContent, isKept) }
 }

@@ -4,7 +4,7 @@ import { assert } from '../base/assert.js'
 import { asBuffer, joinBytes, latin1ToHex, totalBytes } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 import { objectId, type ObjectId } from '../base/ids.js'
-import type { ObjectContentType } from './generated/common.js'
+import type { ObjectContent, ObjectContentType } from './generated/common.js'
 import { MAX_CONTIGUOUS_BYTES, MAX_DATA_BYTES } from './limits.js'
 
 const PREFIX_LENGTH = 8
@@ -14,6 +14,9 @@ const MAX_NAME_BYTES = 5_000
 
 /** The longest chunk of an object, in bytes: the limit of one byte string. */
 export const MAX_CHUNK_BYTES: number = MAX_DATA_BYTES
+
+/** Content of at least this many bytes goes into files, where there are any. */
+export const MIN_FILE_BYTES: number = 256 * 1024
 
 /** The common suffix of all serializer ids: MD5 of the ASCII bytes `serializer`, as latin1. */
 export const SERIALIZER_SUFFIX: string = Buffer.from(
@@ -121,4 +124,17 @@ function firstDigits(id: ObjectId): string {
 
 function lastDigits(id: ObjectId): string {
   return latin1ToHex(id.slice(-NAME_DIGITS / 2))
+}
+
+/** The objects at some positions of parallel lists. */
+export function pickObjects(
+  { objectIds, objectTypes, objectNames, objectBytes }: ObjectContent,
+  isPicked: (at: number) => boolean,
+): ObjectContent {
+  return {
+    objectIds: objectIds.filter((_, at) => isPicked(at)),
+    objectTypes: objectTypes.filter((_, at) => isPicked(at)),
+    objectNames: objectNames.filter((_, at) => isPicked(at)),
+    objectBytes: objectBytes.filter((_, at) => isPicked(at)),
+  }
 }

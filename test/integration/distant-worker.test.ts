@@ -2,7 +2,7 @@
 // the scheduler's machine (core/scheduler/worker/window.test.ts), and measured by `bench`.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -53,7 +53,12 @@ test('the workers of an agent on another machine fetch a large object once', asy
   assert.equal(files(), 2)
   reference.release()
   await until('the file is removed', () => files() === 1)
-  agent.signal('SIGTERM')
+  const [killed = ''] = readdirSync(folder).filter((name) => name.startsWith('scaler-ts-'))
+  await agent.kill()
+  const next = cluster.startAgentInBackground(1, args, proxy.address)
+  await until('the next agent has removed what is left', () => !existsSync(join(folder, killed)))
+  await next.line((line) => String(line['message']).endsWith(' ready'))
+  next.signal('SIGTERM')
   await until('the directory is removed', () => files() === 0)
 })
 

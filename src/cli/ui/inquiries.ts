@@ -52,8 +52,7 @@ export class Inquiries {
     try {
       return await this.#ask(question)
     } catch (error) {
-      const text = messageOf(error)
-      throw new RequestError(503, text)
+      throw new RequestError(503, messageOf(error))
     } finally {
       this.#open -= 1
     }

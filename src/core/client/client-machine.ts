@@ -362,7 +362,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (this.#link.isEnding) return
     const { objects, shared } = this.#flow
     const object = objects.pin(value, sharedAs)
-    if (isReplicated) objects.replicate(object)
+    if (isReplicated) objects.replicated.add(object)
     if (objects.isSent(object)) shared.publish([object])
   }
 

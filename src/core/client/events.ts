@@ -1,6 +1,12 @@
 // The events, actions and options of the client's core.
 
-import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
+import {
+  type Identity,
+  objectId,
+  type ObjectId,
+  type SchedulerId,
+  type TaskId,
+} from '../../base/ids.js'
 import type { LogAction, Turn } from '../../base/machine.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type {
@@ -266,6 +272,13 @@ export interface SharedAnswer {
   readonly sizeBytes: number
   /** This client does not have its content. */
   readonly isForeign: boolean
+}
+
+/** The part of an answer that says what was found, if nothing was. */
+export const NOTHING_FOUND: Omit<SharedAnswer, 'outcome'> = {
+  id: objectId(''),
+  sizeBytes: 0,
+  isForeign: false,
 }
 
 // A submitted graph: its calls, and the owners of the requested results.

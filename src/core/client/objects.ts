@@ -46,8 +46,6 @@ export interface ClientObject extends NamedObject {
   users: number
   /** It was pinned: tasks share its value. */
   isShared: boolean
-  /** All workers are to fetch it in advance. */
-  isReplicated: boolean
   /** Another client has its content: it is never sent from here. */
   isForeign: boolean
   /** The connection over which it was last sent; 0 = never. */
@@ -94,11 +92,12 @@ export class ClientObjectTable {
   readonly #removals = new Set<ObjectId>()
   /** Objects that were pinned before they were sent. Some may have been sent or deleted since. */
   readonly #fresh = new Fifo<ClientObject>()
-  /** The objects of other clients. */
-  readonly #foreign = new Map<ObjectId, ClientObject>()
+  /** The objects of other clients, of which this client must stay a user. */
+  readonly foreign: Set<ObjectId> = new Set()
   /** By which other clients find objects of this one. */
   readonly names: OwnNames<ClientObject> = new OwnNames((id) => this.unpin(id))
-  readonly #replicated = new Set<ClientObject>()
+  /** Those that all workers are to fetch in advance. */
+  readonly replicated: Set<ClientObject> = new Set()
   #connection = 1
   #usedBytes = 0
   readonly #turn: Timing
@@ -143,7 +142,7 @@ export class ClientObjectTable {
 
   /**
    * Keeps it, used or not, until it has been unpinned as often as pinned. Other clients can find it
-   * by `sharedAs`; undefined: not by another name than before.
+   * by `sharedAs`; undefined: it gets no new name.
    */
   pin(value: StoredValue, sharedAs?: string): ClientObject {
     const object = this.#pin(value, false)
@@ -152,19 +151,13 @@ export class ClientObjectTable {
     return object
   }
 
-  /** All workers are to fetch a pinned object in advance, now and after a restart. */
-  replicate(object: ClientObject): void {
-    object.isReplicated = true
-    this.#replicated.add(object)
-  }
-
   /**
    * The same as `pin` for an object in the scheduler, of which this client is a user. Returns
    * whether only another client has its content.
    */
   pinForeign(id: ObjectId, name: Uint8Array): boolean {
     const object = this.#pin({ id, name, content: NO_BYTES }, true)
-    if (object.isForeign) this.#foreign.set(id, object)
+    if (object.isForeign) this.foreign.add(id)
     this.markSent(object)
     return object.isForeign
   }
@@ -180,11 +173,6 @@ export class ClientObjectTable {
     object.pins += 1
     object.isShared = true
     return object
-  }
-
-  /** The objects of other clients, of which this client must stay a user. */
-  get foreign(): Iterable<ObjectId> {
-    return this.#foreign.keys()
   }
 
   /** Reverts `pin`. An unused object is deleted immediately; an unknown one is ignored. */
@@ -244,7 +232,7 @@ export class ClientObjectTable {
     this.names.forgetSent()
     // Others may wait for them.
     for (const object of this.names.objects) this.#fresh.push(object)
-    for (const object of this.#replicated) this.#fresh.push(object)
+    for (const object of this.replicated) this.#fresh.push(object)
   }
 
   /**
@@ -311,7 +299,6 @@ export class ClientObjectTable {
         pins: 0,
         isShared: false,
         isForeign,
-        isReplicated: false,
         names: undefined,
         isPublishing: false,
         sentIn: 0,
@@ -333,7 +320,7 @@ export class ClientObjectTable {
   #own(object: ClientObject, value: StoredValue): void {
     object.value = value
     object.isForeign = false
-    this.#foreign.delete(value.id)
+    this.foreign.delete(value.id)
     if (object.users > 0 && object.pins === 0) this.#usedBytes += value.content.byteLength
   }
 
@@ -368,9 +355,9 @@ export class ClientObjectTable {
   #remove(object: ClientObject): void {
     this.#leaveIdle(object)
     this.#objects.delete(object.value.id)
-    this.#foreign.delete(object.value.id)
+    this.foreign.delete(object.value.id)
     this.names.drop(object)
-    this.#replicated.delete(object)
+    this.replicated.delete(object)
     if (object.sentIn > 0) this.#removals.add(object.value.id)
     const { content } = object.value
     if (!(content instanceof Uint8Array)) this.#onDropped(content)

@@ -283,6 +283,12 @@ test('a scheduler that knows no names ends them, and gets no names', () => {
   assert.deepEqual(answers(harness.open('')), [[1, 'unsupported']])
   assert.deepEqual(answers(call(harness, 2, 'a')), [[2, 'unsupported']])
   assert.deepEqual(flushed(harness), ['create o'])
+  // Nor does an object stay for it.
+  pin(harness, 'p', 'other')
+  harness.flush()
+  unpin(harness, 'o')
+  unpin(harness, 'p')
+  assert.deepEqual(flushed(harness), ['delete o p'])
 })
 
 test('calls end with the client', () => {

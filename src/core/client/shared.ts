@@ -2,13 +2,16 @@
 // order, and what it must know on a new connection. docs/protocol.md#shared
 
 import { FEATURE_SHARED, hasFeature } from '../../base/features.js'
-import { objectId } from '../../base/ids.js'
 import type { SharedObject } from '../../wire/message.js'
 import { argumentName } from '../../wire/object-content.js'
-import { type ClientTurn, send, type SharedAnswer, type SharedCall } from './events.js'
+import {
+  type ClientTurn,
+  NOTHING_FOUND,
+  send,
+  type SharedAnswer,
+  type SharedCall,
+} from './events.js'
 import type { ClientObject, ClientObjectTable } from './objects.js'
-
-const NO_OBJECT = objectId('')
 
 /** What one client asks about names, and tells about objects. */
 export class SharedNames<Owner> {
@@ -45,12 +48,12 @@ export class SharedNames<Owner> {
 
   /** These objects are stored now: other clients can find them, and workers fetch them. */
   publish(objects: Iterable<ClientObject>): void {
-    if (!this.#isSupported) return
+    if (!this.#isSupported) return this.#giveUpNames()
     for (const object of objects) {
       for (const [name, isNew] of this.#objects.names.take(object)) {
         this.#tell(isNew ? 'publish' : 'restore', name, object.value.id)
       }
-      if (object.isReplicated) this.#tell('replicate', '', object.value.id)
+      if (this.#objects.replicated.has(object)) this.#tell('replicate', '', object.value.id)
     }
   }
 
@@ -67,7 +70,7 @@ export class SharedNames<Owner> {
     this.#features = features
     this.#sentCount = 0
     if (!this.#isSupported) {
-      this.#objects.names.giveUp()
+      this.#giveUpNames()
       return this.#endAll('unsupported')
     }
     for (const id of this.#objects.foreign) this.#tell('hold', '', id)
@@ -102,27 +105,32 @@ export class SharedNames<Owner> {
     // The user asks for the value that was sent last.
     if (call.type === 'find' && this.#objects.names.isNew(name)) {
       if (type === 'found') this.#objects.leave(id)
-      return this.#answer(ticket, { outcome: 'unstored', id: NO_OBJECT, sizeBytes: 0 })
+      return this.#answer(ticket, { ...NOTHING_FOUND, outcome: 'unstored' })
     }
     const isForeign = type === 'found' && this.#objects.pinForeign(id, argumentName(name, id))
-    this.#answer(ticket, { outcome: type, id, sizeBytes }, isForeign)
+    this.#answer(ticket, { outcome: type, id, sizeBytes, isForeign })
   }
 
   get #isSupported(): boolean {
     return this.#features !== undefined && hasFeature(this.#features, FEATURE_SHARED)
   }
 
-  #tell(type: SharedObject['type'], name: string, id = NO_OBJECT): void {
+  #tell(type: SharedObject['type'], name: string, id = NOTHING_FOUND.id): void {
     send(this.#turn, { kind: 'sharedObject', type, name, objectId: id, sizeBytes: 0 })
   }
 
   #endAll(outcome: SharedAnswer['outcome']): void {
     for (const { ticket } of this.#calls.splice(0)) {
-      this.#answer(ticket, { outcome, id: NO_OBJECT, sizeBytes: 0 })
+      this.#answer(ticket, { ...NOTHING_FOUND, outcome })
     }
   }
 
-  #answer(ticket: number, answer: Omit<SharedAnswer, 'isForeign'>, isForeign = false): void {
-    this.#turn.act({ type: 'answerShared', ticket, answer: { ...answer, isForeign } })
+  #answer(ticket: number, answer: SharedAnswer): void {
+    this.#turn.act({ type: 'answerShared', ticket, answer })
+  }
+
+  /** Objects need not stay for a scheduler that knows no names. */
+  #giveUpNames(): void {
+    if (this.#features !== undefined) this.#objects.names.giveUp()
   }
 }

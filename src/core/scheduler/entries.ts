@@ -317,8 +317,6 @@ export interface ObjectEntry {
   readonly holders: Set<WorkerEntry>
   /** Where its content is; undefined: in memory, where it stays. */
   stay: Stay | undefined
-  /** All workers fetch it in advance. Invariant: it is among the replicated ones of the table. */
-  isReplicated: boolean
   /** By which clients find it; undefined: none. Invariant: each stands for it in the table. */
   names: Set<string> | undefined
   /** Its place among the retained objects. Invariant: undefined while it has users. */

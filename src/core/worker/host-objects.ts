@@ -13,9 +13,7 @@ import type {
   ObjectRequest,
   ObjectResponse,
 } from '../../wire/message.js'
-
-/** Smaller content is passed on in messages. */
-const MIN_FILE_BYTES = 256 * 1024
+import { MIN_FILE_BYTES, pickObjects } from '../../wire/object-content.js'
 
 /** Where large content goes. */
 export interface HostStore {
@@ -284,7 +282,7 @@ export class WorkerObjects {
     const isHere = (at: number): boolean =>
       responseType === 'content' && objectTypes[at] !== 'refused'
     const here = positions.filter((at) => isHere(at))
-    if (here.length > 0) this.#take(only(objectContent, here))
+    if (here.length > 0) this.#take(pickObjects(objectContent, (at) => here.includes(at)))
     const others = positions.filter((at) => !isHere(at)).map((at) => objectIds[at] as ObjectId)
     if (others.length === 0) return
     const request = this.outgoing(requestOf('get', others))
@@ -347,17 +345,6 @@ export class WorkerObjects {
       files.delete(id)
       store.remove(file.chunk)
     }
-  }
-}
-
-/** The objects at these positions. */
-function only(content: ObjectContent, positions: readonly number[]): ObjectContent {
-  const pick = <T>(list: readonly T[]): T[] => positions.map((at) => list[at] as T)
-  return {
-    objectIds: pick(content.objectIds),
-    objectTypes: pick(content.objectTypes),
-    objectNames: pick(content.objectNames),
-    objectBytes: pick(content.objectBytes),
   }
 }
 

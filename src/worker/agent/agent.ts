@@ -105,8 +105,11 @@ export class Agent {
     this.#store = new AgentStore(settings.logger, settings.objectDirectory)
     this.#started = this.#start(settings)
     this.ready = this.#started.then(() => this.#allReady())
-    // A rejection that the caller does not await is not an unhandled one.
-    this.ready.catch(() => {})
+    // Not before, which would delay the start. A rejection here is not an unhandled one.
+    this.ready.then(
+      () => this.#store.tidy(),
+      () => {},
+    )
     this.ended = this.#started.then(() => this.#allEnded())
   }
 

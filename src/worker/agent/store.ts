@@ -20,23 +20,26 @@ export class AgentStore implements HostStore {
   /** Nothing is written: there is no directory, or this is closed. */
   #isOff = false
 
-  /**
-   * Removes what agents that were killed have left. `wish`: where to make the directory; '' =
-   * nowhere. Throws `ConfigError` if it cannot be made there.
-   */
+  /** `wish`: where to make the directory; '' = nowhere. Throws `ConfigError` if that fails. */
   constructor(logger: Logger, wish?: string) {
     this.#logger = logger
     this.#base = wish ?? (process.platform === 'linux' ? SHARED_MEMORY : '')
     this.#isOff = this.#base === ''
-    if (this.#isOff) return
+    if (this.#isOff || wish === undefined) return
     try {
-      if (wish === undefined) removeAbandoned(this.#base)
-      else this.#directory = new OwnDirectory(this.#base, { onError: () => {} })
+      this.#directory = new OwnDirectory(this.#base, { onError: () => {} })
     } catch (error) {
-      this.#isOff = true
-      if (wish === undefined) return
-      const why = messageOf(error)
-      throw new ConfigError(`option objectDirectory: ${why}`, { cause: error })
+      throw new ConfigError(`option objectDirectory: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  /** Removes what agents that were killed have left. */
+  tidy(): void {
+    if (this.#isOff || this.#directory !== undefined) return
+    try {
+      removeAbandoned(this.#base)
+    } catch {
+      // There is no such directory.
     }
   }
 

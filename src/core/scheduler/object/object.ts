@@ -91,7 +91,10 @@ export function noteObjects(
   for (const id of objectIds) {
     const entry = state.objects.get(id)
     if (entry === undefined) removed.push(id)
-    else state.objects.hold(worker, entry)
+    else {
+      state.objects.touch(entry)
+      state.objects.hold(worker, entry)
+    }
   }
   if (removed.length > 0) sendDeletion(state, from, removed)
 }

@@ -129,7 +129,6 @@ export class ObjectTable {
 
   /** All workers are to fetch this object in advance. */
   replicate(entry: ObjectEntry): void {
-    entry.isReplicated = true
     this.replicated.add(entry)
   }
 
@@ -309,8 +308,7 @@ export class ObjectTable {
       assert(isNamed, 'a shared object without names')
     }
     for (const entry of this.replicated) {
-      const isStored = this.#objects.get(entry.id) === entry && entry.isReplicated
-      assert(isStored, 'a replicated object is not stored')
+      assert(this.#objects.get(entry.id) === entry, 'a replicated object is not stored')
     }
     for (const [name, entry] of this.#names) {
       const isStored = this.#objects.get(entry.id) === entry && entry.names?.has(name) === true
@@ -333,7 +331,7 @@ export class ObjectTable {
     this.#objects.delete(entry.id)
     for (const name of entry.names ?? []) this.#forgetName(name)
     entry.names = undefined
-    if (entry.isReplicated) this.replicated.delete(entry)
+    this.replicated.delete(entry)
     this.#empty(entry)
     this.#recall(entry)
   }
@@ -430,7 +428,6 @@ export class ObjectTable {
         measuredTasks: 0,
         stay: undefined,
         names: undefined,
-        isReplicated: false,
       } as const
       const createdAt = this.#turn.now
       const peers = { users: new Set<ObjectUser>(), holders: new Set<WorkerEntry>() }
