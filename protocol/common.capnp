@@ -37,6 +37,7 @@ struct ObjectContent {
     object @1;      # Anything else: a function, an argument, a result.
     file @2;        # The same, in a file, which the only chunk names (docs/protocol.md#files).
     refused @3;     # Nothing: it was not stored, and the only chunk says why (docs/protocol.md#storage).
+    stored @4;      # The same, on an object storage server (docs/protocol.md#servers).
   }
 }
 

@@ -628,22 +628,44 @@ struct SharedObject $extension {
     missing @6;  # No object has this name.
     removed @7;  # The answer to `remove`: the name stood for this object.
     withdrawn @8;  # To a user of the object: the name does not stand for it any more.
-    published @9;  # The answer to `publish` and `restore`: the name stands for this object.
+    published @9;  # The answer to `publish`, `restore`, `confirm` and `claim`: it is so.
     unstored @10;  # The same: the object is not stored, and its name has not changed.
     replicate @11;  # From a client, and to workers: they fetch the object before a task needs it.
+    confirm @12;  # To an object storage server: whether this object is stored there.
+    claim @13;   # The same, from a scheduler, which becomes its only user.
   }
 
   type @0 :SharedObjectType;
   # What it says.
 
   name @1 :Text;
-  # 1 to 1,000 characters; empty with `hold` and `replicate`.
+  # 1 to 1,000 characters; empty with `hold`, `replicate`, `confirm` and `claim`.
 
   objectId @2 :Data $id(object);
   # The object; empty with `find`, `remove` and `missing`.
 
   sizeBytes @3 :UInt64;
   # With `found`: the size of its content.
+}
+
+struct StorageServers $extension {
+  # Where the content of large objects is stored: scheduler -> client or worker, and back; object
+  # storage server -> scheduler (docs/protocol.md#servers).
+
+  servers @0 :List(StorageServer);
+  # From a scheduler: those that can be used now, instead of those of the last message. From a client
+  # or worker: the same; none: it cannot reach them, and gets content in messages.
+
+  isServer @1 :Bool;
+  # The message comes from a server, which is the only one in the list.
+}
+
+struct StorageServer $extension {
+  # An object storage server.
+
+  address @0 :Text;
+  # Where it listens, for example `tcp://10.0.0.5:55555`. The host `*` stands for the one under which
+  # the peer reaches the scheduler; from a server, for that from which it has connected.
 }
 
 struct TaskRoom $extension {
@@ -1347,6 +1369,7 @@ struct ObjectStory $extension {
     memory @0;  # In the memory of the scheduler.
     shm @1;     # In a file in shared memory, on the machine of the scheduler.
     disk @2;    # In another file there.
+    server @3;  # On an object storage server.
   }
 }
 
@@ -1414,5 +1437,6 @@ struct Message {
     operatorAnswer @32 :OperatorAnswer;
     objectFiles @33 :ObjectFiles;
     sharedObject @34 :SharedObject;
+    storageServers @35 :StorageServers;
   }
 }

@@ -49,6 +49,9 @@ export const FEATURE_SHARED = 8192
 /** Bit 14: ObjectRequests of type `note`. */
 export const FEATURE_NOTES = 16384
 
+/** Bit 15: content of objects on object storage servers (StorageServers). */
+export const FEATURE_SERVERS = 32768
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -65,10 +68,11 @@ export const OUR_FEATURES: number =
   FEATURE_FILES |
   FEATURE_REFUSALS |
   FEATURE_SHARED |
-  FEATURE_NOTES
+  FEATURE_NOTES |
+  FEATURE_SERVERS
 
 /** Those of peers that neither send nor receive objects. */
-export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~FEATURE_FILES
+export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~(FEATURE_FILES | FEATURE_SERVERS)
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

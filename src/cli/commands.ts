@@ -7,6 +7,10 @@ import type { CommandDefinition } from './command.js'
 export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = new Map([
   ['scheduler', async () => (await import('./command/scheduler.js')).SCHEDULER],
   ['cluster', async () => (await import('./command/cluster.js')).CLUSTER],
+  [
+    'object-storage-server',
+    async () => (await import('./command/object-storage-server.js')).OBJECT_STORAGE_SERVER,
+  ],
   ['run', async () => (await import('./command/run.js')).RUN],
   ['submit', async () => (await import('./command/submit.js')).SUBMIT],
   ['status', async () => (await import('./command/status.js')).STATUS],
@@ -35,6 +39,7 @@ export const EXECUTABLES: ReadonlyMap<string, string> = new Map([
   ['scaler_scheduler', 'scheduler'],
   ['scaler_cluster', 'cluster'],
   ['scaler_worker', 'cluster'],
+  ['scaler_object_storage_server', 'object-storage-server'],
   ['scaler_run', 'run'],
   ['scaler_submit', 'submit'],
   ['scaler_status', 'status'],

@@ -16,6 +16,7 @@ import {
   proofMessage,
   ReusedMemory,
 } from '../runtime/object-files.js'
+import { ObjectServers } from '../runtime/storage/servers.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { isMemoryTag } from '../serializer/bytes/message.js'
@@ -125,6 +126,7 @@ export class ClientTraffic {
   readonly #machine: ClientMachine<AnyOwner>
   #proof: Uint8Array = NO_BYTES
   readonly #memory = new ReusedMemory()
+  readonly #servers: ObjectServers
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   readonly #driver: Driver<TrafficEvent, TrafficAction>
   readonly #socket: ClientSocket
@@ -163,6 +165,16 @@ export class ClientTraffic {
     })
     this.#socket = setup.openSocket({ address, identity, handler: this.#dealerHandler(), logger })
     this.#socket.unref()
+    this.#servers = new ObjectServers({
+      address,
+      logger,
+      send: (message) => this.#socket.send(encodeFrame(message)),
+      receive: (response) => {
+        this.#onObjects(response)
+        handler.onHandled()
+      },
+      onDrain: () => this.#onDrain(),
+    })
   }
 
   /** Whether an event is being handled: another one has to wait. */
@@ -194,7 +206,9 @@ export class ClientTraffic {
 
   /** Closes the socket once everything sent is written. */
   async close(): Promise<void> {
+    await this.#servers.idle()
     await this.#socket.close()
+    this.#servers.reset()
     this.#reader.close()
     this.files.close()
     this.post({ type: 'linkClosed' })
@@ -233,6 +247,7 @@ export class ClientTraffic {
       onDisconnect: (reason) => {
         const text = reason === '' ? 'the scheduler closed the connection' : reason
         this.#logger.info('lost the connection to the scheduler', { reason: text })
+        this.#servers.reset()
         this.post({ type: 'disconnected', reason: text })
         this.#handler.onFailure(text)
         this.#handler.onHandled()
@@ -261,8 +276,11 @@ export class ClientTraffic {
   #onMessage(frames: IncomingMessage): void {
     const message = this.#reader.read(frames)
     if (message?.kind === 'objectFiles') this.#proveFiles(message.directory)
-    else if (message?.kind === 'objectResponse') this.#onObjects(message)
-    else if (message !== undefined) this.post({ type: 'messageReceived', message })
+    else if (message?.kind === 'storageServers') this.#servers.onServers(message)
+    else if (message?.kind === 'objectResponse') {
+      const here = this.#servers.incoming(message)
+      if (here !== undefined) this.#onObjects(here)
+    } else if (message !== undefined) this.post({ type: 'messageReceived', message })
   }
 
   /** Only who has proved that it sees the directory gets objects in files. */
@@ -308,7 +326,7 @@ export class ClientTraffic {
     const sent = isCreate
       ? { ...message, objectContent: this.#inFiles(message.objectContent) }
       : message
-    if (!this.#socket.send(encodeFrame(sent))) this.#isCongested = true
+    if (!this.#servers.send(sent)) this.#isCongested = true
   }
 
   /** Large content goes into files of this connection, as far as possible. */

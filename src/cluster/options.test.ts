@@ -61,7 +61,7 @@ function anotherValue(name: string, { type, default: usual }: OptionSpec): unkno
       if (name === 'metricsAddress') return '127.0.0.1:4321'
       return name.endsWith('ddress') ? 'tcp://127.0.0.1:4321' : '/tmp'
     case 'list':
-      return ['some', 'texts']
+      return name.endsWith('ddresses') ? ['tcp://127.0.0.1:4321'] : ['some', 'texts']
     case 'object':
       return name === 'env' ? { GREETING: 'hello' } : console
   }

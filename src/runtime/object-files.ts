@@ -69,7 +69,7 @@ export class ObjectFiles {
   }
 
   /** Whether the file is in the directory of this connection, and there. */
-  #has(chunks: readonly Uint8Array[]): boolean {
+  has(chunks: readonly Uint8Array[]): boolean {
     const path = fileOf(chunks)?.path
     return path !== undefined && dirname(path) === this.#directory && existsSync(path)
   }
@@ -109,7 +109,7 @@ export class ObjectFiles {
   /** Content in which all files are in the directory of this connection. */
   sendable(content: ObjectContent): ObjectContent {
     const isSendable = content.objectTypes.every((type, at) => {
-      return type !== 'file' || this.#has(content.objectBytes[at] ?? [])
+      return type !== 'file' || this.has(content.objectBytes[at] ?? [])
     })
     if (isSendable) return content
     return this.moveOut(moveIn(content, (chunks) => this.read(chunks)).content)
@@ -367,7 +367,9 @@ export function keepEach(
   replace: (type: ObjectContentType, chunks: readonly Uint8Array[]) => Part | undefined,
 ): SplitContent {
   const { objectIds, objectTypes, objectNames, objectBytes } = content
-  if (!objectTypes.includes('file')) return { content, missing: [] }
+  if (!objectTypes.some((type) => type === 'file' || type === 'stored')) {
+    return { content, missing: [] }
+  }
   const parts: (Part | undefined)[] = []
   for (const [at, type] of objectTypes.entries()) {
     const isWhole = at < Math.min(objectIds.length, objectNames.length, objectBytes.length)

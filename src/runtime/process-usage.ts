@@ -5,9 +5,29 @@
 
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { freemem } from 'node:os'
+import { freemem, hostname, networkInterfaces } from 'node:os'
 
 const KIB = 1024
+
+let ownHosts: ReadonlySet<string> | undefined
+
+/** Whether a host name or IP address is known to be one of this machine. */
+export function isOwnHost(host: string): boolean {
+  ownHosts ??= findOwnHosts()
+  return ownHosts.has(host.toLowerCase())
+}
+
+function findOwnHosts(): ReadonlySet<string> {
+  const hosts = new Set(['localhost', '127.0.0.1', '::1', hostname().toLowerCase()])
+  try {
+    for (const addresses of Object.values(networkInterfaces())) {
+      for (const { address } of addresses ?? []) hosts.add(address)
+    }
+  } catch {
+    // Those above are known.
+  }
+  return hosts
+}
 
 /** A number from the system: the last known value, 0 before there was any. */
 export class Reading {

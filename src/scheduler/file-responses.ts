@@ -1,6 +1,8 @@
-// Responses with objects in files that the peer cannot read itself: their content is read and sent,
-// no faster than the peer takes it, and without holding up anything else. docs/protocol.md#files
+// Responses with objects in files, or on servers, that the peer cannot read itself: their content
+// is read and sent, no faster than the peer takes it, and without holding up anything else.
+// docs/protocol.md#files
 
+import { asBuffer } from '../base/bytes.js'
 import type { Identity, ObjectId } from '../base/ids.js'
 import { SharedRegistry } from '../base/finalization.js'
 import { keepEach, type Part } from '../runtime/object-files.js'
@@ -9,12 +11,12 @@ import { fileOf, splitChunks, pickObjects } from '../wire/object-content.js'
 
 /** What responses need. */
 interface ResponseParts {
-  /** Whether the peer reads this file itself. */
-  canRead(peer: Identity, path: string): boolean
-  /** Whether the file is the content of an object. */
-  isKnown(path: string): boolean
-  /** The content of a file; undefined if it is gone. */
-  read(path: string): Promise<Uint8Array | undefined>
+  /** Whether the peer reads the content at this place itself. */
+  canRead(peer: Identity, place: string): boolean
+  /** Whether the content of an object is there. */
+  isKnown(place: string): boolean
+  /** The content there; undefined if it is gone. */
+  read(place: string): Promise<Uint8Array | undefined>
   /** False: so much is queued for the peer that the next response must wait for `onDrain`. */
   send(peer: Identity, message: ObjectResponse): boolean
   /** Files were removed before they were read: the peer needs another response. */
@@ -48,8 +50,8 @@ export class FileResponses {
   /** Content that is being sent: one copy for all peers. */
   readonly #recent = new Map<string, WeakRef<ArrayBufferLike>>()
   readonly #reading = new Map<string, Promise<Uint8Array | undefined>>()
-  readonly #collected = new SharedRegistry<string>((path) => {
-    if (this.#recent.get(path)?.deref() === undefined) this.#recent.delete(path)
+  readonly #collected = new SharedRegistry<string>((place) => {
+    if (this.#recent.get(place)?.deref() === undefined) this.#recent.delete(place)
   })
 
   constructor(parts: ResponseParts) {
@@ -88,8 +90,8 @@ export class FileResponses {
     const known = this.#peers.get(peer)
     const responses = known ?? { waiting: [], isReading: false, isFull: false }
     const { objectContent } = response
-    const paths = objectContent.objectTypes.map((_, at) => pathAt(objectContent, at) ?? '')
-    const gone = new Set(paths.filter((path) => !this.#parts.isKnown(path)))
+    const places = objectContent.objectTypes.map((_, at) => placeAt(objectContent, at) ?? '')
+    const gone = new Set(places.filter((place) => !this.#parts.isKnown(place)))
     responses.waiting.push({ response, gone })
     if (known === undefined) this.#peers.set(peer, responses)
     void this.#advance(peer, responses)
@@ -114,15 +116,15 @@ export class FileResponses {
     }
   }
 
-  /** `contents`: those of the files that the peer cannot read, by path. */
+  /** `contents`: those of the files that the peer cannot read, by place. */
   #send(peer: Identity, { response, gone }: WaitingResponse, contents: Contents): boolean {
     const { objectContent } = response
     const { objectIds, objectTypes } = objectContent
     const isPaired = objectIds.length === objectTypes.length
     const outdated = objectIds.filter((_, at) => {
-      const path = pathAt(objectContent, at)
-      if (path === undefined || gone.has(path)) return false
-      return contents.has(path) && !this.#parts.isKnown(path)
+      const place = placeAt(objectContent, at)
+      if (place === undefined || gone.has(place)) return false
+      return contents.has(place) && !this.#parts.isKnown(place)
     })
     if (outdated.length > 0) {
       this.#parts.onOutdated(peer, isPaired ? outdated : objectIds)
@@ -145,33 +147,33 @@ export class FileResponses {
   async #contents(peer: Identity, content: ObjectContent): Promise<Contents> {
     const contents = new Map<string, Uint8Array | undefined>()
     for (const at of content.objectTypes.keys()) {
-      const path = pathAt(content, at)
-      if (path === undefined || !this.#mustRead(peer, content, at)) continue
-      if (!contents.has(path)) contents.set(path, await this.#read(path))
+      const place = placeAt(content, at)
+      if (place === undefined || !this.#mustRead(peer, content, at)) continue
+      if (!contents.has(place)) contents.set(place, await this.#read(place))
     }
     return contents
   }
 
-  #read(path: string): Promise<Uint8Array | undefined> {
-    const known = this.#recent.get(path)?.deref()
+  #read(place: string): Promise<Uint8Array | undefined> {
+    const known = this.#recent.get(place)?.deref()
     if (known !== undefined) return Promise.resolve(new Uint8Array(known))
-    const reading = this.#reading.get(path)
+    const reading = this.#reading.get(place)
     if (reading !== undefined) return reading
-    const promise = this.#parts.read(path).then((bytes) => {
-      this.#reading.delete(path)
+    const promise = this.#parts.read(place).then((bytes) => {
+      this.#reading.delete(place)
       if (bytes === undefined) return undefined
       // What is sent are views of it, which keep only the memory itself.
-      this.#recent.set(path, new WeakRef(bytes.buffer))
-      this.#collected.register(bytes.buffer, path)
+      this.#recent.set(place, new WeakRef(bytes.buffer))
+      this.#collected.register(bytes.buffer, place)
       return bytes
     })
-    this.#reading.set(path, promise)
+    this.#reading.set(place, promise)
     return promise
   }
 
   #mustRead(peer: Identity, content: ObjectContent, at: number): boolean {
-    const path = pathAt(content, at)
-    return path !== undefined && !this.#parts.canRead(peer, path)
+    const place = placeAt(content, at)
+    return place !== undefined && !this.#parts.canRead(peer, place)
   }
 }
 
@@ -179,17 +181,25 @@ function isIn(ids: readonly ObjectId[], id: ObjectId | undefined): boolean {
   return id !== undefined && ids.includes(id)
 }
 
-/** The path of an object in a file, possibly ''; undefined: it is in the message. */
-function pathAt({ objectTypes, objectBytes }: ObjectContent, at: number): string | undefined {
-  if (objectTypes[at] !== 'file') return undefined
-  return fileOf(objectBytes[at] ?? [])?.path ?? ''
+/**
+ * Where an object is: the path of a file, possibly '', or what names content on a server;
+ * undefined: it is in the message.
+ */
+function placeAt({ objectTypes, objectBytes }: ObjectContent, at: number): string | undefined {
+  return placeOf(objectTypes[at], objectBytes[at] ?? [])
+}
+
+function placeOf(type: Part['type'] | undefined, chunks: Part['chunks']): string | undefined {
+  if (type === 'file') return fileOf(chunks)?.path ?? ''
+  const [chunk] = chunks
+  return type === 'stored' && chunk !== undefined ? asBuffer(chunk).toString() : undefined
 }
 
 /** An object with the content of its file; undefined if that is gone. */
 function partOf(contents: Contents, type: Part['type'], chunks: Part['chunks']): Part | undefined {
-  const path = fileOf(chunks)?.path ?? ''
-  if (type !== 'file' || !contents.has(path)) return { type, chunks }
-  const bytes = contents.get(path)
+  const place = placeOf(type, chunks)
+  if (place === undefined || !contents.has(place)) return { type, chunks }
+  const bytes = contents.get(place)
   return bytes && { type: 'object', chunks: splitChunks(bytes) }
 }
 

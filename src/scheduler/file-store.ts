@@ -58,6 +58,8 @@ export class FileStore {
   /** Objects that were not stored, because their files are missing: their tasks have no results. */
   readonly #refused = new Set<ObjectId>()
   readonly #offered = new Set<Identity>()
+  /** New content goes elsewhere. */
+  #isClosedForNew = false
   readonly #near = new Set<Identity>()
 
   /** `tell` writes a warning to the log. */
@@ -96,7 +98,15 @@ export class FileStore {
     if (this.#directory === undefined || this.#offered.has(peer)) return undefined
     if (!hasFeature(message.features, FEATURE_FILES)) return undefined
     this.#offered.add(peer)
-    return { kind: 'objectFiles', directory: this.#directory.path, proof: NO_BYTES }
+    return this.#isClosedForNew ? undefined : offerOf(this.#directory.path)
+  }
+
+  /** Peers are to put new content elsewhere from now on, or here again. */
+  offerAgain(isForNew: boolean, send: (peer: Identity, offer: ObjectFiles) => void): void {
+    this.#isClosedForNew = !isForNew
+    if (this.#directory === undefined) return
+    const offer = offerOf(isForNew ? this.#directory.path : '')
+    for (const peer of this.#offered) send(peer, offer)
   }
 
   /** A peer shows that it sees the directory, or (no bytes) wants content in messages. */
@@ -254,6 +264,10 @@ export class FileStore {
       if (Date.now() - lstatSync(path).mtimeMs > ABANDONED_MS) rmSync(path, { force: true })
     }
   }
+}
+
+function offerOf(directory: string): ObjectFiles {
+  return { kind: 'objectFiles', directory, proof: NO_BYTES }
 }
 
 function partOf(file: ObjectFile): Part {

@@ -4,12 +4,14 @@
 import { totalmem } from 'node:os'
 import type { Identity, ObjectId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
-import type { SchedulerAction } from '../core/scheduler/events.js'
+import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import type { StorageLimits } from '../core/scheduler/object/room.js'
-import type { Message, ObjectFiles, ObjectResponse } from '../wire/message.js'
+import type { Message, ObjectFiles, ObjectResponse, StorageServers } from '../wire/message.js'
+import { type StoredContent, storedContentOf } from '../wire/object-content.js'
 import { DiskStore, type MoveEvent } from './disk-store.js'
 import { FileResponses } from './file-responses.js'
 import { FileStore } from './file-store.js'
+import { SchedulerServers } from './storage-servers.js'
 import type { SchedulerOwnOptions } from './scheduler-options.js'
 
 /** The part of the machine's memory that objects may take up, unless a limit is set. */
@@ -18,33 +20,60 @@ const MEMORY_SHARE = 0.3
 /** What the storage needs. */
 interface StorageParts {
   /** False: the peer is full, and `onDrain` will be called. */
-  readonly send: (peer: Identity, message: ObjectResponse) => boolean
-  /** Content was moved to disk, or could not be. */
-  readonly onMoved: (event: MoveEvent) => void
+  readonly send: (peer: Identity, message: ObjectResponse | StorageServers | ObjectFiles) => boolean
+  /** Something has happened to content. */
+  readonly onEvent: (event: StorageEvent) => void
   /** See `FileResponses`. */
   readonly onOutdated: (peer: Identity, ids: readonly ObjectId[]) => void
-  /** Writes a warning to the log. */
+  readonly logger: Logger
+  /** Writes a warning to the log, with the address of a peer that it names. */
   readonly tell: Logger['warn']
 }
+
+/** Content was moved to disk, or could not be; or it is lost. */
+type StorageEvent =
+  MoveEvent | Extract<SchedulerEvent, { readonly type: 'serverLost' | 'contentLost' }>
 
 /** All files of one scheduler. */
 export class ObjectStorage {
   readonly #files: FileStore
   readonly #disk: DiskStore
   readonly #responses: FileResponses
+  readonly #servers: SchedulerServers
 
-  constructor({ send, onMoved, onOutdated, tell }: StorageParts) {
+  constructor({ send, onEvent, onOutdated, logger, tell }: StorageParts) {
     const files = new FileStore(tell)
-    const disk = new DiskStore({ onMoved, tell, openFile: (path) => files.openAgain(path) })
+    const openFile = (path: string): number | undefined => files.openAgain(path)
+    const disk = new DiskStore({ onMoved: onEvent, tell, openFile })
+    const servers = new SchedulerServers({
+      logger,
+      send: (peer, message) => void send(peer, message),
+      onKnown: (areKnown) => files.offerAgain(!areKnown, (peer, offer) => void send(peer, offer)),
+      onLost: (address) => onEvent({ type: 'serverLost', address }),
+      onContentLost: (objectIds) => onEvent({ type: 'contentLost', objectIds }),
+    })
     this.#files = files
     this.#disk = disk
+    this.#servers = servers
     this.#responses = new FileResponses({
       send,
-      canRead: (peer, path) => files.canRead(peer, path),
-      read: (path) => (disk.owns(path) ? disk.read(path) : files.read(path)),
+      canRead: (peer, place) => {
+        return contentAt(place) === undefined ? files.canRead(peer, place) : servers.canRead(peer)
+      },
+      read: (place) => {
+        const content = contentAt(place)
+        if (content !== undefined) return servers.read(content)
+        return disk.owns(place) ? disk.read(place) : files.read(place)
+      },
       onOutdated,
-      isKnown: (path) => disk.has(path) || files.has(path),
-      onMissing: (peer, ids) => files.tellMissing(peer, ids),
+      isKnown: (place) => {
+        const content = contentAt(place)
+        return content === undefined ? disk.has(place) || files.has(place) : servers.has(content)
+      },
+      onMissing: (peer, ids) => {
+        files.tellMissing(peer, ids)
+        servers.onMissing(ids)
+      },
     })
   }
 
@@ -57,6 +86,7 @@ export class ObjectStorage {
         diskBytes = this.#disk.open(options.objectSpillDirectory, objectDiskLimitBytes)
       }
       this.#files.open(options.objectDirectory)
+      this.#servers.open(options.objectStorageAddresses ?? [])
     } catch (error) {
       this.close()
       throw error
@@ -68,9 +98,15 @@ export class ObjectStorage {
     }
   }
 
-  /** See `FileStore.offerTo`. */
-  offerTo(peer: Identity, message: Message): ObjectFiles | undefined {
-    return this.#files.offerTo(peer, message)
+  /** What a peer is offered with its first heartbeat: servers, or else files. */
+  offerTo(peer: Identity, message: Message): Message | undefined {
+    const files = this.#files.offerTo(peer, message)
+    return this.#servers.offerTo(peer, message) ?? files
+  }
+
+  /** See `SchedulerServers.onMessage`. */
+  onServers(peer: Identity, message: StorageServers, ip: string): void {
+    this.#servers.onMessage(peer, message, ip)
   }
 
   /** See `FileStore.prove`. */
@@ -80,6 +116,7 @@ export class ObjectStorage {
 
   /** See `FileStore.claimed`. */
   claimed(from: Identity, message: Message): Message {
+    this.#servers.claim(message)
     return this.#files.claimed(from, message)
   }
 
@@ -96,6 +133,7 @@ export class ObjectStorage {
   /** The connection of a peer has ended. */
   forget(peer: Identity): void {
     this.#files.forget(peer)
+    this.#servers.forget(peer)
     this.#responses.forget(peer)
   }
 
@@ -109,11 +147,22 @@ export class ObjectStorage {
     if (!this.#disk.remove(path)) this.#files.remove(path)
   }
 
-  /** Removes all files. */
+  /** The same for content on a server. */
+  removeStored(content: StoredContent): void {
+    this.#servers.remove(content)
+  }
+
+  /** Removes all files, and leaves the servers. */
   close(): void {
+    this.#servers.close()
     this.#disk.close()
     this.#files.close()
   }
+}
+
+/** What is on a server; undefined: the place is a file. */
+function contentAt(place: string): StoredContent | undefined {
+  return place.startsWith('/') ? undefined : storedContentOf([Buffer.from(place)])
 }
 
 /** The memory of this machine, or of this container. */

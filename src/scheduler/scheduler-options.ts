@@ -12,12 +12,13 @@ import {
 } from '../base/option.js'
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
-import { parseAddress } from '../transport/address.js'
+import { messageOf } from '../base/text.js'
+import { localAddress, parseAddress, parseConnectAddress } from '../transport/address.js'
 import { checkDirectoryOption } from '../runtime/directory-option.js'
 
 /** The options of the scheduler itself. Times are in milliseconds, sizes in bytes. */
 export interface SchedulerOwnOptions {
-  /** Where monitors subscribe. Default: the same host, two ports up. */
+  /** Where monitors subscribe; '' = nowhere. Default: the same host, two ports up. */
   readonly monitorAddress?: string | undefined
   /**
    * Where `/metrics`, `/healthz` and `/readyz` are served by HTTP: `host:port`; port 0 = a free
@@ -48,6 +49,11 @@ export interface SchedulerOwnOptions {
   readonly objectSpillDirectory?: string | undefined
   /** 0: how many bytes of objects one client may store; 0 = no limit. Up to 1 PiB. */
   readonly objectQuotaBytes?: number | undefined
+  /**
+   * Object storage servers, where large objects are stored: `tcp://host:port`, `ipc:///path`. The
+   * host `*` stands for that of the scheduler. Default: none; servers may also register themselves.
+   */
+  readonly objectStorageAddresses?: readonly string[] | undefined
   /** 60,000: a client that is silent for longer is considered lost. 100 to 86,400,000. */
   readonly clientTimeoutMs?: number | undefined
   /** 60,000: a worker that is silent for longer is considered lost. 100 to 86,400,000. */
@@ -125,6 +131,7 @@ export interface CheckedSchedulerOptions extends Settled<
   | 'objectMemoryLimitBytes'
   | 'objectDiskLimitBytes'
   | 'objectSpillDirectory'
+  | 'objectStorageAddresses'
   | 'protected'
   | 'logger'
 > {
@@ -139,7 +146,7 @@ const MAX_STORED_BYTES = 2 ** 50
 export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
   monitorAddress: {
     type: { kind: 'text' },
-    description: 'where monitors connect',
+    description: 'where monitors connect; empty = nowhere',
     defaultText: 'port + 2',
     flag: 'monitor-address',
     short: ['-ma'],
@@ -179,6 +186,13 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     description: 'bytes of objects that one client may store; 0 = no limit',
     default: 0,
     flag: 'object-quota-bytes',
+  },
+  objectStorageAddresses: {
+    type: { kind: 'list', separator: 'commas', isRepeatable: true },
+    description: 'addresses of object storage servers for large objects, separated by commas',
+    defaultText: 'none',
+    flag: 'object-storage-address',
+    short: ['-osa'],
   },
   protected: {
     type: { kind: 'boolean' },
@@ -283,12 +297,24 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   const own = optionsIn(SCHEDULER_OPTIONS, checked)
   const { monitorAddress, metricsAddress, logger, protected: isProtected = false, ...rest } = own
   parseAddress(checked.address)
-  if (monitorAddress !== undefined) parseAddress(monitorAddress)
+  if (monitorAddress !== undefined && monitorAddress !== '') parseAddress(monitorAddress)
+  checkServerAddresses(own.objectStorageAddresses ?? [])
   if (metricsAddress !== undefined) parseMetricsAddress(metricsAddress)
   checkDirectoryOption('objectDirectory', own.objectDirectory)
   checkDirectoryOption('objectSpillDirectory', own.objectSpillDirectory)
   loggerOption('logger', logger)
   return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
+}
+
+/** Throws `ConfigError`, which names the option. `*` is a host, but port 0 names no server. */
+function checkServerAddresses(addresses: readonly string[]): void {
+  for (const text of addresses) {
+    try {
+      parseConnectAddress(localAddress(text))
+    } catch (error) {
+      throw new ConfigError(`option objectStorageAddresses: ${messageOf(error)}`, { cause: error })
+    }
+  }
 }
 
 /** Parses `host:port`. Throws `ConfigError`, which names the option. */

@@ -145,12 +145,13 @@ export class Scheduler implements AsyncDisposable {
         })
         return isTaken
       },
-      onMoved: (event) => {
+      onEvent: (event) => {
         this.#turns.begin()
         this.#driver.handle(event)
       },
       onOutdated: (peer, objectIds) =>
         this.#driver.handle({ type: 'responseOutdated', peer, objectIds }),
+      logger: log.logger,
       tell: (text, fields) => this.#tell('warn', text, fields ?? {}),
     })
     const machine = newMachine(this.#storage.open(options))
@@ -252,6 +253,7 @@ export class Scheduler implements AsyncDisposable {
         throw monitorError(error, options.monitorAddress === undefined)
       })
     const { monitorAddress } = options
+    if (monitorAddress === '') return
     this.#monitor = await (monitorAddress === undefined
       ? bindMonitor(address, router.address, bind)
       : bind(monitorAddress))
@@ -293,6 +295,9 @@ export class Scheduler implements AsyncDisposable {
     const message = this.#reader.read(frames, from)
     if (message === undefined) return
     if (message.kind === 'objectFiles') return this.#storage.prove(from, message.proof)
+    if (message.kind === 'storageServers') {
+      return this.#storage.onServers(from, message, this.#places.ipOf(from))
+    }
     const offer = this.#storage.offerTo(from, message)
     if (offer !== undefined) this.#router?.send(from, encodeFrame(offer))
     // A monitor that asks for more without reading what it has: docs/protocol.md#monitors
@@ -319,6 +324,9 @@ export class Scheduler implements AsyncDisposable {
         break
       case 'removeFile':
         this.#storage.remove(action.path)
+        break
+      case 'removeStored':
+        this.#storage.removeStored(action.content)
         break
       case 'forward':
         this.#router?.send(action.to, action.bytes)

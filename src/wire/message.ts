@@ -97,6 +97,8 @@ export type {
   StateScheduler,
   StateTask,
   StateWorker,
+  StorageServer,
+  StorageServers,
   Task,
   TaskArgument,
   TaskAttempt,

@@ -88,9 +88,40 @@ export function fileOf(chunks: readonly Uint8Array[]): ObjectFile | undefined {
   return path === undefined ? undefined : { path, byteLength: Number(byteLength) }
 }
 
-/** How long content is, in memory or in a file. Of a file that is misnamed: 0. */
+/** Content on an object storage server. docs/protocol.md#servers */
+export interface StoredContent {
+  readonly byteLength: number
+  readonly address: string
+  /** Its id there. */
+  readonly id: ObjectId
+}
+
+const STORED_CONTENT = /^(\d{1,16}) ((?:tcp|ipc):\/\/[^\s\0]{1,4000}) ([\da-f]{48})$/
+
+/** The chunk that stands for content on a server. */
+export function storedChunk({ byteLength, address, id }: StoredContent): Uint8Array {
+  return Buffer.from(`${byteLength} ${address} ${latin1ToHex(id)}`)
+}
+
+/** What the only chunk names; undefined: nothing that could be on a server. */
+export function storedContentOf(chunks: readonly Uint8Array[]): StoredContent | undefined {
+  const [chunk] = chunks
+  if (chunk === undefined || chunks.length > 1 || chunk.byteLength > MAX_NAME_BYTES)
+    return undefined
+  const [, byteLength, address, id] = STORED_CONTENT.exec(asBuffer(chunk).toString()) ?? []
+  if (address === undefined || id === undefined) return undefined
+  return {
+    byteLength: Number(byteLength),
+    address,
+    id: objectId(Buffer.from(id, 'hex').toString('latin1')),
+  }
+}
+
+/** How long content is, wherever it is. If that is misnamed: 0. */
 export function contentBytes(type: ObjectContentType, chunks: readonly Uint8Array[]): number {
-  return type === 'file' ? (fileOf(chunks)?.byteLength ?? 0) : totalBytes(chunks)
+  if (type === 'file') return fileOf(chunks)?.byteLength ?? 0
+  if (type === 'stored') return storedContentOf(chunks)?.byteLength ?? 0
+  return totalBytes(chunks)
 }
 
 /** Content split into chunks, which are views of it. Empty for empty content. */

@@ -148,8 +148,8 @@ describe('framing', () => {
 
 describe('values that are unknown', () => {
   test('a kind of message is refused with its number', () => {
-    const bytes = frame(structPointer(0, 1, 1), word(35), structPointer(-1, 0, 0))
-    assertRefused(bytes, /^Message: unknown kind 35, known are 0 to 34$/)
+    const bytes = frame(structPointer(0, 1, 1), word(36), structPointer(-1, 0, 0))
+    assertRefused(bytes, /^Message: unknown kind 36, known are 0 to 35$/)
   })
 
   test('an enumerant is refused with its field and number', () => {
@@ -164,9 +164,9 @@ describe('values that are unknown', () => {
       structPointer(0, 1, 1),
       NULL,
       ...content,
-      word(0x0004_0001),
+      word(0x0005_0001),
     )
-    assertRefused(bytes, /^ObjectContent\.objectTypes: unknown value 4/)
+    assertRefused(bytes, /^ObjectContent\.objectTypes: unknown value 5/)
   })
 })
 

@@ -85,6 +85,23 @@ export class TestCluster {
     return agent
   }
 
+  /**
+   * An object storage server, of which the scheduler learns from it, unless `address` is given;
+   * resolves when it can be used.
+   */
+  async startServer(args: readonly string[] = [], address?: string): Promise<Program> {
+    const where =
+      address === undefined ? ['tcp://127.0.0.1:0', '--scheduler', this.address] : [address]
+    const command = [...(this.#setup.nodeArgs ?? []), commandPath('scaler-object-storage-server')]
+    const server = this.run('server', [...command, ...args, ...where])
+    const line = await server.line((each) => 'address' in each)
+    const name = String(line['address'])
+    await this.scheduler.line(
+      ({ message }) => message === `object storage server ${name} can be used`,
+    )
+    return server
+  }
+
   /** Any other program, which ends with the cluster. */
   run(name: string, args: readonly string[]): Program {
     const program = new Program(name, args, this.env)

@@ -19,6 +19,8 @@ export const DEEDS = {
   'kill client': 3,
   'interrupt client': 3,
   'freeze client': 4,
+  'kill server': 4,
+  'freeze server': 2,
   'cut link': 8,
   'cut all links': 3,
   'cut at byte': 6,
@@ -86,6 +88,10 @@ export class Monkey {
         return this.#useScheduler(() => stage.restartScheduler('SIGTERM', random.below(2_000)))
       case 'freeze scheduler':
         return this.#useScheduler(() => this.#freeze(stage.scheduler, 100 + random.below(3_000)))
+      case 'kill server':
+        return this.#replaceServer()
+      case 'freeze server':
+        return this.#freeze(this.#some(stage.servers), 500 + random.below(15_000))
       case 'kill client':
         return this.#replaceClient('SIGKILL')
       case 'interrupt client':
@@ -164,6 +170,16 @@ export class Monkey {
     await delay(random.below(1_000))
     stage.startClient()
     await stage.ended(client, (end) => end.signal === signal)
+  }
+
+  async #replaceServer(): Promise<void> {
+    const { stage, random } = this.#options
+    const server = this.#some(stage.servers)
+    if (server === undefined) return
+    stage.end(server, 'SIGKILL')
+    stage.servers.delete(server)
+    await delay(random.below(4_000))
+    stage.startServer()
   }
 
   async #freeze(program: Program | undefined, forMs: number): Promise<void> {

@@ -42,6 +42,8 @@ const END_MS = 30_000
 export class Stage {
   readonly agents: Set<Program> = new Set()
   readonly clients: Set<Program> = new Set()
+  /** Object storage servers. */
+  readonly servers: Set<Program> = new Set()
   readonly #options: StageOptions
   readonly #proxies: TcpProxy[]
   readonly #expectedEnds = new WeakSet<Program>()
@@ -69,6 +71,7 @@ export class Stage {
     const proxies = [await TcpProxy.start(address), await TcpProxy.start(address)]
     const at = { address, monitorAddress: String(monitorAddress), proxies }
     const stage = new Stage(options, scheduler, at)
+    stage.startServer()
     const agents = Array.from({ length: options.agents }, () => stage.startAgent())
     await Promise.all(
       agents.map((agent) => agent.line((line) => String(line['message']).endsWith(' ready'))),
@@ -93,6 +96,21 @@ export class Stage {
     this.agents.add(agent)
     void agent.ended.then(() => this.agents.delete(agent))
     return agent
+  }
+
+  /** One more object storage server, which shares files with the others, or does not. */
+  startServer(): Program {
+    const { random, folder } = this.#options
+    const files = random.pick([folder, ''])
+    const limit = random.pick([1_048_576, 2 ** 30])
+    const server = this.#start('server', [
+      commandPath('scaler-object-storage-server'),
+      ...['--port', '0', '--scheduler', this.#address, '--spill-directory', folder],
+      ...['--object-directory', files, '--memory-limit-bytes', String(limit)],
+    ])
+    this.servers.add(server)
+    void server.ended.then(() => this.servers.delete(server))
+    return server
   }
 
   /** One more client. */
@@ -156,7 +174,7 @@ export class Stage {
 
   /** Ends everything by force. */
   async close(): Promise<void> {
-    const programs = [this.#scheduler, ...this.agents, ...this.clients]
+    const programs = [this.#scheduler, ...this.servers, ...this.agents, ...this.clients]
     for (const program of programs) {
       this.#expectedEnds.add(program)
       program.thaw()
@@ -164,6 +182,10 @@ export class Stage {
     // In order, so that everything that it leaves is a finding.
     this.end(this.#scheduler, 'SIGTERM')
     await this.ended(this.#scheduler, ({ code }) => code === 143)
+    for (const server of this.servers) {
+      this.end(server, 'SIGTERM')
+      await this.ended(server, ({ code }) => code === 143)
+    }
     await Promise.all(programs.map((program) => program.kill()))
     await Promise.all([this.monitor.close(), ...this.#proxies.map((proxy) => proxy.close())])
   }

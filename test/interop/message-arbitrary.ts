@@ -35,6 +35,7 @@ import {
   LOSS_CAUSE,
   OPERATOR_ACTION,
   OPERATOR_OUTCOME,
+  OBJECT_PLACE,
   SHARED_OBJECT_TYPE,
   TASK_UPDATE_TYPE,
 } from '#src/wire/generated/message.js'
@@ -158,7 +159,7 @@ const objectStory = fc.record({
   holders: list(identities),
   holderCount: uint32,
   forMS: float64,
-  place: fc.constantFrom('memory' as const, 'shm' as const, 'disk' as const),
+  place: fc.constantFrom(...OBJECT_PLACE),
 })
 
 const attempt: fc.Arbitrary<TaskAttempt> = fc.record({
@@ -409,6 +410,11 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     name: text,
     objectId: objectIds,
     sizeBytes: fc.maxSafeNat(),
+  }),
+  fc.record({
+    kind: fc.constant('storageServers' as const),
+    servers: list(fc.record({ address: text })),
+    isServer: bool,
   }),
   fc.record({
     kind: fc.constant('objectRequest' as const),

@@ -27,7 +27,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
     'canceling',
   ],
   type: ['task', 'objectID', 'inline', 'sharedObjectID', 'sharedInline'],
-  objectTypes: ['serializer', 'object', 'file'],
+  objectTypes: ['serializer', 'object', 'file', 'refused', 'stored'],
   instructionType: ['create', 'delete', 'clear'],
   requestType: ['get', 'note'],
   responseType: ['content', 'objectNotExist'],
@@ -47,7 +47,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   state: ['unknown', 'waiting', 'assigned', 'canceling'],
   outcome: ['unfinished', 'running', 'failed', 'workerLost'],
   stream: ['stdout', 'stderr'],
-  place: ['memory', 'shm', 'disk'],
+  place: ['memory', 'shm', 'disk', 'server'],
   cause: ['connection', 'silence'],
   nodeState: ['waiting', 'ready', 'running', 'succeeded', 'failed', 'dropped'],
 }
@@ -70,6 +70,8 @@ const MORE_ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
     'published',
     'unstored',
     'replicate',
+    'confirm',
+    'claim',
   ],
 }
 

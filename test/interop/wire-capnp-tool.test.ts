@@ -207,6 +207,7 @@ const NEW_KINDS: ReadonlySet<Message['kind']> = new Set([
   'operatorAnswer',
   'objectFiles',
   'sharedObject',
+  'storageServers',
   'monitorRequest',
   'monitorReport',
 ] as const)

@@ -12,7 +12,7 @@ import { PackedProject } from './packed-project.kit.js'
 const execute = promisify(execFile)
 
 /** Each file costs time when the package is installed. */
-const MAX_FILES = 71
+const MAX_FILES = 72
 
 /** The paths in the package. */
 async function packedPaths(): Promise<string[]> {
@@ -125,6 +125,7 @@ const COMMANDS = [
   'scaler_completion',
   'scaler_config',
   'scaler_doctor',
+  'scaler_object_storage_server',
   'scaler_run',
   'scaler_scheduler',
   'scaler_status',

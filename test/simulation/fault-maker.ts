@@ -48,6 +48,8 @@ const WEIGHTS: Readonly<Record<Fault['type'], number>> = {
   cutLink: 6,
   stallHost: 2,
   swallowHost: 2,
+  // Only in worlds with a server: see `makeLosses`.
+  loseServer: 0,
 }
 
 /** At least one. */
@@ -59,6 +61,13 @@ export function makeFaults(random: Random, scope: FaultScope): FaultPlan[] {
     trigger: makeTrigger(random, scope),
     fault: makeFault(random, scope, only ?? random.weighted(WEIGHTS)),
   }))
+}
+
+/** In a world with an object storage server: it is lost, perhaps several times. */
+export function makeLosses(random: Random, scope: FaultScope): FaultPlan[] {
+  return Array.from({ length: random.pick([0, 1, 1, 3]) }, () => {
+    return { trigger: makeTrigger(random, scope), fault: { type: 'loseServer' } }
+  })
 }
 
 function makeTrigger(random: Random, { stormMs }: FaultScope): FaultTrigger {
@@ -90,6 +99,8 @@ function makeFault(random: Random, scope: FaultScope, type: Fault['type']): Faul
       return { type, agent, worker: random.int(2) }
     case 'freezeProcessor':
       return { type, agent, worker: random.int(2), ms: random.spread(1, 20_000) }
+    case 'loseServer':
+      return { type }
     case 'killClient':
       return { type, client }
     case 'freezeClient':

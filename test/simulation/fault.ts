@@ -49,6 +49,8 @@ export type Fault =
     }
   | { readonly type: 'stallHost'; readonly host: string; readonly ms: number }
   | { readonly type: 'swallowHost'; readonly host: string; readonly ms: number }
+  /** The object storage server ends, and loses everything. */
+  | { readonly type: 'loseServer' }
 
 /** A fault and its time. */
 export interface FaultPlan {

@@ -106,6 +106,8 @@ export class Faults {
         return
       case 'swallowHost':
         return network.swallow(fault.host, clock.now + fault.ms)
+      case 'loseServer':
+        return simulation.scheduler.servers.lose()
       default:
     }
   }

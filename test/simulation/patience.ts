@@ -62,6 +62,7 @@ function isSilent(fault: Fault): boolean {
     case 'strikeProcessor':
     case 'exitProcessor':
     case 'killClient':
+    case 'loseServer':
       return false
     default:
       return fault

@@ -2,7 +2,7 @@
 
 import { NO_LIMITS, type StorageLimits } from '#src/core/scheduler/object/room.js'
 import type { FaultPlan } from './fault.js'
-import { makeFaults } from './fault-maker.js'
+import { makeFaults, makeLosses } from './fault-maker.js'
 import { makeProgram, makeRun, makeWish, WANTED, type Taste } from './program-maker.js'
 import { Random } from './random.js'
 import type { SchedulerSettings } from './scheduler-host.js'
@@ -18,9 +18,11 @@ export function makeScenario(seed: number): Scenario {
   const clients = makeClients(random, taste)
   const pipes = makePipes(random)
   const stormMs = random.spread(50, 20_000)
-  const faults: readonly FaultPlan[] = random.chance(0.2)
-    ? []
-    : makeFaults(random, { agents: agents.length, clients: clients.length, stormMs })
+  const scope = { agents: agents.length, clients: clients.length, stormMs }
+  const faults: readonly FaultPlan[] = random.chance(0.2) ? [] : makeFaults(random, scope)
+  const servers = random.fork('servers')
+  const minStoredBytes = servers.pick([Infinity, Infinity, Infinity, 1, 100, 1_000])
+  const losses = minStoredBytes === Infinity ? [] : makeLosses(servers, scope)
   const hosts = [...agents.map((_, at) => `a${at}`), ...clients.map((_, at) => `c${at}`)]
   return {
     seed,
@@ -30,8 +32,9 @@ export function makeScenario(seed: number): Scenario {
     hasMonitor: random.chance(0.1),
     agents,
     clients,
-    faults,
+    faults: [...faults, ...losses],
     stormMs,
+    minStoredBytes,
   }
 }
 

@@ -19,6 +19,8 @@ export interface Scenario {
   readonly worker: WorkerSettings
   readonly client: ClientSettings
   readonly hasMonitor: boolean
+  /** Content of at least this size is on an object storage server. Default: none. */
+  readonly minStoredBytes?: number
   readonly agents: readonly AgentPlan[]
   readonly clients: readonly ClientPlan[]
   readonly faults: readonly FaultPlan[]

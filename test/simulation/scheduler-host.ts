@@ -16,10 +16,14 @@ import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 import { VirtualDisk } from './virtual-disk.js'
 import { VirtualRouter } from './virtual-router.js'
+import { VirtualServers } from './virtual-servers.js'
 import { newProcess, type World } from './world.js'
 
 /** The configuration of a scheduler of a world. */
-export type SchedulerSettings = Omit<SchedulerCoreOptions, 'schedulerId'>
+export interface SchedulerSettings extends Omit<SchedulerCoreOptions, 'schedulerId'> {
+  /** Content of at least this size is on a server. */
+  readonly minStoredBytes?: number
+}
 
 /** The messages between a scheduler and its peers, for checkers. */
 export interface SchedulerWatcher {
@@ -40,6 +44,7 @@ export class SchedulerHost {
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
   readonly #router: VirtualRouter
   readonly #disk: VirtualDisk
+  readonly servers: VirtualServers
   readonly #watcher: SchedulerWatcher
 
   constructor(
@@ -65,6 +70,11 @@ export class SchedulerHost {
       onEvent: (event) => this.#driver.handle(event),
       send: (to, response) => this.#send(to, encode(response)),
     })
+    this.servers = new VirtualServers(this.process, world.random.fork(`servers ${number}`), {
+      minBytes: settings.minStoredBytes ?? Infinity,
+      onEvent: (event) => this.#driver.handle(event),
+      send: (to, response) => this.#perform({ type: 'send', to, message: response }),
+    })
     this.#router = new VirtualRouter(this.process, world.network, pipes, {
       onMessage: (from, bytes) => this.#onMessage(from, bytes),
       onProgress: (peer) => this.#driver.handle({ type: 'peerProgressed', peer }),
@@ -75,7 +85,8 @@ export class SchedulerHost {
 
   /** The size of its tables. */
   get counts(): Readonly<Record<string, number>> {
-    return { ...this.#machine.counts, files: this.#disk.fileCount }
+    const content = this.servers.contentCount
+    return { ...this.#machine.counts, files: this.#disk.fileCount, content }
   }
 
   checkInvariants(): void {
@@ -99,7 +110,8 @@ export class SchedulerHost {
     const { mutation } = this.#world
     if (Mutation.isResult(message) && mutation.isDue('schedulerLosesResults', 5)) return
     this.#watcher.onReceived(this.schedulerId, from, message)
-    this.#driver.handle({ type: 'messageReceived', from, message })
+    const stored = this.servers.stored(message)
+    this.#driver.handle({ type: 'messageReceived', from, message: stored })
     this.#world.journal.handled(message, 'scheduler')
   }
 
@@ -113,8 +125,10 @@ export class SchedulerHost {
   #perform(action: SchedulerAction): void {
     switch (action.type) {
       case 'send':
-        if (action.message.kind === 'objectResponse' && this.#disk.take(action.to, action.message))
-          break
+        if (action.message.kind === 'objectResponse') {
+          if (this.servers.take(action.to, action.message)) break
+          if (this.#disk.take(action.to, action.message)) break
+        }
         this.#send(action.to, encode(action.message))
         break
       case 'moveToDisk':
@@ -122,6 +136,9 @@ export class SchedulerHost {
         break
       case 'removeFile':
         this.#disk.remove(action.path)
+        break
+      case 'removeStored':
+        this.servers.remove(action)
         break
       case 'forward':
         this.#send(action.to, action.bytes)

@@ -142,8 +142,9 @@ export class Simulation {
 
   /** Starts a scheduler at the address of this world. */
   startScheduler(): SchedulerHost {
-    const { scheduler, pipes, hasMonitor } = this.scenario
-    this.scheduler = new SchedulerHost(this.world, scheduler, pipes, this.#wire)
+    const { scheduler, pipes, hasMonitor, minStoredBytes = Infinity } = this.scenario
+    const settings = { ...scheduler, minStoredBytes }
+    this.scheduler = new SchedulerHost(this.world, settings, pipes, this.#wire)
     if (hasMonitor) this.scheduler.publish()
     return this.scheduler
   }

@@ -29,7 +29,9 @@ export const SCHEDULER: CommandDefinition = {
     const scheduler = await Scheduler.start({ ...options, address })
     const { monitorAddress } = scheduler
     logger.info(`Scheduler: address is ${scheduler.address}`, { address: scheduler.address })
-    logger.info(`Scheduler: monitor address is ${monitorAddress}`, { monitorAddress })
+    if (monitorAddress !== '') {
+      logger.info(`Scheduler: monitor address is ${monitorAddress}`, { monitorAddress })
+    }
     const { metricsAddress } = scheduler
     if (metricsAddress !== '') {
       logger.info(`Scheduler: metrics address is ${metricsAddress}`, { metricsAddress })

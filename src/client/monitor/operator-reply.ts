@@ -49,10 +49,10 @@ export interface ObjectInfo {
   /** How many workers may have a copy. */
   readonly holderCount: number
   /**
-   * Where it is stored: in the memory of the scheduler, or in a file on its machine, in shared
-   * memory or on a disk.
+   * Where it is stored: in the memory of the scheduler, in a file on its machine (in shared memory
+   * or on a disk), or on an object storage server.
    */
-  readonly place: 'memory' | 'shm' | 'disk'
+  readonly place: 'memory' | 'shm' | 'disk' | 'server'
   /** How long ago it was stored, in milliseconds. */
   readonly ageMs: number
 }

@@ -10,7 +10,7 @@ import type {
   SchedulerReport,
   TaskOutput,
 } from '../../wire/message.js'
-import type { ObjectFile } from '../../wire/object-content.js'
+import type { ObjectFile, StoredContent } from '../../wire/object-content.js'
 import type { StorageLimits } from './object/room.js'
 
 /** An echo with the core's part of its report. docs/protocol.md#report */
@@ -48,6 +48,10 @@ export type SchedulerEvent =
       readonly peer: Identity
       readonly objectIds: readonly ObjectId[]
     }
+  /** An object storage server is gone, with everything that was there. */
+  | { readonly type: 'serverLost'; readonly address: string }
+  /** The content of objects is not on their servers any more. */
+  | { readonly type: 'contentLost'; readonly objectIds: readonly ObjectId[] }
   | { readonly type: 'tick' }
 
 /** An action for the shell to carry out. */
@@ -70,6 +74,8 @@ export type SchedulerAction =
     }
   /** The content of this file is not needed any more. */
   | { readonly type: 'removeFile'; readonly path: string }
+  /** The same for content on an object storage server. */
+  | { readonly type: 'removeStored'; readonly content: StoredContent }
   | LogAction
   /** A peer was given up: close its connection, so that it notices and can register again. */
   | { readonly type: 'disconnect'; readonly peer: Identity; readonly reason: string }

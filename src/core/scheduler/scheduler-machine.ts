@@ -5,14 +5,17 @@ import { unreachable } from '../../base/assert.js'
 import type { Alarm, InstantMs, Machine } from '../../base/machine.js'
 import type { Identity } from '../../base/ids.js'
 import type { ClientDisconnect, Message, TaskCancel } from '../../wire/message.js'
+import { storedContentOf } from '../../wire/object-content.js'
 import { Balancer } from './worker/balance.js'
 import {
   clientOf,
   dropSilentClients,
   onClientHeartbeat,
   onClientLost,
+  onContentLost,
   removeClient,
 } from './client/peer.js'
+import type { ObjectEntry } from './entries.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions, SchedulerEvent } from './events.js'
 import { onTaskInquiry } from './monitor/explain.js'
 import { cancelTarget, onGraphTask, onGraphTaskCancel, settleGraphs } from './graph/graph.js'
@@ -111,6 +114,15 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'moveFailed':
         this.#state.objects.onMoveFailed(event.move, event.error)
         break
+      case 'serverLost':
+        this.#onServerLost(event.address)
+        break
+      case 'contentLost': {
+        const found = event.objectIds.map((id) => this.#state.objects.get(id))
+        const lost = found.filter((entry) => entry?.type === 'stored') as ObjectEntry[]
+        onContentLost(this.#state, lost, 'their content is not on its server any more')
+        break
+      }
       case 'responseOutdated':
         answerRequest(this.#state, event.peer, event.objectIds)
         break
@@ -182,6 +194,16 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
           kind: message.kind,
         })
     }
+  }
+
+  #onServerLost(address: string): void {
+    const lost: ObjectEntry[] = []
+    const entries = this.#state.objects.values()
+    for (let next = entries.next(); next.done !== true; next = entries.next()) {
+      const { type, chunks } = next.value
+      if (type === 'stored' && storedContentOf(chunks)?.address === address) lost.push(next.value)
+    }
+    onContentLost(this.#state, lost, `the object storage server ${address} is gone`)
   }
 
   #onTaskCancel(from: Identity, message: TaskCancel): void {

@@ -296,6 +296,8 @@ function describe(action: SchedulerAction): string {
       return `move ${action.move}`
     case 'removeFile':
       return `remove ${action.path}`
+    case 'removeStored':
+      return `remove ${action.content.id} at ${action.content.address}`
     case 'disconnect':
       return `disconnect ${action.peer}`
     case 'log':

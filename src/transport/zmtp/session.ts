@@ -52,6 +52,9 @@ export function isKnownProtocol(bytes: Uint8Array): boolean {
   return protocolOf(bytes) !== undefined
 }
 
+/** One segment of 9 words: docs/protocol.md#servers. */
+const OLD_STORAGE_HEADER = '\0\0\0\0\x09\0\0\0'
+
 /** The protocols most often found at a wrong port, by what a client or a server sends first. */
 function protocolOf(bytes: Uint8Array): string | undefined {
   const [first, second] = bytes
@@ -59,6 +62,7 @@ function protocolOf(bytes: Uint8Array): string | undefined {
   const text = Buffer.from(bytes.subarray(0, GREETING_BYTES)).toString('latin1')
   if (/^(?:(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|PRI) |HTTP\/)/.test(text))
     return 'HTTP'
+  if (text.startsWith(OLD_STORAGE_HEADER)) return 'the object storage protocol of Python Scaler'
   return text.startsWith('SSH-') ? 'SSH' : undefined
 }
 

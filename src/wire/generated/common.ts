@@ -59,8 +59,9 @@ export const TASK_STATUS: readonly TaskStatus[] = [
  * - `object`: Anything else: a function, an argument, a result.
  * - `file`: The same, in a file, which the only chunk names (docs/protocol.md#files).
  * - `refused`: Nothing: it was not stored, and the only chunk says why (docs/protocol.md#storage).
+ * - `stored`: The same, on an object storage server (docs/protocol.md#servers).
  */
-export type ObjectContentType = 'serializer' | 'object' | 'file' | 'refused'
+export type ObjectContentType = 'serializer' | 'object' | 'file' | 'refused' | 'stored'
 
 /** The names of `ObjectContentType` by their numbers. */
 export const OBJECT_CONTENT_TYPE: readonly ObjectContentType[] = [
@@ -68,6 +69,7 @@ export const OBJECT_CONTENT_TYPE: readonly ObjectContentType[] = [
   'object',
   'file',
   'refused',
+  'stored',
 ]
 
 /**

@@ -212,9 +212,11 @@ export const OBJECT_RESPONSE_TYPE: readonly ObjectResponseType[] = ['content', '
  * - `missing`: No object has this name.
  * - `removed`: The answer to `remove`: the name stood for this object.
  * - `withdrawn`: To a user of the object: the name does not stand for it any more.
- * - `published`: The answer to `publish` and `restore`: the name stands for this object.
+ * - `published`: The answer to `publish`, `restore`, `confirm` and `claim`: it is so.
  * - `unstored`: The same: the object is not stored, and its name has not changed.
  * - `replicate`: From a client, and to workers: they fetch the object before a task needs it.
+ * - `confirm`: To an object storage server: whether this object is stored there.
+ * - `claim`: The same, from a scheduler, which becomes its only user.
  */
 export type SharedObjectType =
   | 'publish'
@@ -229,6 +231,8 @@ export type SharedObjectType =
   | 'published'
   | 'unstored'
   | 'replicate'
+  | 'confirm'
+  | 'claim'
 
 /** The names of `SharedObjectType` by their numbers. */
 export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
@@ -244,6 +248,8 @@ export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
   'published',
   'unstored',
   'replicate',
+  'confirm',
+  'claim',
 ]
 
 /**
@@ -350,11 +356,12 @@ export const OPERATOR_OUTCOME: readonly OperatorOutcome[] = [
  * - `memory`: In the memory of the scheduler.
  * - `shm`: In a file in shared memory, on the machine of the scheduler.
  * - `disk`: In another file there.
+ * - `server`: On an object storage server.
  */
-export type ObjectPlace = 'memory' | 'shm' | 'disk'
+export type ObjectPlace = 'memory' | 'shm' | 'disk' | 'server'
 
 /** The names of `ObjectPlace` by their numbers. */
-export const OBJECT_PLACE: readonly ObjectPlace[] = ['memory', 'shm', 'disk']
+export const OBJECT_PLACE: readonly ObjectPlace[] = ['memory', 'shm', 'disk', 'server']
 
 /**
  * `LoggedLine.LineSource` of the schema.
@@ -2507,7 +2514,7 @@ export interface SharedObject {
   readonly kind: 'sharedObject'
   /** What it says. */
   readonly type: SharedObjectType
-  /** 1 to 1,000 characters; empty with `hold` and `replicate`. */
+  /** 1 to 1,000 characters; empty with `hold`, `replicate`, `confirm` and `claim`. */
   readonly name: string
   /** The object; empty with `find`, `remove` and `missing`. */
   readonly objectId: ObjectId
@@ -2555,6 +2562,118 @@ function writeSharedObject(writer: Writer, at: number, value: SharedObject): voi
   writer.text(pointersAt, value.name)
   writer.id(pointersAt + 8, value.objectId)
   writer.uint64(at + 8, value.sizeBytes)
+}
+
+/** Where the content of large objects is stored: scheduler -> client or worker, and back; object storage server -> scheduler (docs/protocol.md#servers). (docs/protocol.md#struct-storageservers) */
+export interface StorageServers {
+  readonly kind: 'storageServers'
+  /** From a scheduler: those that can be used now, instead of those of the last message. From a client or worker: the same; none: it cannot reach them, and gets content in messages. */
+  readonly servers: readonly StorageServer[]
+  /** The message comes from a server, which is the only one in the list. */
+  readonly isServer: boolean
+  /**
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readStorageServers(reader: Reader, bytes: Uint8Array | undefined): StorageServers {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'storageServers',
+    servers: readStorageServerList(reader, pointersAt, structEnd),
+    isServer: reader.bool(structAt, 0, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of everything that the struct points to. */
+export function measureStorageServers(value: StorageServers, referenceFrom: number): number {
+  return measureStorageServerList(value.servers, referenceFrom)
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeStorageServers(value: StorageServers, referenceFrom: number): number {
+  return 2 + measureStorageServers(value, referenceFrom)
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addStorageServers(writer: Writer, pointerAt: number, value: StorageServers): void {
+  writeStorageServers(writer, writer.struct(pointerAt, 1, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStorageServers(writer: Writer, at: number, value: StorageServers): void {
+  const pointersAt = at + 8
+  addStorageServerList(writer, pointersAt, value.servers)
+  writer.bool(at, 0, value.isServer)
+}
+
+/** An object storage server. */
+export interface StorageServer {
+  /** Where it listens, for example `tcp://10.0.0.5:55555`. The host `*` stands for the one under which the peer reaches the scheduler; from a server, for that from which it has connected. */
+  readonly address: string
+}
+
+/** Reads the struct that was entered last. */
+export function readStorageServer(reader: Reader): StorageServer {
+  const { pointersAt, structEnd } = reader
+  return {
+    address: reader.text(pointersAt, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readStorageServerList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly StorageServer[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: StorageServer[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readStorageServer(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureStorageServer(value: StorageServer, _referenceFrom: number): number {
+  return textWords(value.address)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureStorageServerList(
+  values: readonly StorageServer[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 1)
+  for (const value of values) words += measureStorageServer(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStorageServer(writer: Writer, at: number, value: StorageServer): void {
+  const pointersAt = at
+  writer.text(pointersAt, value.address)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addStorageServerList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly StorageServer[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 0, 1)
+  for (const value of values) {
+    writeStorageServer(writer, at, value)
+    at += 8
+  }
 }
 
 /** How many tasks a client may send after a refusal: scheduler -> client (docs/protocol.md#room). (docs/protocol.md#struct-taskroom) */
@@ -5028,6 +5147,7 @@ export type Message =
   | OperatorAnswer
   | ObjectFiles
   | SharedObject
+  | StorageServers
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -5104,8 +5224,10 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readObjectFiles(reader.enterStruct(pointersAt, structEnd), bytes)
     case 34:
       return readSharedObject(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 35:
+      return readStorageServers(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 34`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 35`)
   }
 }
 
@@ -5182,6 +5304,8 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeObjectFiles(message, referenceFrom)
     case 'sharedObject':
       return 3 + sizeSharedObject(message, referenceFrom)
+    case 'storageServers':
+      return 3 + sizeStorageServers(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -5330,6 +5454,10 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'sharedObject':
       writer.uint16(at, 34)
       addSharedObject(writer, at + 8, message)
+      break
+    case 'storageServers':
+      writer.uint16(at, 35)
+      addStorageServers(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

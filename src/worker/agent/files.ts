@@ -28,6 +28,8 @@ export class AgentFiles {
   /** What the processor was told last. */
   #offer: ObjectFilesMessage | undefined
   #proof: Uint8Array = NO_BYTES
+  /** The offer came from an object storage server. */
+  #isFromServer = false
 
   /** Whether the scheduler is on this machine, and this worker's processor sees its files. */
   get isNear(): boolean {
@@ -43,13 +45,21 @@ export class AgentFiles {
     processor?.send(encodeFrame(NO_OFFER))
   }
 
-  /** The scheduler offers a directory: the processor must see it, too. */
+  /** The scheduler offers a directory, or none any more: the processor must see it, too. */
   onOffer(offer: ObjectFilesMessage, processor: ProcessorHost | undefined): void {
+    if (offer.directory === '') return this.reset(processor)
     if (this.#files.accept(offer.directory).byteLength === 0) return
     // Until the scheduler knows it, it accepts no files.
     this.#files.use('')
     this.#offer = offer
+    this.#isFromServer = false
     if (processor !== undefined) this.tell(processor)
+  }
+
+  /** The same from an object storage server, which knows already that this process sees it. */
+  onServerOffer(offer: ObjectFilesMessage | undefined, processor: ProcessorHost | undefined): void {
+    this.onOffer(offer ?? NO_OFFER, processor)
+    this.#isFromServer = true
   }
 
   /** Passes the offer on to a processor. */
@@ -69,7 +79,7 @@ export class AgentFiles {
       return undefined
     }
     this.#proof = Buffer.from(proof)
-    return proofMessage(this.#proof)
+    return this.#isFromServer ? undefined : proofMessage(this.#proof)
   }
 
   /** What requests content, in messages, whose files are gone. */

@@ -12,14 +12,16 @@ import { WorkerMachine } from '../../core/worker/worker-machine.js'
 import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
 import { MessageReader } from '../../runtime/message-reader.js'
+import { ObjectServers } from '../../runtime/storage/servers.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
 import { ownErrorToBytes } from '../../serializer/own-error.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { ConnectionEnd } from '../../transport/end.js'
-import type { IncomingMessage, OutgoingFrame } from '../../transport/options.js'
+import type { IncomingMessage } from '../../transport/options.js'
 import {
   encodeFrame,
   type Message,
+  type ObjectResponse,
   type OutputStream,
   type PeerInfo,
   type WorkerHeartbeat,
@@ -93,11 +95,12 @@ export class AgentWorker {
   readonly #socket: DealerSocket
   readonly #files = new AgentFiles()
   readonly #objects: WorkerObjects
+  readonly #servers: ObjectServers
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   #processor: ProcessorHost | undefined
   #childSampler: { readonly pid: number; readonly sampler: ChildSampler } | undefined
   readonly #outputGate = new OutputGate({
-    send: (_client, frame) => this.#sendFrame(frame),
+    send: (_client, frame) => this.#onSent(this.#socket.send(frame)),
     queuedBytes: () => this.#socket.queuedBytes,
   })
   #isCongested = false
@@ -130,13 +133,21 @@ export class AgentWorker {
       perform: (action) => this.#perform(action),
       onFault: (error) => this.#onFault(error),
     })
-    const files = this.#files
+    const isNear = (): boolean => this.#files.isNear && !this.#servers.isUsed
     this.#objects = options.hostObjects.join({
       send: (message) => this.#send(message),
       receive: (message) => this.#receive(message),
       get isNear() {
-        return files.isNear
+        return isNear()
       },
+    })
+    this.#servers = new ObjectServers({
+      address: settings.address,
+      logger: this.#logger,
+      send: (message) => this.#socket.send(encodeFrame(message)),
+      receive: (response) => this.#onObjects(response),
+      onDrain: () => this.#onDrain(),
+      onNear: (offer) => this.#files.onServerOffer(offer, this.#processor),
     })
     this.#socket = this.#connect(identity, report)
     this.#driver.handle({ type: 'started' })
@@ -183,12 +194,15 @@ export class AgentWorker {
     for (const frame of messages) {
       const message = this.#reader.read(frame)
       if (message?.kind === 'objectFiles') this.#files.onOffer(message, this.#processor)
-      else if (message !== undefined) this.#onMessage(message)
+      else if (message?.kind === 'storageServers') this.#servers.onServers(message)
+      else if (message?.kind === 'objectResponse') {
+        const here = this.#servers.incoming(message)
+        if (here !== undefined) this.#onObjects(here)
+      } else if (message !== undefined) this.#objects.incoming(message)
     }
   }
 
-  #onMessage(message: Message): void {
-    if (message.kind !== 'objectResponse') return this.#objects.incoming(message)
+  #onObjects(message: ObjectResponse): void {
     const { content: objectContent, missing: objectIds } = this.#files.checked(message)
     const response = objectIds.length === 0 ? message : { ...message, objectContent }
     this.#objects.incoming(response)
@@ -202,6 +216,7 @@ export class AgentWorker {
 
   #onDisconnect(reason: string): void {
     this.#isCongested = false
+    this.#servers.reset()
     this.#objects.onDisconnected()
     this.#files.reset(this.#processor)
     const why = reason === '' ? 'the scheduler closed it' : reason
@@ -267,7 +282,7 @@ export class AgentWorker {
   }
 
   #send(message: Message): void {
-    this.#sendFrame(encodeFrame(message))
+    this.#onSent(this.#servers.send(message))
   }
 
   #sendLines(number: number, most: number): void {
@@ -276,9 +291,9 @@ export class AgentWorker {
     this.#send({ ...answer, tasks: [], stack: [], lines, worker: this.#identity, objects: [] })
   }
 
-  #sendFrame(frame: OutgoingFrame): void {
-    if (this.#socket.send(frame) || this.#isCongested) return
-    if (!this.#socket.isConnected) return
+  /** A message was sent. `hasRoom`: more may be sent now. */
+  #onSent(hasRoom: boolean): void {
+    if (hasRoom || this.#isCongested || !this.#socket.isConnected) return
     this.#isCongested = true
     // The machine is notified after this action, not within it; by then it may have passed.
     queueMicrotask(() => {
@@ -373,10 +388,17 @@ export class AgentWorker {
     this.#files.close()
     this.#objects.close()
     this.#settleReady?.reject(new DisconnectedError(`the worker has stopped: ${reason}`))
-    void Promise.all([this.#socket.close(), this.#processor?.end()]).then(() => {
+    void Promise.all([this.#closeLinks(), this.#processor?.end()]).then(() => {
       this.#machine.giveUnitsBack()
       this.#resolveEnded({ reason, isFailure })
     })
+  }
+
+  /** What was sent is written first. */
+  async #closeLinks(): Promise<void> {
+    await this.#servers.idle()
+    await this.#socket.close()
+    this.#servers.reset()
   }
 }
 

@@ -8,6 +8,7 @@ import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { PLAIN_RESULT, type TaskArgument, type TaskResult } from '../../../wire/message.js'
 import type { AnyValues, ArgumentPacker } from '../../../wire/run.js'
 import type { ClientEntry } from '../entries.js'
+import { isElsewhere } from '../object/places.js'
 import type { Output } from '../output.js'
 import type { SchedulerState } from '../state.js'
 import { statusResult } from '../task/task.js'
@@ -23,11 +24,11 @@ export function failureOf(graph: GraphTables, result: TaskResult): Failure {
   const metadata = copyOf(result.metadata)
   const inlineResults = result.inlineResults.map(copyOf)
   const own = { ...result, metadata, inlineResults, bytes: undefined }
-  if (entry?.type !== 'file') {
+  if (entry === undefined || !isElsewhere(entry.type)) {
     const error = entry && { type: entry.type, name: entry.name, chunks: entry.chunks }
     return { result: own, error }
   }
-  // The file stays as long as the graph: the client deletes the object when it has received it.
+  // The content stays there as long as the graph: the client deletes the object when it has it.
   graph.state.objects.use(graph, entry)
   return { result: own, error: entry }
 }

@@ -83,6 +83,7 @@ function storyOf(entry: ObjectEntry, now: number): ObjectStory {
 }
 
 function placeOf({ type, chunks }: ObjectEntry): ObjectPlace {
+  if (type === 'stored') return 'server'
   if (type !== 'file') return 'memory'
   return fileOf(chunks)?.path.startsWith('/dev/shm/') === true ? 'shm' : 'disk'
 }

@@ -3,10 +3,11 @@
 import { NO_BYTES } from '../../../base/bytes.js'
 import { hasFeature, FEATURE_INLINE, FEATURE_REFUSALS } from '../../../base/features.js'
 import type { Identity, ObjectId } from '../../../base/ids.js'
-import { fileOf, isSerializerId } from '../../../wire/object-content.js'
+import { isSerializerId } from '../../../wire/object-content.js'
 import type { ObjectContent, ObjectInstruction } from '../../../wire/message.js'
 import type { ClientEntry, ObjectEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
+import { giveUpPlace } from './places.js'
 
 /** Stores or deletes objects for a client, or for a worker on behalf of a client. */
 export function onObjectInstruction(state: SchedulerState, message: ObjectInstruction): void {
@@ -14,7 +15,7 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
   if (user === undefined) {
     const fields = { client: message.objectUser, count: message.objectContent.objectIds.length }
     state.turn.log('debug', 'ignored objects of an unknown client', fields)
-    if (message.instructionType === 'create') dropFiles(state, message.objectContent)
+    if (message.instructionType === 'create') dropPlaces(state, message.objectContent)
     return
   }
   switch (message.instructionType) {
@@ -42,11 +43,10 @@ function tellRefused(
   respond(state, user.identity, contentOf(refused))
 }
 
-/** Removes the files of objects that are not stored. */
-function dropFiles({ turn }: SchedulerState, { objectTypes, objectBytes }: ObjectContent): void {
+/** Removes the content of objects that are not stored. */
+function dropPlaces({ turn }: SchedulerState, { objectTypes, objectBytes }: ObjectContent): void {
   for (const [index, type] of objectTypes.entries()) {
-    const file = type === 'file' ? fileOf(objectBytes[index] ?? []) : undefined
-    if (file !== undefined) turn.act({ type: 'removeFile', path: file.path })
+    giveUpPlace(turn, type, objectBytes[index] ?? [])
   }
 }
 

@@ -73,6 +73,8 @@ export class StorageRoom {
   #smallBytes = 0
   #leavingBytes = 0
   #diskBytes = 0
+  /** On object storage servers, which have limits of their own. */
+  #serverBytes = 0
   /** Why the disk cannot be used; '' = it can. */
   #diskError = ''
   #pausedUntil: InstantMs = -Infinity
@@ -93,13 +95,14 @@ export class StorageRoom {
 
   /** The size of all content. */
   get storedBytes(): number {
-    return this.#memoryBytes + this.#diskBytes
+    return this.#memoryBytes + this.#diskBytes + this.#serverBytes
   }
 
   /** How much can be stored now. */
   get limitBytes(): number {
     const { memoryBytes, diskBytes } = this.limits
-    return memoryBytes + (this.#isDiskUsable ? diskBytes : this.#diskBytes)
+    const onDisk = this.#isDiskUsable ? diskBytes : this.#diskBytes
+    return memoryBytes + onDisk + this.#serverBytes
   }
 
   /** Why no content is moved to disk, for people; '' if it is. */
@@ -122,6 +125,10 @@ export class StorageRoom {
 
   /** Content has been stored in memory. `mayMove`: whether it may be moved to disk. */
   enter(entry: ObjectEntry, mayMove = true): void {
+    if (entry.type === 'stored') {
+      this.#serverBytes += entry.bytes
+      return
+    }
     this.#memoryBytes += entry.bytes
     const { memoryBytes, diskBytes } = this.limits
     const isMovable = mayMove && (entry.type === 'object' || entry.type === 'file')
@@ -136,6 +143,10 @@ export class StorageRoom {
 
   /** Content is deleted, or replaced. */
   leave(entry: ObjectEntry): void {
+    if (entry.type === 'stored') {
+      this.#serverBytes -= entry.bytes
+      return
+    }
     const { stay } = entry
     if (stay?.state === 'disk') this.#diskBytes -= entry.bytes
     else this.#memoryBytes -= entry.bytes
@@ -194,10 +205,16 @@ export class StorageRoom {
   /** Throws if the sizes are wrong. `entries`: all objects. */
   checkInvariants(entries: Iterator<ObjectEntry>): void {
     const sizes = { memory: 0, leaving: 0, disk: 0 }
+    let server = 0
     let fixed = 0
     let [movable, leaving] = [0, 0]
     for (let next = entries.next(); next.done !== true; next = entries.next()) {
-      const { stay, bytes } = next.value
+      const { stay, bytes, type } = next.value
+      if (type === 'stored') {
+        assert(stay === undefined, 'content on a server has a place in memory')
+        server += bytes
+        continue
+      }
       sizes[stay?.state ?? 'memory'] += bytes
       const isSmall = bytes < this.#minMovedBytes
       if (stay === undefined) fixed += bytes + (isSmall ? OVERHEAD_BYTES : 0)
@@ -209,6 +226,7 @@ export class StorageRoom {
     assert(movable === this.#movable.size, 'an object that is gone may be moved')
     assert(leaving === this.#leaving.size, 'an object that is gone is being moved')
     assert(fixed === this.#fixedBytes, 'the bytes that cannot be moved are miscounted')
+    assert(server === this.#serverBytes, 'the bytes on servers are miscounted')
     assert(sizes.disk === this.#diskBytes, 'the bytes on disk are miscounted')
     assert(sizes.leaving === this.#leavingBytes, 'the bytes on their way to disk are miscounted')
     const inMemory = sizes.memory + sizes.leaving

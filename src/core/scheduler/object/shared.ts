@@ -57,6 +57,9 @@ export class SharedObjects {
         return this.#hold(client, id)
       case 'replicate':
         return this.#replicate(client, id)
+      case 'confirm':
+      case 'claim':
+        return this.#confirm(client, id, type === 'claim')
       case 'find': {
         const entry = objects.named(name)
         if (entry === undefined) return this.#answer(client, 'missing', name)
@@ -154,6 +157,19 @@ export class SharedObjects {
       objects.giveName(entry, name)
     }
     this.#answer(client, 'published', name, id)
+  }
+
+  /** This is an object storage server. docs/protocol.md#servers */
+  #confirm(client: ClientEntry, id: ObjectId, isClaim: boolean): void {
+    const { objects } = this.#state
+    const entry = objects.get(id)
+    const isStored = entry !== undefined && entry.type !== 'refused'
+    if (isClaim && entry !== undefined) {
+      const before = [...entry.users]
+      objects.use(client, entry)
+      for (const user of before) if (user !== client) objects.delete(user, [id])
+    }
+    this.#answer(client, isStored ? 'published' : 'unstored', '', id)
   }
 
   #replicate(client: ClientEntry, id: ObjectId): void {

@@ -9,9 +9,10 @@ import type { ObjectId } from '../../../base/ids.js'
 import type { Turn } from '../../../base/machine.js'
 import { SpreadMap } from '../../../base/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
-import { contentBytes, fileChunk, fileOf, type ObjectFile } from '../../../wire/object-content.js'
+import { contentBytes, fileChunk, type ObjectFile } from '../../../wire/object-content.js'
 import type { ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
+import { ContentPlaces, isElsewhere } from './places.js'
 import { Refusals } from './refusal.js'
 import { RetainedObjects } from './retained.js'
 import { NO_LIMITS, type StorageLimits, StorageRoom } from './room.js'
@@ -51,8 +52,7 @@ export class ObjectTable {
   readonly #room: StorageRoom
   readonly #refusals: Refusals
   #fileBytes = 0
-  /** How many objects have their content in each file: several, if an error is repeated. */
-  readonly #files = new Map<string, number>()
+  readonly #places: ContentPlaces
   /** Those that all workers fetch in advance. */
   readonly replicated: Set<ObjectEntry> = new Set()
   readonly #names = new Map<string, ObjectEntry>()
@@ -62,6 +62,7 @@ export class ObjectTable {
     const { retentionMs = 0, sharedRetentionMs = 0, limits = NO_LIMITS } = options
     const { owners = () => [] } = options
     this.#turn = turn
+    this.#places = new ContentPlaces(turn)
     this.#room = new StorageRoom(turn, limits)
     this.#refusals = new Refusals(turn, this.#room, owners)
     const free = (entry: ObjectEntry): void => this.#free(entry)
@@ -183,15 +184,15 @@ export class ObjectTable {
   #put(user: ObjectUser, entry: ObjectEntry, { type, name, chunks }: ObjectContentOf): boolean {
     this.#retainedOf(entry).release(entry)
     const bytes = contentBytes(type, chunks)
-    const isSame = type === 'file' && entry.type === 'file' && bytes === entry.bytes
-    const isStored = type === 'refused' || isSame || this.#hasRoom(user, entry, bytes)
+    const isSame = isElsewhere(type) && isElsewhere(entry.type) && bytes === entry.bytes
+    const isStored = type === 'refused' || isSame || this.#hasRoom(user, entry, type, bytes)
     const hasContent = entry.bytes > 0 && entry.type !== 'refused'
     entry.name = name
     if (isStored && !isSame) {
       this.#fill(entry, type, chunks)
-    } else if (type === 'file') {
+    } else {
       // The same content again: workers may be about to read the file that they were told of.
-      this.#dropNewFile(chunks)
+      this.#places.drop(type, chunks)
     }
     if (!isStored && !hasContent) {
       this.#fill(entry, 'refused', [this.#refusals.chunk(user, entry, bytes)])
@@ -204,12 +205,12 @@ export class ObjectTable {
   onMoved(move: number, file: ObjectFile): void {
     const entry = this.#room.onMoved(move)
     const chunks = [fileChunk(file)]
-    if (entry === undefined) return this.#dropNewFile(chunks)
-    if (entry.type === 'file') this.#removeFile(entry.chunks)
+    if (entry === undefined) return this.#places.drop('file', chunks)
+    if (entry.type === 'file') this.#places.leave('file', entry.chunks)
     else this.#fileBytes += entry.bytes
     entry.type = 'file'
     entry.chunks = chunks
-    this.#keepFile(chunks)
+    this.#places.keep('file', chunks)
   }
 
   onMoveFailed(move: number, error: string): void {
@@ -353,12 +354,12 @@ export class ObjectTable {
   }
 
   /** Whether the content can be stored; unused objects make way for it. */
-  #hasRoom(user: ObjectUser, entry: ObjectEntry, bytes: number): boolean {
+  #hasRoom(user: ObjectUser, entry: ObjectEntry, type: ObjectContentType, bytes: number): boolean {
     const { quotaBytes } = this.#room.limits
     const growth = bytes - entry.bytes
     const ownGrowth = entry.users.has(user) ? growth : bytes
     if (ownGrowth > 0 && user.objectBytes + ownGrowth > quotaBytes) return false
-    if (growth <= 0 || this.#room.has(bytes, growth)) return true
+    if (type === 'stored' || growth <= 0 || this.#room.has(bytes, growth)) return true
     const unused = this.#retained.bytes + this.#retainedShared.bytes
     if (!this.#room.has(bytes, growth - unused)) return false
     while (!this.#room.has(bytes, growth)) {
@@ -381,38 +382,15 @@ export class ObjectTable {
     entry.chunks = chunks
     entry.bytes = bytes
     if (type === 'file') this.#fileBytes += bytes
-    const isShared = type === 'file' && this.#keepFile(chunks) > 1
+    const isShared = this.#places.keep(type, chunks) > 1
     this.#room.enter(entry, !isShared)
   }
 
   /** The content of an object is not needed any more. */
   #empty(entry: ObjectEntry): void {
     this.#room.leave(entry)
-    if (entry.type !== 'file') return
-    this.#fileBytes -= entry.bytes
-    this.#removeFile(entry.chunks)
-  }
-
-  #removeFile(chunks: readonly Uint8Array[]): void {
-    const path = fileOf(chunks)?.path
-    if (path === undefined) return
-    const others = (this.#files.get(path) ?? 1) - 1
-    this.#files.delete(path)
-    if (others > 0) this.#files.set(path, others)
-    else this.#turn.act({ type: 'removeFile', path })
-  }
-
-  /** A file that was not stored, unless it is the content of an object. */
-  #dropNewFile(chunks: readonly Uint8Array[]): void {
-    if (!this.#files.has(fileOf(chunks)?.path ?? '')) this.#removeFile(chunks)
-  }
-
-  /** Returns how many objects have their content in this file now. */
-  #keepFile(chunks: readonly Uint8Array[]): number {
-    const path = fileOf(chunks)?.path ?? ''
-    const count = (this.#files.get(path) ?? 0) + 1
-    this.#files.set(path, count)
-    return count
+    if (entry.type === 'file') this.#fileBytes -= entry.bytes
+    this.#places.leave(entry.type, entry.chunks)
   }
 
   #entry(id: ObjectId): ObjectEntry {

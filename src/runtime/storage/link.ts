@@ -1,0 +1,295 @@
+// The connection of one process to one object storage server, which is asked like a scheduler:
+// docs/protocol.md#servers.
+
+import { randomBytes } from 'node:crypto'
+import { bytesToLatin1, NO_BYTES } from '../../base/bytes.js'
+import { OUR_FEATURES } from '../../base/features.js'
+import {
+  identity,
+  objectId,
+  type Identity,
+  type ObjectId,
+  type SchedulerId,
+} from '../../base/ids.js'
+import type { Logger } from '../../base/logger.js'
+import { DealerSocket } from '../../transport/dealer.js'
+import type { IncomingMessage } from '../../transport/options.js'
+import {
+  encodeFrame,
+  type Message,
+  type ObjectFiles as ObjectFilesMessage,
+  type ObjectInstruction,
+  type ObjectResponse,
+  PLAIN_CLIENT_HEARTBEAT,
+} from '../../wire/message.js'
+import { type StoredContent, contentBytes } from '../../wire/object-content.js'
+import { MessageReader } from '../message-reader.js'
+import { contentRequest, isThere, ObjectFiles, type Part, proofMessage } from '../object-files.js'
+
+/** How long a call waits for a connection that is being made. */
+const CONNECT_MS = 5_000
+
+/** How often the server hears of this process, which it forgets after a minute. */
+const HEARTBEAT_MS = 5_000
+
+const ID_BYTES = 24
+
+/** A server, and the address under which this process reaches it. */
+export interface ServerPlace {
+  /** What others call it: the address in the name of content. */
+  readonly name: string
+  readonly address: string
+}
+
+/** What becomes known about a server. */
+interface LinkHandler {
+  /** It has answered, for the first time or again. `instance` is new each time that it starts. */
+  onUp?(instance: SchedulerId): void
+  /** There is no connection. */
+  onDown?(reason: string): void
+  /** It shares a directory with this process, which other processes here can use, too; or not. */
+  onNear?(offer: ObjectFilesMessage | undefined): void
+  /** Content that was claimed is not there. */
+  onMissing?(id: ObjectId): void
+}
+
+/** A call that waits for its answer. */
+type Settle<T> = (value: T | undefined) => void
+
+/** One connection. It does not keep the process alive. */
+export class StorageLink {
+  readonly name: string
+  /** Files that this process shares with the server, if it is on the same machine. */
+  readonly files: ObjectFiles = new ObjectFiles()
+  readonly #handler: LinkHandler
+  readonly #socket: DealerSocket
+  readonly #identity: Identity
+  readonly #reader: MessageReader
+  readonly #gets = new Map<ObjectId, Settle<Part>[]>()
+  readonly #confirms = new Map<ObjectId, Settle<true>>()
+  /** Calls that wait for the connection; undefined: it has failed, and is tried again. */
+  #waiting: ((isUp: boolean) => void)[] | undefined = []
+  #isUp = false
+  /** What it has offered; undefined: it is not on this machine. */
+  #offer: ObjectFilesMessage | undefined
+  #proof: Uint8Array = NO_BYTES
+  #heartbeat: NodeJS.Timeout | undefined
+  /** Until then, calls wait for the connection. */
+  #timer: NodeJS.Timeout | undefined
+
+  /** Throws `ConfigError` for a wrong address. */
+  constructor({ name, address }: ServerPlace, logger: Logger, handler: LinkHandler = {}) {
+    this.name = name
+    this.#handler = handler
+    this.#identity = identity(`${process.pid}|Storage|${randomBytes(16).toString('hex')}`)
+    this.#reader = new MessageReader((text, fields) =>
+      logger.warn(text, { ...fields, server: name }),
+    )
+    const dealer = {
+      onConnect: () => this.#onConnect(),
+      onDisconnect: (reason: string) => this.#onDown(reason),
+      onConnectFailed: ({ reason }: { readonly reason: string }) => this.#onDown(reason),
+      onDrain: () => {},
+      onMessages: (messages: readonly IncomingMessage[]) => {
+        for (const frames of messages) {
+          const message = this.#reader.read(frames)
+          if (message !== undefined) this.#onMessage(message)
+        }
+      },
+    }
+    const options = { queueWhileDisconnected: false, logger }
+    this.#socket = new DealerSocket(address, this.#identity, dealer, options)
+    this.#socket.unref()
+  }
+
+  /** Whether the server is on this machine, and shares its files with this process. */
+  get isNear(): boolean {
+    return this.#offer !== undefined
+  }
+
+  /** Whether there is no connection, and the last attempt to make one has failed. */
+  get hasFailed(): boolean {
+    return !this.#isUp && this.#waiting === undefined
+  }
+
+  /**
+   * Stores content. Resolves with its name, once it is safe there; undefined: it was not stored.
+   * Without a claim, the server keeps it as long as this connection.
+   */
+  async put(name: Uint8Array, { type, chunks }: Part): Promise<StoredContent | undefined> {
+    const byteLength = contentBytes(type, chunks)
+    if (!(await this.#connected())) return undefined
+    const id = objectId(bytesToLatin1(randomBytes(ID_BYTES)))
+    const content = { objectIds: [id], objectTypes: [type], objectNames: [name] }
+    const objectContent = this.files.sendable({ ...content, objectBytes: [chunks] })
+    this.#send(this.#instruction('create', this.files.moveOut(objectContent)))
+    this.#send(sharedMessage('confirm', id))
+    const isStored = await new Promise<true | undefined>((resolve) => {
+      this.#confirms.set(id, resolve)
+    })
+    if (isStored === undefined) this.delete([id])
+    return isStored && { byteLength, address: this.name, id }
+  }
+
+  /** Content, in messages or in a file; undefined: it is not there, or cannot be reached. */
+  async get(id: ObjectId): Promise<Part | undefined> {
+    if (!(await this.#connected())) return undefined
+    const part = await this.#request(id, [getMessage(id)])
+    if (part?.type !== 'file' || isThere(part.chunks)) return part
+    // Something else has removed the file: the server can still read it.
+    return this.#request(id, contentRequest([id], this.#proof))
+  }
+
+  /** From now on, this process is the only user of some content: others have stored it. */
+  claim(id: ObjectId): void {
+    this.#send(sharedMessage('claim', id))
+  }
+
+  /** This process does not use some content any more. */
+  delete(ids: readonly ObjectId[]): void {
+    const nothing = { objectTypes: [], objectNames: [], objectBytes: [] }
+    this.#send(this.#instruction('delete', { ...nothing, objectIds: ids }))
+  }
+
+  /** Ends the connection. All calls are over. */
+  async close(): Promise<void> {
+    if (this.#isUp) this.#send({ kind: 'clientDisconnect', disconnectType: 'disconnect' })
+    this.#end()
+    await this.#socket.close()
+    this.#reader.close()
+    this.files.close()
+  }
+
+  #request(id: ObjectId, messages: readonly Message[]): Promise<Part | undefined> {
+    return new Promise((resolve) => {
+      const others = this.#gets.get(id)
+      if (others !== undefined) return void others.push(resolve)
+      this.#gets.set(id, [resolve])
+      for (const message of messages) this.#send(message)
+    })
+  }
+
+  #connected(): boolean | Promise<boolean> {
+    const waiting = this.#waiting
+    if (this.#isUp || waiting === undefined) return this.#isUp
+    return new Promise((resolve) => {
+      waiting.push(resolve)
+      this.#timer ??= setTimeout(() => this.#giveUpWaiting(), CONNECT_MS)
+    })
+  }
+
+  #send(message: Message): void {
+    this.#socket.send(encodeFrame(message))
+  }
+
+  #instruction(
+    instructionType: 'create' | 'delete',
+    objectContent: ObjectInstruction['objectContent'],
+  ): ObjectInstruction {
+    const objectUser = this.#identity
+    return { kind: 'objectInstruction', instructionType, objectUser, objectContent }
+  }
+
+  #onConnect(): void {
+    this.#waiting ??= []
+    this.#greet()
+    this.#heartbeat = setInterval(() => this.#greet(), HEARTBEAT_MS).unref()
+  }
+
+  #greet(): void {
+    this.#send({
+      kind: 'clientHeartbeat',
+      resource: { cpu: 0, rss: 0 },
+      latencyUS: 0,
+      ...PLAIN_CLIENT_HEARTBEAT,
+      // The server logs little about visitors.
+      wantsReport: !this.#isUp,
+      features: OUR_FEATURES,
+      runtime: `node/${process.versions.node}`,
+    })
+  }
+
+  #onMessage(message: Message): void {
+    switch (message.kind) {
+      case 'objectFiles': {
+        // Comes before the first echo.
+        this.#proof = this.files.accept(message.directory)
+        if (this.#proof.byteLength === 0) return
+        this.#send(proofMessage(this.#proof))
+        this.#offer = message
+        this.#handler.onNear?.(message)
+        return
+      }
+      case 'clientHeartbeatEcho':
+        return this.#onEcho(message.schedulerId)
+      case 'objectResponse':
+        return this.#onResponse(message)
+      case 'sharedObject': {
+        const { type, objectId: id } = message
+        const settle = this.#confirms.get(id)
+        this.#confirms.delete(id)
+        if (settle !== undefined) settle(type === 'published' ? true : undefined)
+        else if (type === 'unstored') this.#handler.onMissing?.(id)
+        break
+      }
+      default:
+    }
+  }
+
+  #onEcho(instance: SchedulerId): void {
+    if (this.#isUp) return
+    this.#isUp = true
+    const waiting = this.#waiting ?? []
+    this.#giveUpWaiting([])
+    this.#handler.onUp?.(instance)
+    for (const resolve of waiting) resolve(true)
+  }
+
+  /** Calls that wait now, other than those that continue, find no connection. */
+  #giveUpWaiting(waiting = this.#waiting ?? []): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#waiting = undefined
+    for (const resolve of waiting) resolve(false)
+  }
+
+  #onResponse({ responseType, objectContent }: ObjectResponse): void {
+    const { objectIds, objectTypes, objectBytes } = objectContent
+    for (const [at, id] of objectIds.entries()) {
+      const settled = this.#gets.get(id) ?? []
+      this.#gets.delete(id)
+      const type = objectTypes[at]
+      const isThere = responseType === 'content' && (type === 'object' || type === 'file')
+      const part = isThere ? { type, chunks: objectBytes[at] ?? [] } : undefined
+      for (const settle of settled) settle(part)
+    }
+  }
+
+  #onDown(reason: string): void {
+    this.#end()
+    this.#handler.onDown?.(reason)
+  }
+
+  /** Nothing that was asked will be answered. */
+  #end(): void {
+    clearInterval(this.#heartbeat)
+    this.#isUp = false
+    if (this.#offer !== undefined) this.#handler.onNear?.(undefined)
+    this.#offer = undefined
+    this.files.use('')
+    this.#giveUpWaiting()
+    for (const settle of this.#confirms.values()) settle(undefined)
+    this.#confirms.clear()
+    const gets = [...this.#gets.values()].flat()
+    this.#gets.clear()
+    for (const settle of gets) settle(undefined)
+  }
+}
+
+function getMessage(id: ObjectId): Message {
+  return { kind: 'objectRequest', requestType: 'get', objectIds: [id] }
+}
+
+function sharedMessage(type: 'confirm' | 'claim', id: ObjectId): Message {
+  return { kind: 'sharedObject', type, name: '', objectId: id, sizeBytes: 0 }
+}

@@ -1,0 +1,252 @@
+// What goes to object storage servers, and in which order a scheduler learns of it.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { identity, objectId, taskId } from '../../base/ids.js'
+import { silentLogger } from '../../base/logger.js'
+import { ObjectStorageServer } from '../../scheduler/object-storage-server.js'
+import {
+  type Message,
+  type ObjectInstruction,
+  type ObjectResponse,
+  PLAIN_CLIENT_HEARTBEAT,
+} from '../../wire/message.js'
+import { storedContentOf } from '../../wire/object-content.js'
+import { ObjectServers } from './servers.js'
+
+const SIZE = 300_000
+
+/** The side of the scheduler: what it gets, and what arrives from servers. */
+class Peer {
+  readonly sent: Message[] = []
+  readonly received: ObjectResponse[] = []
+  drains = 0
+  readonly servers: ObjectServers
+  #onChange: () => void = () => {}
+
+  constructor(t: TestContext, address = 'tcp://127.0.0.1:1') {
+    this.servers = new ObjectServers({
+      address,
+      logger: silentLogger,
+      send: (message) => {
+        this.sent.push(message)
+        this.#onChange()
+        return true
+      },
+      receive: (response) => {
+        this.received.push(response)
+        this.#onChange()
+      },
+      onDrain: () => {
+        this.drains += 1
+        this.#onChange()
+      },
+    })
+    t.after(() => this.servers.reset())
+  }
+
+  use(...addresses: readonly string[]): void {
+    const servers = addresses.map((address) => ({ address }))
+    this.servers.onServers({ kind: 'storageServers', servers, isServer: false })
+  }
+
+  /** Resolves once `isTrue`. */
+  async until(isTrue: () => boolean): Promise<void> {
+    while (!isTrue()) await new Promise<void>((resolve) => (this.#onChange = resolve))
+  }
+
+  get kinds(): readonly string[] {
+    return this.sent.map(({ kind }) => kind)
+  }
+}
+
+async function newServer(t: TestContext): Promise<string> {
+  const address = 'tcp://127.0.0.1:0'
+  const limits = { objectDirectory: '', objectMemoryLimitBytes: 2 ** 28, objectDiskLimitBytes: 0 }
+  const server = await ObjectStorageServer.start({ address, logger: silentLogger, ...limits })
+  t.after(() => server.close())
+  return server.address
+}
+
+function create(id: string, size = SIZE): ObjectInstruction {
+  return {
+    kind: 'objectInstruction',
+    instructionType: 'create',
+    objectUser: identity('C'),
+    objectContent: {
+      objectIds: [objectId(id)],
+      objectTypes: ['object'],
+      objectNames: [Buffer.from(id)],
+      objectBytes: [[new Uint8Array(size).fill(size % 251)]],
+    },
+  }
+}
+
+const CANCEL: Message = {
+  kind: 'taskCancel',
+  taskId: taskId('t'),
+  count: 0,
+  flags: { force: false, retrieveTaskObject: false },
+}
+
+const HEARTBEAT: Message = {
+  kind: 'clientHeartbeat',
+  resource: { cpu: 0, rss: 0 },
+  latencyUS: 0,
+  features: 0,
+  runtime: '',
+  ...PLAIN_CLIENT_HEARTBEAT,
+}
+
+/** The content of a message that was sent. */
+function contentOf(message: Message | undefined): ObjectInstruction['objectContent'] {
+  assert(message?.kind === 'objectInstruction')
+  return message.objectContent
+}
+
+function response(message: Message | undefined): ObjectResponse {
+  const objectContent = contentOf(message)
+  return { kind: 'objectResponse', responseType: 'content', objectContent }
+}
+
+test('without servers, everything is sent as it is', (t) => {
+  const peer = new Peer(t)
+  const message = create('o')
+  assert.equal(peer.servers.send(message), true)
+  assert.deepEqual(peer.sent, [message])
+})
+
+test('the scheduler learns of content when it is stored, and of what follows afterwards', async (t) => {
+  const peer = new Peer(t)
+  peer.use(await newServer(t))
+  for (const message of [create('o'), CANCEL, create('small', 100), HEARTBEAT]) {
+    peer.servers.send(message)
+  }
+  // A heartbeat does not wait.
+  assert.deepEqual(peer.kinds, ['clientHeartbeat'])
+  await peer.servers.idle()
+  const rest = ['objectInstruction', 'taskCancel', 'objectInstruction']
+  assert.deepEqual(peer.kinds, ['clientHeartbeat', ...rest])
+  assert.deepEqual(contentOf(peer.sent[1]).objectTypes, ['stored'])
+  assert.deepEqual(contentOf(peer.sent[3]).objectTypes, ['object'])
+})
+
+test('content on a server is fetched from there', async (t) => {
+  const server = await newServer(t)
+  const [one, other] = [new Peer(t), new Peer(t)]
+  one.use(server)
+  other.use(server)
+  one.servers.send(create('o'))
+  await one.servers.idle()
+  assert.equal(other.servers.incoming(response(one.sent[0])), undefined)
+  await other.until(() => other.received.length === 1)
+  const { objectIds, objectTypes, objectBytes } = other.received[0]?.objectContent ?? {}
+  assert.deepEqual([objectIds, objectTypes], [['o'], ['object']])
+  assert.deepEqual(Buffer.concat(objectBytes?.[0] ?? []), Buffer.alloc(SIZE, SIZE % 251))
+})
+
+test('content that a server does not have is requested from the scheduler', async (t) => {
+  const [server, another] = [await newServer(t), await newServer(t)]
+  const [one, other] = [new Peer(t), new Peer(t)]
+  one.use(server)
+  // The server is not among those that this peer may use.
+  other.use(another)
+  one.servers.send(create('o'))
+  await one.servers.idle()
+  other.servers.incoming(response(one.sent[0]))
+  await other.until(() => other.sent.length === 3)
+  assert.deepEqual(other.kinds, ['storageServers', 'objectRequest', 'storageServers'])
+  const sizes = other.sent.map((message) => {
+    return message.kind === 'storageServers' ? message.servers.length : -1
+  })
+  assert.deepEqual(sizes, [0, -1, 1])
+})
+
+test('objects of which the content is in the message do not wait', async (t) => {
+  const peer = new Peer(t)
+  peer.use(await newServer(t))
+  peer.servers.send(create('o'))
+  await peer.servers.idle()
+  const stored = contentOf(peer.sent[0])
+  const { objectContent } = response(create('p', 10))
+  const both: ObjectResponse = {
+    kind: 'objectResponse',
+    responseType: 'content',
+    objectContent: {
+      objectIds: [...stored.objectIds, ...objectContent.objectIds],
+      objectTypes: [...stored.objectTypes, ...objectContent.objectTypes],
+      objectNames: [...stored.objectNames, ...objectContent.objectNames],
+      objectBytes: [...stored.objectBytes, ...objectContent.objectBytes],
+    },
+  }
+  assert.deepEqual(peer.servers.incoming(both)?.objectContent.objectIds, ['p'])
+  await peer.until(() => peer.received.length === 1)
+})
+
+test('without a server that can be reached, content is sent in messages', async (t) => {
+  const peer = new Peer(t)
+  const server = await ObjectStorageServer.start({
+    address: 'tcp://127.0.0.1:0',
+    logger: silentLogger,
+  })
+  await server.close()
+  peer.use(server.address, 'no address at all')
+  peer.servers.send(create('o'))
+  await peer.servers.idle()
+  assert.deepEqual(contentOf(peer.sent[0]).objectTypes, ['object'])
+})
+
+test('a server that is full is not the last one', async (t) => {
+  const limits = { objectDirectory: '', objectMemoryLimitBytes: 2 ** 20, objectDiskLimitBytes: 0 }
+  const full = await ObjectStorageServer.start({
+    address: 'tcp://127.0.0.1:0',
+    logger: silentLogger,
+    ...limits,
+  })
+  t.after(() => full.close())
+  const other = await newServer(t)
+  const peer = new Peer(t)
+  peer.use(full.address, other)
+  for (let count = 0; count < 8; count += 1) peer.servers.send(create(`o${count}`, 2 ** 21))
+  await peer.servers.idle()
+  const places = peer.sent.map((message) => {
+    return storedContentOf(contentOf(message).objectBytes[0] ?? [])?.address
+  })
+  assert.deepEqual([...new Set(places)], [other])
+})
+
+test('its user pauses while much is on its way', async (t) => {
+  const peer = new Peer(t)
+  peer.use(await newServer(t))
+  const hasRoom = [1, 2, 3].map((count) => peer.servers.send(create(`o${count}`, 2 ** 25)))
+  assert.deepEqual(hasRoom, [true, false, false])
+  await peer.until(() => peer.drains === 1)
+  await peer.servers.idle()
+  assert.equal(peer.sent.length, 3)
+})
+
+test('with the connection to the scheduler, everything that waits is dropped', async (t) => {
+  const peer = new Peer(t)
+  const server = await newServer(t)
+  peer.use(server)
+  peer.servers.send(create('o'))
+  peer.servers.send(CANCEL)
+  peer.servers.reset()
+  await peer.servers.idle()
+  peer.servers.send(create('p'))
+  assert.deepEqual(
+    peer.sent.map((message) => contentOf(message).objectIds[0]),
+    ['p'],
+  )
+  assert.equal(peer.servers.isUsed, false)
+})
+
+test('the host * is the one of the scheduler', async (t) => {
+  const server = await newServer(t)
+  const peer = new Peer(t, 'tcp://localhost:1')
+  peer.use(server.replace('127.0.0.1', '*'))
+  peer.servers.send(create('o'))
+  await peer.servers.idle()
+  const [chunks = []] = contentOf(peer.sent[0]).objectBytes
+  assert.equal(storedContentOf(chunks)?.address, server.replace('127.0.0.1', '*'))
+})

@@ -1,0 +1,95 @@
+// A process that stores the content of large objects, for one or more schedulers. It is a
+// scheduler without tasks: docs/protocol.md#servers.
+
+import { randomBytes } from 'node:crypto'
+import { identity } from '../base/ids.js'
+import type { Logger } from '../base/logger.js'
+import { DealerSocket } from '../transport/dealer.js'
+import { encodeFrame } from '../wire/message.js'
+import { Scheduler, type SchedulerEnd } from './scheduler.js'
+import type { SchedulerOwnOptions } from './scheduler-options.js'
+
+/** Content without a user is kept for this long: its scheduler may come back. */
+const UNCLAIMED_MS = 60_000
+
+/** How often the server makes itself known to its scheduler, which may have been restarted. */
+const REGISTER_MS = 2_000
+
+/** How much is stored, and where. */
+export type ObjectStorageServerLimits = Pick<
+  SchedulerOwnOptions,
+  'objectDirectory' | 'objectMemoryLimitBytes' | 'objectDiskLimitBytes' | 'objectSpillDirectory'
+>
+
+/** The settings of a server. */
+interface ObjectStorageServerOptions extends ObjectStorageServerLimits {
+  /** Where it listens. */
+  readonly address: string
+  /** Where the scheduler is that is to use it; undefined: schedulers are told of it themselves. */
+  readonly schedulerAddress?: string | undefined
+  readonly logger: Logger
+}
+
+/** An object storage server in this process. */
+export class ObjectStorageServer {
+  /** Resolves when it has stopped. */
+  readonly ended: Promise<SchedulerEnd>
+  readonly #store: Scheduler
+  readonly #registration: DealerSocket | undefined
+  readonly #timer: NodeJS.Timeout | undefined
+
+  private constructor(store: Scheduler, schedulerAddress: string | undefined, logger: Logger) {
+    this.#store = store
+    this.ended = store.ended
+    if (schedulerAddress === undefined) return
+    const handler = {
+      onConnect: () => this.#register(),
+      onDisconnect: () => {},
+      onConnectFailed: ({ reason }: { readonly reason: string }) => {
+        logger.debug('could not connect to the scheduler', { reason })
+      },
+      onDrain: () => {},
+      onMessages: () => {},
+    }
+    const own = identity(`${process.pid}|StorageServer|${randomBytes(16).toString('hex')}`)
+    const options = { queueWhileDisconnected: false, logger }
+    this.#registration = new DealerSocket(schedulerAddress, own, handler, options)
+    this.#timer = setInterval(() => this.#register(), REGISTER_MS).unref()
+  }
+
+  /** Listens. Rejects like `Scheduler.start`, and with `ConfigError` for a wrong scheduler. */
+  static async start(options: ObjectStorageServerOptions): Promise<ObjectStorageServer> {
+    const { schedulerAddress, logger, ...limits } = options
+    const store = await Scheduler.start({
+      ...limits,
+      logger,
+      monitorAddress: '',
+      objectRetentionMs: UNCLAIMED_MS,
+      protected: true,
+    })
+    try {
+      return new ObjectStorageServer(store, schedulerAddress, logger)
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+  }
+
+  /** Where it listens, with the actual port. */
+  get address(): string {
+    return this.#store.address
+  }
+
+  /** Stops. Everything that it has stored is lost. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#registration?.close()
+    await this.#store.close()
+  }
+
+  #register(): void {
+    const servers = [{ address: this.address }]
+    const message = { kind: 'storageServers', servers, isServer: true } as const
+    this.#registration?.send(encodeFrame(message))
+  }
+}

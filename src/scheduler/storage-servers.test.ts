@@ -1,0 +1,213 @@
+// The object storage servers of a scheduler: who is told of them, and when one is lost.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { OUR_FEATURES } from '../base/features.js'
+import { identity, objectId, type Identity, type ObjectId } from '../base/ids.js'
+import { silentLogger } from '../base/logger.js'
+import { StorageLink } from '../runtime/storage/link.js'
+import { type Message, PLAIN_CLIENT_HEARTBEAT, type StorageServers } from '../wire/message.js'
+import { storedChunk, type StoredContent } from '../wire/object-content.js'
+import { ObjectStorageServer } from './object-storage-server.js'
+import { SchedulerServers } from './storage-servers.js'
+
+const [C, D] = [identity('C'), identity('D')]
+
+/** What a scheduler hears of its servers. */
+class Side {
+  readonly offers: [peer: Identity, addresses: readonly string[]][] = []
+  readonly lostServers: string[] = []
+  readonly lostObjects: ObjectId[] = []
+  readonly known: boolean[] = []
+  readonly warnings: string[] = []
+  readonly servers: SchedulerServers
+  #onChange: () => void = () => {}
+
+  constructor(t: TestContext) {
+    const noted = <T>(list: T[], item: T): void => {
+      list.push(item)
+      this.#onChange()
+    }
+    this.servers = new SchedulerServers({
+      logger: { ...silentLogger, warn: (text) => noted(this.warnings, text) },
+      send: (peer, message) => noted(this.offers, [peer, addressesOf(message)]),
+      onKnown: (areKnown) => noted(this.known, areKnown),
+      onLost: (address) => noted(this.lostServers, address),
+      onContentLost: (ids) => {
+        for (const id of ids) noted(this.lostObjects, id)
+      },
+    })
+    t.after(() => this.servers.close())
+  }
+
+  async until(isTrue: () => boolean): Promise<void> {
+    // The connections do not keep the process alive.
+    const alive = setInterval(() => {}, 60_000)
+    while (!isTrue()) await new Promise<void>((resolve) => (this.#onChange = resolve))
+    clearInterval(alive)
+  }
+}
+
+function addressesOf(message: StorageServers | undefined): readonly string[] {
+  return (message?.servers ?? []).map(({ address }) => address)
+}
+
+function servers(isServer: boolean, ...addresses: readonly string[]): StorageServers {
+  const list = addresses.map((address) => ({ address }))
+  return { kind: 'storageServers', servers: list, isServer }
+}
+
+function heartbeat(features = OUR_FEATURES): Message {
+  return {
+    kind: 'clientHeartbeat',
+    resource: { cpu: 0, rss: 0 },
+    latencyUS: 0,
+    ...PLAIN_CLIENT_HEARTBEAT,
+    features,
+    runtime: 'node/20.19.0',
+  }
+}
+
+async function newServer(
+  t: TestContext,
+  address = 'tcp://127.0.0.1:0',
+): Promise<ObjectStorageServer> {
+  const limits = { objectDirectory: '', objectMemoryLimitBytes: 2 ** 28, objectDiskLimitBytes: 0 }
+  const server = await ObjectStorageServer.start({ address, logger: silentLogger, ...limits })
+  t.after(() => server.close())
+  return server
+}
+
+/** Content on a server, as a client stores it; it keeps its connection. */
+async function stored(t: TestContext, address: string, value = 1): Promise<StoredContent> {
+  const link = new StorageLink({ name: address, address }, silentLogger)
+  t.after(() => link.close())
+  const chunks = [new Uint8Array(100_000).fill(value)]
+  const content = await link.put(Buffer.from('name'), { type: 'object', chunks })
+  assert(content !== undefined)
+  return content
+}
+
+function create(id: string, content: StoredContent): Message {
+  return {
+    kind: 'objectInstruction',
+    instructionType: 'create',
+    objectUser: C,
+    objectContent: {
+      objectIds: [objectId(id)],
+      objectTypes: ['stored'],
+      objectNames: [Buffer.from(id)],
+      objectBytes: [[storedChunk(content)]],
+    },
+  }
+}
+
+test('peers learn of servers that can be used, and of changes', async (t) => {
+  const [one, two] = [await newServer(t), await newServer(t)]
+  const side = new Side(t)
+  side.servers.open([one.address])
+  assert.equal(side.servers.offerTo(C, heartbeat()), undefined)
+  assert.equal(side.servers.offerTo(D, heartbeat(0)), undefined)
+  await side.until(() => side.offers.length === 1)
+  assert.deepEqual(side.offers, [[C, [one.address]]])
+  side.servers.onMessage(D, servers(true, two.address), '127.0.0.1')
+  await side.until(() => side.offers.length === 2)
+  assert.deepEqual(side.offers[1], [C, [one.address, two.address]])
+  assert.deepEqual(addressesOf(side.servers.offerTo(D, heartbeat())).length, 2)
+  assert.deepEqual(side.known, [true])
+})
+
+test('a peer that cannot reach servers says so', async (t) => {
+  const side = new Side(t)
+  assert.equal(side.servers.canRead(C), false)
+  side.servers.offerTo(C, heartbeat())
+  assert.equal(side.servers.canRead(C), true)
+  side.servers.onMessage(C, servers(false), '')
+  assert.equal(side.servers.canRead(C), false)
+  side.servers.onMessage(C, servers(false, 'tcp://one:1'), '')
+  assert.equal(side.servers.canRead(C), true)
+  side.servers.forget(C)
+  assert.equal(side.servers.canRead(C), false)
+})
+
+test('the host * of a server is where it has connected from', async (t) => {
+  const server = await newServer(t, 'tcp://*:0')
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.onMessage(D, servers(true, server.address), '127.0.0.1')
+  await side.until(() => side.offers.length === 1)
+  assert.deepEqual(side.offers, [[C, [server.address]]])
+  assert.match(server.address, /\*/)
+  side.servers.onMessage(D, servers(true, server.address), '127.0.0.2')
+  await side.until(() => side.offers.length === 2)
+  assert.deepEqual(side.offers[1], [C, [server.address, server.address.replace('*', '127.0.0.2')]])
+})
+
+test('content of an object is claimed, read, and removed with the object', async (t) => {
+  const { address } = await newServer(t)
+  const side = new Side(t)
+  side.servers.open([address])
+  side.servers.offerTo(C, heartbeat())
+  await side.until(() => side.offers.length === 1)
+  const content = await stored(t, address, 9)
+  side.servers.claim(create('o', content))
+  assert.equal(side.servers.has(content), true)
+  assert.deepEqual(await side.servers.read(content), Buffer.alloc(100_000, 9))
+  side.servers.remove(content)
+  assert.equal(side.servers.has(content), false)
+  assert.equal(await side.servers.read(content), undefined)
+})
+
+test('content that is not there is lost', async (t) => {
+  const { address } = await newServer(t)
+  const side = new Side(t)
+  side.servers.open([address])
+  side.servers.offerTo(C, heartbeat())
+  await side.until(() => side.offers.length === 1)
+  const content = await stored(t, address)
+  side.servers.claim(create('o', { ...content, id: objectId('x'.repeat(24)) }))
+  side.servers.claim(create('p', { ...content, address: 'tcp://unknown:1' }))
+  await side.until(() => side.lostObjects.length === 2)
+  assert.deepEqual(side.lostObjects.toSorted(), ['o', 'p'])
+})
+
+test('a server that ends is lost; a new one at its address is used', async (t) => {
+  const first = await newServer(t)
+  const { address } = first
+  const side = new Side(t)
+  side.servers.open([address])
+  side.servers.offerTo(C, heartbeat())
+  await side.until(() => side.offers.length === 1)
+  side.servers.claim(create('o', await stored(t, address)))
+  await first.close()
+  await side.until(() => side.lostServers.length === 1)
+  assert.deepEqual(side.offers, [
+    [C, [address]],
+    [C, []],
+  ])
+  await newServer(t, address)
+  await side.until(() => side.offers.length === 3)
+  assert.deepEqual(side.lostServers, [address])
+  side.servers.claim(create('p', await stored(t, address)))
+  // A server that was named stays known.
+  assert.deepEqual(side.known, [true])
+})
+
+test('a server that has registered is forgotten when it is lost', async (t) => {
+  const server = await newServer(t)
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.onMessage(D, servers(true, server.address), '')
+  await side.until(() => side.offers.length === 1)
+  await server.close()
+  await side.until(() => side.known.length === 2)
+  assert.deepEqual(side.known, [true, false])
+  side.servers.onMessage(D, servers(true, server.address), '')
+  await side.until(() => side.known.length === 4)
+  assert.equal(
+    side.warnings.at(-1),
+    'an object storage server has registered that cannot be reached',
+  )
+  side.servers.onMessage(D, servers(true, 'no address'), '')
+  assert.equal(side.warnings.at(-1), 'ignored an object storage server')
+})

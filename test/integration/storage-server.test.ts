@@ -1,0 +1,124 @@
+// Object storage servers as processes: content does not pass through the scheduler, and a server
+// that is killed costs no result.
+
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import type { Client } from 'scaler-ts'
+import { TestCluster } from '../chaos/cluster.js'
+import { until } from './condition.js'
+
+const MIB = 2 ** 20
+
+/** As on different machines: no process sees the files of another. */
+const FAR = ['--object-directory', '']
+
+const sumOf = (bytes: Uint8Array, more: number): number => (bytes[0] ?? 0) * bytes.length + more
+const filled = (size: number, value: number): Uint8Array => new Uint8Array(size).fill(value)
+
+/** A scheduler and two workers, which see no files of each other unless `isNear`. */
+function newCluster(t: TestContext, isNear = false): Promise<TestCluster> {
+  return TestCluster.start(t, {
+    agents: [2],
+    ...(isNear ? {} : { schedulerArgs: FAR, agentArgs: FAR }),
+  })
+}
+
+async function placesOf(client: Client): Promise<readonly string[]> {
+  return (await client.objects()).filter(({ sizeBytes }) => sizeBytes >= MIB).map((o) => o.place)
+}
+
+for (const isNear of [true, false]) {
+  const where = isNear ? 'on this machine' : 'elsewhere'
+  test(`arguments and results are on a server ${where}, and go with their objects`, async (t) => {
+    const cluster = await newCluster(t, isNear)
+    await cluster.startServer(isNear ? [] : FAR)
+    const client = cluster.client()
+    const argument = filled(4 * MIB, 3)
+    assert.equal(await client.submit(sumOf, argument, 1), 12 * MIB + 1)
+    const reference = client.sendObject(filled(2 * MIB, 5))
+    const later = client.submit(filled, 3 * MIB, 7)
+    assert.equal(await client.submit(sumOf, later, 0), 21 * MIB)
+    assert.deepEqual(
+      await client.starmap(
+        sumOf,
+        [1, 2].map((more) => [reference, more] as const),
+      ),
+      [10 * MIB + 1, 10 * MIB + 2],
+    )
+    assert.deepEqual([...new Set(await placesOf(client))], ['server'])
+    assert.deepEqual(await later, filled(3 * MIB, 7))
+    const graph = {
+      table: filled(2 * MIB, 2),
+      twice: [(x: Uint8Array) => x.map((y) => 2 * y), 'table'],
+    }
+    const { twice } = await client.get(graph, ['twice'])
+    assert.deepEqual(twice, filled(2 * MIB, 4))
+    reference.release()
+    await until('nothing is stored', async () => (await placesOf(client)).length === 0)
+  })
+}
+
+const HAS_IO = existsSync(`/proc/${process.pid}/io`)
+
+test('the scheduler neither reads nor writes the content', { skip: !HAS_IO }, async (t) => {
+  const cluster = await newCluster(t)
+  await cluster.startServer(FAR)
+  const client = cluster.client()
+  const passed = (): number => {
+    const text = readFileSync(`/proc/${cluster.scheduler.pid}/io`, 'utf8')
+    const numbers = [...text.matchAll(/^[rw]char: (\d+)$/gm)]
+    return numbers.reduce((sum, [, bytes]) => sum + Number(bytes), 0)
+  }
+  await client.submit(sumOf, filled(MIB, 1), 0)
+  const before = passed()
+  const results = [1, 2, 3, 4].map((value) =>
+    client.submit((x: Uint8Array) => x, filled(16 * MIB, value)),
+  )
+  for (const [at, result] of (await Promise.all(results)).entries()) {
+    assert.equal(sumOf(result, 0), (at + 1) * 16 * MIB)
+  }
+  const bytes = passed() - before
+  assert(bytes < 8 * MIB, `${bytes} bytes of 128 MiB passed through the scheduler`)
+})
+
+test('a server that is killed costs no result, and the next one is used', async (t) => {
+  const cluster = await newCluster(t)
+  const first = await cluster.startServer(FAR)
+  const client = cluster.client()
+  const reference = client.sendObject(filled(2 * MIB, 3))
+  const begun = join(cluster.folder, 'begun')
+  const go = join(cluster.folder, 'go')
+  const wait = async (bytes: Uint8Array, [at, until]: readonly string[]): Promise<number> => {
+    const { writeFileSync: write, existsSync: isThere } = await import('node:fs')
+    write(String(at), '')
+    while (!isThere(String(until))) await new Promise((resolve) => setTimeout(resolve, 5))
+    return bytes.length
+  }
+  // In the storage: an argument, a result that is needed, and one that nobody has fetched yet.
+  const kept = client.submit(filled, 2 * MIB, 7)
+  const needed = client.submit(filled, 2 * MIB, 8)
+  assert.equal(await client.submit(sumOf, kept, 0), 14 * MIB)
+  assert.equal(await client.submit(sumOf, reference, 0), 6 * MIB)
+  const waiting = client.submit(wait, reference, [begun, go])
+  await until('the task has begun', () => existsSync(begun))
+  const graph = client.get(
+    {
+      a: [filled, 2 * MIB, 1],
+      gate: [wait, reference, [begun, go]],
+      b: [(x: Uint8Array, _gate: number) => x.map((y) => y + 1), 'a', 'gate'],
+    },
+    ['b'],
+  )
+  await first.kill()
+  await cluster.startServer(FAR)
+  writeFileSync(go, '')
+  assert.equal(await waiting, 2 * MIB)
+  assert.deepEqual(await kept, filled(2 * MIB, 7))
+  assert.equal(await client.submit(sumOf, needed, 0), 16 * MIB)
+  assert.equal(await client.submit(sumOf, reference, 1), 6 * MIB + 1)
+  const { b } = await graph
+  assert.deepEqual(b, filled(2 * MIB, 2))
+  await cluster.removeFile('begun', 'go')
+})
