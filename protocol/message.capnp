@@ -628,10 +628,10 @@ struct SharedObject $extension {
     missing @6;  # No object has this name.
     removed @7;  # The answer to `remove`: the name stood for this object.
     withdrawn @8;  # To a user of the object: the name does not stand for it any more.
-    published @9;  # The answer to `publish`, `restore`, `confirm` and `claim`: it is so.
-    unstored @10;  # The same: the object is not stored, and its name has not changed.
+    published @9;  # The answer to `publish`, `restore`, `confirm` and `claim`: it is stored, and named.
+    unstored @10;  # The answer to the same: it is not stored, and its name has not changed.
     replicate @11;  # From a client, and to workers: they fetch the object before a task needs it.
-    confirm @12;  # To an object storage server: whether this object is stored there.
+    confirm @12;  # To an object storage server: asks whether this object is stored there.
     claim @13;   # The same, from a scheduler, which becomes its only user.
   }
 
@@ -653,11 +653,12 @@ struct StorageServers $extension {
   # storage server -> scheduler (docs/protocol.md#servers).
 
   servers @0 :List(StorageServer);
-  # From a scheduler: those that can be used now, instead of those of the last message. From a client
-  # or worker: the same; none: it cannot reach them, and gets content in messages.
+  # From a scheduler: those that can be used now, instead of those of the last message. To a server:
+  # the one, by the name that others use; none: the scheduler cannot reach it. From a client or worker:
+  # those it can reach; none: it gets content in messages.
 
   isServer @1 :Bool;
-  # The message comes from a server, which is the only one in the list.
+  # The message comes from a server, which is the only one in the list, or is the answer to it.
 }
 
 struct StorageServer $extension {
@@ -665,7 +666,10 @@ struct StorageServer $extension {
 
   address @0 :Text;
   # Where it listens, for example `tcp://10.0.0.5:55555`. The host `*` stands for the one under which
-  # the peer reaches the scheduler; from a server, for that from which it has connected.
+  # the peer reaches the scheduler; in a message from a server, for the one it connected from.
+
+  instance @1 :Data $id(scheduler);
+  # The scheduler id in its echoes: whoever gets another one has reached another server.
 }
 
 struct TaskRoom $extension {

@@ -52,6 +52,9 @@ export const FEATURE_NOTES = 16384
 /** Bit 15: content of objects on object storage servers (StorageServers). */
 export const FEATURE_SERVERS = 32768
 
+/** Bit 16: of a scheduler that is only an object storage server. It runs no tasks. */
+export const FEATURE_STORAGE_ONLY = 65536
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -73,6 +76,15 @@ export const OUR_FEATURES: number =
 
 /** Those of peers that neither send nor receive objects. */
 export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~(FEATURE_FILES | FEATURE_SERVERS)
+
+/** What a client or worker says that has been given the address of an object storage server. */
+export const NO_SCHEDULER_HERE =
+  'this is the address of an object storage server; use that of its scheduler'
+
+/** Whether an echo comes from an object storage server. */
+export function isStorageServer({ features }: { readonly features: number }): boolean {
+  return hasFeature(features, FEATURE_STORAGE_ONLY)
+}
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

@@ -331,7 +331,7 @@ export class Client implements AsyncDisposable {
     if (connection.isClosed) throw new ClientClosedError()
     const { watchCluster } = await import('./monitor/look.js')
     const closed = new Promise<void>((resolve) => {
-      connection.watch({ onOpen: () => {}, onFailure: () => {}, onEnd: resolve })
+      connection.watch({ onOpen: () => {}, onFailure: () => {}, onEnd: () => resolve() })
     })
     yield* watchCluster(monitorSetup(connection), { ...options, closed })
   }

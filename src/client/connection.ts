@@ -423,7 +423,7 @@ export class ClientConnection {
   #closeSocket(): void {
     if (this.#isSocketClosing) return
     this.#isSocketClosing = true
-    for (const watcher of this.#watchers) watcher.onEnd()
+    for (const watcher of this.#watchers) watcher.onEnd(this.#machine.linkTrouble)
     void this.#traffic.close().then(() => {
       this.#printer.endAll()
       this.#programOutput.warn()

@@ -72,6 +72,9 @@ type OwnAction = 'send' | 'requestFlush' | 'sendHeartbeat' | 'releaseFile' | 'lo
 /** An action that concerns more than traffic. */
 export type OtherAction = Exclude<TrafficAction, { readonly type: OwnAction }>
 
+/** A client that leaves waits for object storage servers for this long. */
+const MAX_CLOSE_MS = 2_000
+
 /** Handles the events of the traffic. */
 interface TrafficHandler {
   perform(action: OtherAction): void
@@ -91,8 +94,8 @@ export interface ConnectionWatcher {
   onOpen(): void
   /** An attempt failed, or a connection was lost. */
   onFailure(reason: string): void
-  /** There will be no further attempt. */
-  onEnd(): void
+  /** There will be no further attempt, for this reason; '' = the client was closed. */
+  onEnd(reason: string): void
 }
 
 /** The two sides of the traffic. */
@@ -206,7 +209,7 @@ export class ClientTraffic {
 
   /** Closes the socket once everything sent is written. */
   async close(): Promise<void> {
-    await this.#servers.idle()
+    await this.#servers.idle(MAX_CLOSE_MS)
     await this.#socket.close()
     this.#servers.reset()
     this.#reader.close()

@@ -112,7 +112,12 @@ export class ObjectFiles {
       return type !== 'file' || this.has(content.objectBytes[at] ?? [])
     })
     if (isSendable) return content
-    return this.moveOut(moveIn(content, (chunks) => this.read(chunks)).content)
+    // What cannot be read stays as it is: its receiver refuses it.
+    const { content: readIn } = keepEach(content, (type, chunks) => {
+      const bytes = type === 'file' ? this.read(chunks) : undefined
+      return bytes === undefined ? { type, chunks } : { type: 'object', chunks: splitChunks(bytes) }
+    })
+    return this.moveOut(readIn)
   }
 
   /** From now on, the content of this file can be read even if it is removed. */

@@ -30,6 +30,8 @@ type Contents = ReadonlyMap<string, Uint8Array | undefined>
 
 interface WaitingResponse {
   readonly response: ObjectResponse
+  /** What the peer could not read itself when it has asked. */
+  readonly places: ReadonlySet<string>
   /** Files that were gone from the start: asking again would not help. */
   readonly gone: ReadonlySet<string>
 }
@@ -90,9 +92,12 @@ export class FileResponses {
     const known = this.#peers.get(peer)
     const responses = known ?? { waiting: [], isReading: false, isFull: false }
     const { objectContent } = response
-    const places = objectContent.objectTypes.map((_, at) => placeAt(objectContent, at) ?? '')
-    const gone = new Set(places.filter((place) => !this.#parts.isKnown(place)))
-    responses.waiting.push({ response, gone })
+    const places = new Set<string>()
+    for (const at of objectContent.objectTypes.keys()) {
+      if (this.#mustRead(peer, objectContent, at)) places.add(placeAt(objectContent, at) ?? '')
+    }
+    const gone = new Set([...places].filter((place) => !this.#parts.isKnown(place)))
+    responses.waiting.push({ response, places, gone })
     if (known === undefined) this.#peers.set(peer, responses)
     void this.#advance(peer, responses)
   }
@@ -107,7 +112,7 @@ export class FileResponses {
         return
       }
       responses.isReading = true
-      const contents = await this.#contents(peer, next.response.objectContent)
+      const contents = await this.#contents(next.places)
       responses.isReading = false
       // The peer may be connected again, with other responses.
       if (this.#peers.get(peer) !== responses) return
@@ -144,13 +149,9 @@ export class FileResponses {
     return this.#parts.send(peer, { ...lost, responseType: 'objectNotExist' })
   }
 
-  async #contents(peer: Identity, content: ObjectContent): Promise<Contents> {
+  async #contents(places: ReadonlySet<string>): Promise<Contents> {
     const contents = new Map<string, Uint8Array | undefined>()
-    for (const at of content.objectTypes.keys()) {
-      const place = placeAt(content, at)
-      if (place === undefined || !this.#mustRead(peer, content, at)) continue
-      if (!contents.has(place)) contents.set(place, await this.#read(place))
-    }
+    for (const place of places) contents.set(place, await this.#read(place))
     return contents
   }
 

@@ -54,7 +54,9 @@ export function metricsText(
   const inMemory: Sample = [{ place: 'scheduler' }, objects.bytes - objects.fileBytes]
   const inFiles: Sample = [{ place: 'files' }, objects.fileBytes - objects.diskBytes]
   const onDisk: Sample = [{ place: 'disk' }, objects.diskBytes]
-  text.gauge('scaler_object_bytes', 'Size of stored objects.', [inMemory, inFiles, onDisk])
+  const onServers: Sample = [{ place: 'servers' }, objects.serverBytes]
+  const places = [inMemory, inFiles, onDisk, onServers]
+  text.gauge('scaler_object_bytes', 'Size of stored objects.', places)
   text.gauge('scaler_object_limit_bytes', 'Room for objects.', [[{}, objects.limitBytes]])
   text.counter('scaler_objects_refused', 'Objects without room.', [[{}, objects.refused]])
   text.histogram('scaler_scheduler_turn_seconds', 'Turns of the event loop.', turns)

@@ -2,10 +2,13 @@
 // scheduler without tasks: docs/protocol.md#servers.
 
 import { randomBytes } from 'node:crypto'
-import { identity } from '../base/ids.js'
+import { identity, type SchedulerId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
+import { Recurrence } from '../base/recurrence.js'
+import { MessageReader } from '../runtime/message-reader.js'
 import { DealerSocket } from '../transport/dealer.js'
-import { encodeFrame } from '../wire/message.js'
+import type { IncomingMessage } from '../transport/options.js'
+import { encodeFrame, type Message } from '../wire/message.js'
 import { Scheduler, type SchedulerEnd } from './scheduler.js'
 import type { SchedulerOwnOptions } from './scheduler-options.js'
 
@@ -14,6 +17,9 @@ const UNCLAIMED_MS = 60_000
 
 /** How often the server makes itself known to its scheduler, which may have been restarted. */
 const REGISTER_MS = 2_000
+
+/** How often the log says that the scheduler cannot be reached. */
+const TELL_MS = 60_000
 
 /** How much is stored, and where. */
 export type ObjectStorageServerLimits = Pick<
@@ -35,21 +41,34 @@ export class ObjectStorageServer {
   /** Resolves when it has stopped. */
   readonly ended: Promise<SchedulerEnd>
   readonly #store: Scheduler
+  readonly #logger: Logger
+  readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
+  readonly #failures = new Recurrence(TELL_MS)
+  /** How others reach it, as its scheduler has said; '' = they cannot. */
+  #name: string | undefined
   readonly #registration: DealerSocket | undefined
   readonly #timer: NodeJS.Timeout | undefined
 
   private constructor(store: Scheduler, schedulerAddress: string | undefined, logger: Logger) {
     this.#store = store
+    this.#logger = logger
     this.ended = store.ended
     if (schedulerAddress === undefined) return
     const handler = {
       onConnect: () => this.#register(),
-      onDisconnect: () => {},
+      onDisconnect: () => {
+        this.#name = undefined
+        logger.info('lost the connection to the scheduler')
+      },
       onConnectFailed: ({ reason }: { readonly reason: string }) => {
-        logger.debug('could not connect to the scheduler', { reason })
+        if (this.#failures.note(performance.now()) === 0) return
+        const fields = { address: schedulerAddress, reason }
+        logger.warn('cannot connect to the scheduler; trying again', fields)
       },
       onDrain: () => {},
-      onMessages: () => {},
+      onMessages: (messages: readonly IncomingMessage[]) => {
+        for (const frames of messages) this.#onMessage(this.#reader.read(frames))
+      },
     }
     const own = identity(`${process.pid}|StorageServer|${randomBytes(16).toString('hex')}`)
     const options = { queueWhileDisconnected: false, logger }
@@ -60,10 +79,11 @@ export class ObjectStorageServer {
   /** Listens. Rejects like `Scheduler.start`, and with `ConfigError` for a wrong scheduler. */
   static async start(options: ObjectStorageServerOptions): Promise<ObjectStorageServer> {
     const { schedulerAddress, logger, ...limits } = options
-    const store = await Scheduler.start({
+    const store = await Scheduler.startStorage({
       ...limits,
       logger,
       monitorAddress: '',
+      objectStorageAddresses: [],
       objectRetentionMs: UNCLAIMED_MS,
       protected: true,
     })
@@ -80,16 +100,36 @@ export class ObjectStorageServer {
     return this.#store.address
   }
 
+  /** New each time that it starts. */
+  get instance(): SchedulerId {
+    return this.#store.id
+  }
+
   /** Stops. Everything that it has stored is lost. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#registration?.close()
+    this.#reader.close()
     await this.#store.close()
   }
 
   #register(): void {
-    const servers = [{ address: this.address }]
+    const servers = [{ address: this.address, instance: this.instance }]
     const message = { kind: 'storageServers', servers, isServer: true } as const
     this.#registration?.send(encodeFrame(message))
+  }
+
+  /** The answer of the scheduler. */
+  #onMessage(message: Message | undefined): void {
+    if (message?.kind !== 'storageServers') return
+    const [{ address: name } = { address: '' }] = message.servers
+    if (name === this.#name) return
+    this.#name = name
+    if (name !== '') {
+      this.#logger.info(`the scheduler uses this server as ${name}`, { name })
+      return
+    }
+    const text = 'the scheduler cannot use this server; start it with an address of its own, which'
+    this.#logger.warn(`${text} the machine of the scheduler can reach`, { address: this.address })
   }
 }

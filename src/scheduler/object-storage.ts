@@ -2,12 +2,16 @@
 // shares with peers on its machine, and files on disk. docs/protocol.md#storage
 
 import { totalmem } from 'node:os'
+import { totalBytes } from '../base/bytes.js'
 import type { Identity, ObjectId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import type { StorageLimits } from '../core/scheduler/object/room.js'
 import type { Message, ObjectFiles, ObjectResponse, StorageServers } from '../wire/message.js'
 import { type StoredContent, storedContentOf } from '../wire/object-content.js'
+import { StorageChild } from '../runtime/storage/child.js'
+import { MIN_STORED_BYTES } from '../runtime/storage/servers.js'
+import { formatAddress, parseAddress } from '../transport/address.js'
 import { DiskStore, type MoveEvent } from './disk-store.js'
 import { FileResponses } from './file-responses.js'
 import { FileStore } from './file-store.js'
@@ -40,6 +44,10 @@ export class ObjectStorage {
   readonly #disk: DiskStore
   readonly #responses: FileResponses
   readonly #servers: SchedulerServers
+  readonly #logger: Logger
+  /** The address and the other arguments of the server that is started when it is needed. */
+  #ownServer: readonly string[] | undefined
+  #child: StorageChild | undefined
 
   constructor({ send, onEvent, onOutdated, logger, tell }: StorageParts) {
     const files = new FileStore(tell)
@@ -48,10 +56,13 @@ export class ObjectStorage {
     const servers = new SchedulerServers({
       logger,
       send: (peer, message) => void send(peer, message),
-      onKnown: (areKnown) => files.offerAgain(!areKnown, (peer, offer) => void send(peer, offer)),
+      onUsable: (areUsable) => {
+        files.offerAgain(!areUsable, (peer, offer) => void send(peer, offer))
+      },
       onLost: (address) => onEvent({ type: 'serverLost', address }),
-      onContentLost: (objectIds) => onEvent({ type: 'contentLost', objectIds }),
+      onContentLost: (objectId, content) => onEvent({ type: 'contentLost', objectId, content }),
     })
+    this.#logger = logger
     this.#files = files
     this.#disk = disk
     this.#servers = servers
@@ -70,10 +81,7 @@ export class ObjectStorage {
         const content = contentAt(place)
         return content === undefined ? disk.has(place) || files.has(place) : servers.has(content)
       },
-      onMissing: (peer, ids) => {
-        files.tellMissing(peer, ids)
-        servers.onMissing(ids)
-      },
+      onMissing: (peer, ids) => files.tellMissing(peer, ids),
     })
   }
 
@@ -88,7 +96,7 @@ export class ObjectStorage {
       this.#files.open(options.objectDirectory)
       this.#servers.open(options.objectStorageAddresses ?? [])
     } catch (error) {
-      this.close()
+      void this.close()
       throw error
     }
     return {
@@ -96,6 +104,29 @@ export class ObjectStorage {
       diskBytes,
       quotaBytes: objectQuotaBytes === 0 ? Infinity : objectQuotaBytes,
     }
+  }
+
+  /** The scheduler listens: a server of its own would listen at the next port. */
+  onListening(scheduler: string, options: SchedulerOwnOptions): void {
+    const address = parseAddress(scheduler)
+    const { objectStorageAddresses, objectMemoryLimitBytes, objectDiskLimitBytes } = options
+    if (address.kind !== 'tcp' || address.port === MAX_PORT) return
+    // A server would double the limits that its user has set.
+    const isLimited = objectMemoryLimitBytes !== undefined || objectDiskLimitBytes !== undefined
+    if (objectStorageAddresses !== undefined || isLimited) return
+    this.#ownServer = [
+      formatAddress({ ...address, port: address.port + 1 }),
+      ...argument('--spill-directory', options.objectSpillDirectory),
+      ...argument('--object-directory', options.objectDirectory),
+    ]
+  }
+
+  #startServer(args: readonly string[]): void {
+    const [address = ''] = args
+    this.#ownServer = undefined
+    this.#logger.info(`starting an object storage server at ${address}`, { server: address })
+    this.#child = new StorageChild(args, this.#logger, () => this.#servers.remove(address))
+    this.#servers.open([address])
   }
 
   /** What a peer is offered with its first heartbeat: servers, or else files. */
@@ -116,6 +147,11 @@ export class ObjectStorage {
 
   /** See `FileStore.claimed`. */
   claimed(from: Identity, message: Message): Message {
+    if (isLarge(message)) {
+      const own = this.#servers.couldServe(from) ? this.#ownServer : undefined
+      if (own !== undefined) this.#startServer(own)
+      else this.#servers.onDetour(from)
+    }
     this.#servers.claim(message)
     return this.#files.claimed(from, message)
   }
@@ -149,15 +185,32 @@ export class ObjectStorage {
 
   /** The same for content on a server. */
   removeStored(content: StoredContent): void {
-    this.#servers.remove(content)
+    this.#servers.removeContent(content)
   }
 
   /** Removes all files, and leaves the servers. */
-  close(): void {
+  async close(): Promise<void> {
     this.#servers.close()
+    this.#ownServer = undefined
+    await this.#child?.close()
     this.#disk.close()
     this.#files.close()
   }
+}
+
+const MAX_PORT = 65_535
+
+function argument(flag: string, value: string | number | undefined): readonly string[] {
+  return value === undefined ? [] : [flag, String(value)]
+}
+
+/** Whether the message has content that would be on a server, if there were one. */
+function isLarge(message: Message): boolean {
+  if (message.kind !== 'objectInstruction' || message.instructionType !== 'create') return false
+  const { objectTypes, objectBytes } = message.objectContent
+  return objectBytes.some((chunks, at) => {
+    return objectTypes[at] === 'object' && totalBytes(chunks) >= MIN_STORED_BYTES
+  })
 }
 
 /** What is on a server; undefined: the place is a file. */

@@ -51,7 +51,9 @@ export interface SchedulerOwnOptions {
   readonly objectQuotaBytes?: number | undefined
   /**
    * Object storage servers, where large objects are stored: `tcp://host:port`, `ipc:///path`. The
-   * host `*` stands for that of the scheduler. Default: none; servers may also register themselves.
+   * host `*` stands for that of the scheduler. Default: the scheduler starts one at its port plus
+   * one when a large object comes from another machine, unless a limit for objects is set; an empty
+   * list = none. Further servers may register themselves.
    */
   readonly objectStorageAddresses?: readonly string[] | undefined
   /** 60,000: a client that is silent for longer is considered lost. 100 to 86,400,000. */
@@ -189,8 +191,8 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
   },
   objectStorageAddresses: {
     type: { kind: 'list', separator: 'commas', isRepeatable: true },
-    description: 'addresses of object storage servers for large objects, separated by commas',
-    defaultText: 'none',
+    description: 'object storage servers to use; servers may also register themselves',
+    defaultText: 'one at port + 1, if needed; empty = none',
     flag: 'object-storage-address',
     short: ['-osa'],
   },

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { bytesToLatin1 } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
-import { type Identity, schedulerId } from '../base/ids.js'
+import { type Identity, schedulerId, type SchedulerId } from '../base/ids.js'
 import { type LogFields, type Logger, type LogLevel, logsTasks } from '../base/logger.js'
 import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import type { StorageLimits } from '../core/scheduler/object/room.js'
@@ -29,56 +29,8 @@ import {
 import { MetricsServer } from './metrics-server.js'
 import { bindMonitor, checkMonitorPort, monitorError } from './monitor-address.js'
 import { ObjectStorage } from './object-storage.js'
+import { PeerPlaces } from './peer-places.js'
 import { TurnMeter } from './turn-meter.js'
-
-// The addresses of peers, for the log: a peer's name does not say on which machine it runs.
-
-/** How many disconnected peers are remembered: log lines about them may follow. */
-const MAX_GONE = 1_000
-
-/** The fields of log lines that name a peer. */
-const PEER_FIELDS = ['peer', 'client', 'worker'] as const
-
-/** The addresses of all peers, and of those that disconnected recently. */
-export class PeerPlaces {
-  readonly #present = new Map<string, string>()
-  /** Oldest first. */
-  readonly #gone = new Map<string, string>()
-
-  /** A peer has connected from `remote`. */
-  onConnected(peer: Identity, remote: string): void {
-    this.#gone.delete(peer)
-    this.#present.set(peer, remote)
-  }
-
-  /** A peer has disconnected. */
-  onDisconnected(peer: Identity): void {
-    const remote = this.#present.get(peer)
-    if (remote === undefined) return
-    this.#present.delete(peer)
-    this.#gone.set(peer, remote)
-    for (const [oldest] of this.#gone) {
-      if (this.#gone.size <= MAX_GONE) break
-      this.#gone.delete(oldest)
-    }
-  }
-
-  /** The IP address of a connected peer; empty if it has none. */
-  ipOf(peer: Identity): string {
-    const [, ip = ''] =
-      /^\[?(?:::ffff:)?([\da-f.:]+)\]?:\d+$/.exec(this.#present.get(peer) ?? '') ?? []
-    return ip
-  }
-
-  /** Returns `fields` and, if they name exactly one peer, its address as `remote`. */
-  addTo(fields: LogFields): LogFields {
-    const [name, another] = PEER_FIELDS.filter((field) => fields[field] !== undefined)
-    if (name === undefined || another !== undefined) return fields
-    const peer = String(fields[name])
-    const remote = this.#present.get(peer) ?? this.#gone.get(peer)
-    return remote === undefined ? fields : { ...fields, remote }
-  }
-}
 
 /** The reason when the program itself closes the scheduler. */
 const CLOSED = 'closed'
@@ -87,6 +39,8 @@ const STATUS_INTERVAL_MS = 1000
 
 /** What a scheduler is made of. */
 interface SchedulerParts {
+  /** It only stores objects. */
+  readonly isStorage: boolean
   readonly log: CodeLog
   readonly options: CheckedSchedulerOptions
   readonly newMachine: (storage: StorageLimits) => SchedulerMachine
@@ -110,6 +64,7 @@ const MAX_UNREAD_BYTES = 4 * 2 ** 20
 export class Scheduler implements AsyncDisposable {
   /** Resolves when the scheduler has stopped: closed, shut down by a client, or after a bug. */
   readonly ended: Promise<SchedulerEnd>
+  readonly #isStorage: boolean
   readonly #log: CodeLog
   readonly #logger: Logger
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
@@ -136,7 +91,8 @@ export class Scheduler implements AsyncDisposable {
     if (!isParts(parts)) {
       throw argumentError('new Scheduler() starts nothing; use await Scheduler.start(options)')
     }
-    const { log, options, newMachine } = parts
+    const { log, options, newMachine, isStorage } = parts
+    this.#isStorage = isStorage
     this.#storage = new ObjectStorage({
       send: (to, message) => {
         let isTaken = true
@@ -182,18 +138,23 @@ export class Scheduler implements AsyncDisposable {
     return asCalled(captureSite(1), () => Scheduler.#start(options))
   }
 
-  static async #start(options: SchedulerStartOptions): Promise<Scheduler> {
+  /** A scheduler that only stores objects: an object storage server. Rejects like `start`. */
+  static startStorage(options: SchedulerStartOptions): Promise<Scheduler> {
+    return Scheduler.#start(options, true)
+  }
+
+  static async #start(options: SchedulerStartOptions, isStorage = false): Promise<Scheduler> {
     const checked = checkSchedulerOptions(options)
     // Most programs that import the library start no scheduler.
     const { SchedulerMachine } = await import('../core/scheduler/scheduler-machine.js')
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
     const log = await openCodeLog(options)
-    const core = { ...checked, schedulerId: id, logsTasks: logsTasks(log.logger) }
+    const core = { ...checked, schedulerId: id, isStorage, logsTasks: logsTasks(log.logger) }
     const newMachine = (storage: StorageLimits): SchedulerMachine =>
       new SchedulerMachine({ ...core, storage })
     let scheduler: Scheduler | undefined
     try {
-      scheduler = new Scheduler({ log, options: checked, newMachine })
+      scheduler = new Scheduler({ log, options: checked, newMachine, isStorage })
       await scheduler.#bind(options, checked)
     } catch (error) {
       if (scheduler !== undefined) await scheduler.#abandon()
@@ -209,7 +170,12 @@ export class Scheduler implements AsyncDisposable {
   async #abandon(): Promise<void> {
     await this.#router?.close()
     await this.#metrics?.close()
-    this.#storage.close()
+    await this.#storage.close()
+  }
+
+  /** New each time that a scheduler starts. */
+  get id(): SchedulerId {
+    return this.#machine.id
   }
 
   /** Where clients and workers connect, with the actual port. */
@@ -246,6 +212,7 @@ export class Scheduler implements AsyncDisposable {
     const limits = { ...both, maxFrameBytes, maxQueuedBytes }
     const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
     this.#router = router
+    this.#storage.onListening(router.address, checked)
     const onSubscriptions = (count: number): void =>
       this.#driver.handle({ type: 'subscribersChanged', count })
     const bind = (at: string): Promise<PubSocket> =>
@@ -430,11 +397,11 @@ export class Scheduler implements AsyncDisposable {
   async #close(end: SchedulerEnd): Promise<void> {
     this.#isReady = false
     this.#driver.stop()
-    if (end.reason === CLOSED) this.#tellWhoWaits()
+    if (end.reason === CLOSED && !this.#isStorage) this.#tellWhoWaits()
     this.#reader.close()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])
-    this.#storage.close()
+    await this.#storage.close()
     await this.#metrics?.close()
     await this.#log.close()
     this.#end(end)

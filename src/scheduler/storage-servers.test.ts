@@ -3,22 +3,30 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { OUR_FEATURES } from '../base/features.js'
-import { identity, objectId, type Identity, type ObjectId } from '../base/ids.js'
+import { identity, objectId, schedulerId, type Identity, type ObjectId } from '../base/ids.js'
 import { silentLogger } from '../base/logger.js'
 import { StorageLink } from '../runtime/storage/link.js'
-import { type Message, PLAIN_CLIENT_HEARTBEAT, type StorageServers } from '../wire/message.js'
+import {
+  type Message,
+  PLAIN_CLIENT_HEARTBEAT,
+  type StorageServer,
+  type StorageServers,
+} from '../wire/message.js'
 import { storedChunk, type StoredContent } from '../wire/object-content.js'
 import { ObjectStorageServer } from './object-storage-server.js'
+import { Scheduler } from './scheduler.js'
 import { SchedulerServers } from './storage-servers.js'
 
 const [C, D] = [identity('C'), identity('D')]
+const NO_ONE = schedulerId('nobody')
 
 /** What a scheduler hears of its servers. */
 class Side {
   readonly offers: [peer: Identity, addresses: readonly string[]][] = []
+  readonly answers: [peer: Identity, addresses: readonly string[]][] = []
   readonly lostServers: string[] = []
   readonly lostObjects: ObjectId[] = []
-  readonly known: boolean[] = []
+  readonly usable: boolean[] = []
   readonly warnings: string[] = []
   readonly servers: SchedulerServers
   #onChange: () => void = () => {}
@@ -30,12 +38,13 @@ class Side {
     }
     this.servers = new SchedulerServers({
       logger: { ...silentLogger, warn: (text) => noted(this.warnings, text) },
-      send: (peer, message) => noted(this.offers, [peer, addressesOf(message)]),
-      onKnown: (areKnown) => noted(this.known, areKnown),
-      onLost: (address) => noted(this.lostServers, address),
-      onContentLost: (ids) => {
-        for (const id of ids) noted(this.lostObjects, id)
+      send: (peer, message) => {
+        const list = message.isServer ? this.answers : this.offers
+        noted(list, [peer, addressesOf(message)])
       },
+      onUsable: (areUsable) => noted(this.usable, areUsable),
+      onLost: (address) => noted(this.lostServers, address),
+      onContentLost: (id) => noted(this.lostObjects, id),
     })
     t.after(() => this.servers.close())
   }
@@ -52,9 +61,9 @@ function addressesOf(message: StorageServers | undefined): readonly string[] {
   return (message?.servers ?? []).map(({ address }) => address)
 }
 
-function servers(isServer: boolean, ...addresses: readonly string[]): StorageServers {
-  const list = addresses.map((address) => ({ address }))
-  return { kind: 'storageServers', servers: list, isServer }
+function servers(isServer: boolean, ...list: readonly StorageServer[]): StorageServers {
+  const named = list.map(({ address, instance }) => ({ address, instance }))
+  return { kind: 'storageServers', servers: named, isServer }
 }
 
 function heartbeat(features = OUR_FEATURES): Message {
@@ -110,11 +119,12 @@ test('peers learn of servers that can be used, and of changes', async (t) => {
   assert.equal(side.servers.offerTo(D, heartbeat(0)), undefined)
   await side.until(() => side.offers.length === 1)
   assert.deepEqual(side.offers, [[C, [one.address]]])
-  side.servers.onMessage(D, servers(true, two.address), '127.0.0.1')
+  side.servers.onMessage(D, servers(true, two), '127.0.0.1')
   await side.until(() => side.offers.length === 2)
   assert.deepEqual(side.offers[1], [C, [one.address, two.address]])
+  assert.deepEqual(side.answers, [[D, [two.address]]])
   assert.deepEqual(addressesOf(side.servers.offerTo(D, heartbeat())).length, 2)
-  assert.deepEqual(side.known, [true])
+  assert.deepEqual(side.usable, [true])
 })
 
 test('a peer that cannot reach servers says so', async (t) => {
@@ -124,7 +134,7 @@ test('a peer that cannot reach servers says so', async (t) => {
   assert.equal(side.servers.canRead(C), true)
   side.servers.onMessage(C, servers(false), '')
   assert.equal(side.servers.canRead(C), false)
-  side.servers.onMessage(C, servers(false, 'tcp://one:1'), '')
+  side.servers.onMessage(C, servers(false, { address: 'tcp://one:1', instance: NO_ONE }), '')
   assert.equal(side.servers.canRead(C), true)
   side.servers.forget(C)
   assert.equal(side.servers.canRead(C), false)
@@ -134,13 +144,23 @@ test('the host * of a server is where it has connected from', async (t) => {
   const server = await newServer(t, 'tcp://*:0')
   const side = new Side(t)
   side.servers.offerTo(C, heartbeat())
-  side.servers.onMessage(D, servers(true, server.address), '127.0.0.1')
+  side.servers.onMessage(D, servers(true, server), '127.0.0.1')
   await side.until(() => side.offers.length === 1)
   assert.deepEqual(side.offers, [[C, [server.address]]])
   assert.match(server.address, /\*/)
-  side.servers.onMessage(D, servers(true, server.address), '127.0.0.2')
-  await side.until(() => side.offers.length === 2)
-  assert.deepEqual(side.offers[1], [C, [server.address, server.address.replace('*', '127.0.0.2')]])
+  // A port at which nothing listens there, either.
+  side.servers.onMessage(D, servers(true, server), '192.0.2.1')
+  side.servers.close()
+  assert.deepEqual(side.servers.names, [server.address, server.address.replace('*', '192.0.2.1')])
+})
+
+test('a server on all interfaces is where the scheduler is', async (t) => {
+  const { address } = await newServer(t, 'tcp://0.0.0.0:0')
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.open([address])
+  await side.until(() => side.offers.length === 1)
+  assert.deepEqual(side.offers, [[C, [address.replace('0.0.0.0', '*')]]])
 })
 
 test('content of an object is claimed, read, and removed with the object', async (t) => {
@@ -153,7 +173,7 @@ test('content of an object is claimed, read, and removed with the object', async
   side.servers.claim(create('o', content))
   assert.equal(side.servers.has(content), true)
   assert.deepEqual(await side.servers.read(content), Buffer.alloc(100_000, 9))
-  side.servers.remove(content)
+  side.servers.removeContent(content)
   assert.equal(side.servers.has(content), false)
   assert.equal(await side.servers.read(content), undefined)
 })
@@ -189,25 +209,69 @@ test('a server that ends is lost; a new one at its address is used', async (t) =
   await side.until(() => side.offers.length === 3)
   assert.deepEqual(side.lostServers, [address])
   side.servers.claim(create('p', await stored(t, address)))
-  // A server that was named stays known.
-  assert.deepEqual(side.known, [true])
+  assert.deepEqual(side.usable, [true, false, true])
 })
 
 test('a server that has registered is forgotten when it is lost', async (t) => {
   const server = await newServer(t)
   const side = new Side(t)
   side.servers.offerTo(C, heartbeat())
-  side.servers.onMessage(D, servers(true, server.address), '')
+  side.servers.onMessage(D, servers(true, server), '')
   await side.until(() => side.offers.length === 1)
   await server.close()
-  await side.until(() => side.known.length === 2)
-  assert.deepEqual(side.known, [true, false])
-  side.servers.onMessage(D, servers(true, server.address), '')
-  await side.until(() => side.known.length === 4)
-  assert.equal(
-    side.warnings.at(-1),
-    'an object storage server has registered that cannot be reached',
-  )
-  side.servers.onMessage(D, servers(true, 'no address'), '')
-  assert.equal(side.warnings.at(-1), 'ignored an object storage server')
+  await side.until(() => side.usable.length === 2)
+  assert.deepEqual(side.usable, [true, false])
+  side.servers.onMessage(D, servers(true, server), '')
+  await side.until(() => side.warnings.length === 2)
+  assert.equal(side.warnings.at(-1), 'cannot reach an object storage server; trying again')
+  assert.deepEqual(side.answers.at(-1), [D, []])
+  side.servers.onMessage(D, servers(true, { address: 'no address', instance: NO_ONE }), '')
+  assert.equal(side.warnings.at(-1), 'cannot use an object storage server that has registered')
+})
+
+test('a scheduler, or another server than the one that has registered, is not used', async (t) => {
+  const server = await newServer(t)
+  const scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  t.after(() => scheduler.close())
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.open([scheduler.address])
+  side.servers.onMessage(D, servers(true, { address: server.address, instance: NO_ONE }), '')
+  await side.until(() => side.warnings.length === 2)
+  assert.deepEqual(side.offers, [])
+  assert.deepEqual(side.answers, [[D, []]])
+})
+
+test('a server that only its own machine can reach is not used by others', async (t) => {
+  const side = new Side(t)
+  side.servers.onMessage(D, servers(true, await newServer(t)), '10.0.0.1')
+  assert.deepEqual(side.answers, [[D, []]])
+  assert.equal(side.warnings.length, 1)
+})
+
+test('a second server with the address of another one is not used', async (t) => {
+  const server = await newServer(t)
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.onMessage(C, servers(true, server), '')
+  await side.until(() => side.offers.length === 1)
+  side.servers.onMessage(D, servers(true, { address: server.address, instance: NO_ONE }), '')
+  assert.deepEqual(side.answers, [
+    [C, [server.address]],
+    [D, []],
+  ])
+})
+
+test('content that comes in messages all the same is a line in the log', async (t) => {
+  const { address } = await newServer(t)
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.onDetour(C)
+  side.servers.open([address])
+  await side.until(() => side.offers.length === 1)
+  side.servers.onDetour(D)
+  assert.deepEqual(side.warnings, [])
+  side.servers.onDetour(C)
+  side.servers.onDetour(C)
+  assert.equal(side.warnings.length, 1)
 })

@@ -2,14 +2,16 @@
 // stored there. The content itself does not pass through this process, except for peers that
 // cannot reach a server. docs/protocol.md#servers
 
+import { ConfigError } from '../base/errors.js'
 import { FEATURE_SERVERS, hasFeature } from '../base/features.js'
 import type { Identity, ObjectId, SchedulerId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
+import { Recurrence } from '../base/recurrence.js'
 import { messageOf } from '../base/text.js'
 import { readObjectFile } from '../runtime/object-files.js'
 import { StorageLink } from '../runtime/storage/link.js'
 import { formatAddress, localAddress, parseAddress } from '../transport/address.js'
-import type { Message, StorageServers } from '../wire/message.js'
+import type { Message, StorageServer, StorageServers } from '../wire/message.js'
 import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
 
 /** A server that has not come back by then has lost everything. */
@@ -18,15 +20,15 @@ const RETURN_MS = 2_000
 /** More servers than this are refused. */
 const MAX_SERVERS = 10_000
 
-/** So many are named in the log because they cannot be reached. */
-const MAX_WARNED = 100
+/** Lines about servers that cannot be used are at least so far apart. */
+const TELL_MS = 60_000
 
 const ANY_HOST: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
 
 /** One server. */
 interface Server {
   readonly name: string
-  link: StorageLink
+  readonly link: StorageLink
   /** It was named when the scheduler was started: it may come back at any time. */
   readonly isPermanent: boolean
   /** Undefined: it has not answered yet, or has lost everything. */
@@ -34,7 +36,12 @@ interface Server {
   isUp: boolean
   /** Why there is no connection. */
   reason: string
+  /** The connection over which it has made itself known. */
+  registrant: Identity | undefined
+  readonly troubles: Recurrence
   lossTimer: NodeJS.Timeout | undefined
+  /** Calls that wait until it has come back, or is lost. */
+  waiting: (() => void)[]
   /** The objects whose content is there, by the id of the content. */
   readonly content: Map<ObjectId, ObjectId>
 }
@@ -43,12 +50,12 @@ interface Server {
 interface ServerParts {
   readonly logger: Logger
   send(peer: Identity, message: StorageServers): void
-  /** There are servers now, or none any more. */
-  onKnown(areKnown: boolean): void
+  /** There are servers that can be used now, or none any more. */
+  onUsable(areUsable: boolean): void
   /** A server is gone, with all content. */
   onLost(address: string): void
-  /** The content of these objects is not on its server. */
-  onContentLost(objectIds: readonly ObjectId[]): void
+  /** The content of an object is not on its server. */
+  onContentLost(objectId: ObjectId, content: StoredContent): void
 }
 
 /** All servers of one scheduler. */
@@ -57,8 +64,9 @@ export class SchedulerServers {
   readonly #servers = new Map<string, Server>()
   /** Peers that may use servers; false: they cannot reach them. */
   readonly #peers = new Map<Identity, boolean>()
-  /** Servers of which the log says that they cannot be reached. */
-  readonly #warned = new Set<string>()
+  readonly #refusals = new Recurrence(TELL_MS)
+  readonly #detours = new Recurrence(TELL_MS)
+  #areUsable = false
   #isClosed = false
 
   constructor(parts: ServerParts) {
@@ -67,7 +75,7 @@ export class SchedulerServers {
 
   /** Connects to servers that were named. Throws `ConfigError` for a wrong address. */
   open(addresses: readonly string[]): void {
-    for (const address of addresses) this.#add(address, true)
+    for (const address of addresses) this.#add(nameOf(address, ''))
   }
 
   /** The servers, if this message is the first heartbeat of a peer that can use them. */
@@ -88,11 +96,50 @@ export class SchedulerServers {
     }
     if (server === undefined || this.#isClosed) return
     try {
-      this.#add(nameOf(server.address, ip), false)
+      this.#register(nameOf(server.address, ip), peer, server.instance)
     } catch (error) {
-      const fields = { address: server.address, error: messageOf(error) }
-      this.#parts.logger.warn('ignored an object storage server', fields)
+      this.#answer(peer)
+      if (this.#refusals.note(performance.now()) === 0) return
+      const fields = { address: server.address, ip, error: messageOf(error) }
+      this.#parts.logger.warn('cannot use an object storage server that has registered', fields)
     }
+  }
+
+  #register(name: string, peer: Identity, instance: SchedulerId): void {
+    const known = this.#servers.get(name)
+    if (known === undefined) return this.#add(name, { peer, instance })
+    if (known.isUp && known.instance !== instance) {
+      throw new ConfigError('another object storage server has the same address')
+    }
+    known.registrant = peer
+    if (known.isUp) this.#answer(peer, known)
+  }
+
+  /** Tells a server how others reach it; undefined: they cannot. */
+  #answer(peer: Identity, server?: Server): void {
+    const { name: address, instance } = server ?? {}
+    const isKnown = address !== undefined && instance !== undefined
+    const servers = isKnown ? [{ address, instance }] : []
+    this.#parts.send(peer, { kind: 'storageServers', servers, isServer: true })
+  }
+
+  /** All servers that are known. */
+  get names(): readonly string[] {
+    return [...this.#servers.keys()]
+  }
+
+  /** A server that was named will not run. */
+  remove(address: string): void {
+    const server = this.#servers.get(nameOf(address, ''))
+    if (server === undefined) return
+    clearTimeout(server.lossTimer)
+    this.#servers.delete(server.name)
+    void server.link.close()
+  }
+
+  /** Whether this peer could use servers, if there were any. */
+  couldServe(peer: Identity): boolean {
+    return this.#servers.size === 0 && this.#peers.has(peer)
   }
 
   /** The connection of a peer has ended. */
@@ -114,35 +161,55 @@ export class SchedulerServers {
   claim(message: Message): void {
     if (message.kind !== 'objectInstruction' || message.instructionType !== 'create') return
     const { objectIds, objectTypes, objectBytes } = message.objectContent
-    const lost: ObjectId[] = []
     for (const [at, id] of objectIds.entries()) {
-      const content = objectTypes[at] === 'stored' ? storedContentOf(objectBytes[at] ?? []) : null
-      if (content === null) continue
-      const server = this.#servers.get(content?.address ?? '')
-      if (content === undefined || server?.isUp !== true) lost.push(id)
-      else {
-        server.content.set(content.id, id)
-        server.link.claim(content.id)
-      }
+      const content =
+        objectTypes[at] === 'stored' ? storedContentOf(objectBytes[at] ?? []) : undefined
+      if (content === undefined) continue
+      const server = this.#servers.get(content.address)
+      // Of a server that comes back, all content is claimed again.
+      server?.content.set(content.id, id)
+      if (server?.isUp === true) server.link.claim(content.id)
+      // The object has to be stored first.
+      else if (server?.lossTimer === undefined) queueMicrotask(() => this.#lose(id, content))
     }
-    // The objects have to be stored first.
-    if (lost.length > 0) queueMicrotask(() => this.#lose(lost))
   }
 
   /** Content, for a peer that cannot get it itself; undefined: it is gone. */
   async read({ address, id }: StoredContent): Promise<Uint8Array | undefined> {
-    const part = await this.#servers.get(address)?.link.get(id)
-    if (part === undefined) return undefined
-    return part.type === 'file' ? readObjectFile(part.chunks) : joinChunks(part.chunks)
+    for (;;) {
+      const server = this.#servers.get(address)
+      if (server?.content.has(id) !== true) return undefined
+      if (!server.isUp && server.lossTimer !== undefined) {
+        await new Promise<void>((resolve) => server.waiting.push(resolve))
+      }
+      const part = await server.link.get(id)
+      const isFile = part?.type === 'file'
+      const bytes = isFile ? readObjectFile(part.chunks) : part && joinChunks(part.chunks)
+      if (bytes !== undefined) return bytes
+      // If the connection has ended, it is found out whether the server comes back.
+      if (server.isUp) this.#onMissing(server, id)
+    }
   }
 
-  /** Objects were requested whose content is gone. */
-  onMissing(objectIds: readonly ObjectId[]): void {
-    this.#lose(objectIds)
+  /** The server does not have some content. */
+  #onMissing(server: Server, id: ObjectId): void {
+    const objectId = server.content.get(id)
+    server.content.delete(id)
+    if (objectId !== undefined) this.#lose(objectId, { address: server.name, id, byteLength: 0 })
+  }
+
+  /** A peer has sent large content in a message. */
+  onDetour(peer: Identity): void {
+    if (!this.#areUsable || !this.#peers.has(peer)) return
+    const count = this.#detours.note(performance.now())
+    if (count === 0) return
+    const text =
+      'content passes through the scheduler: a peer cannot reach the object storage servers'
+    this.#parts.logger.warn(`${text}, or they are full`, { peer, count })
   }
 
   /** The content is not needed any more. */
-  remove({ address, id }: StoredContent): void {
+  removeContent({ address, id }: StoredContent): void {
     const server = this.#servers.get(address)
     if (server === undefined) return
     server.content.delete(id)
@@ -158,13 +225,15 @@ export class SchedulerServers {
     }
   }
 
-  #lose(objectIds: readonly ObjectId[]): void {
-    if (!this.#isClosed) this.#parts.onContentLost(objectIds)
+  #lose(id: ObjectId, content: StoredContent): void {
+    if (!this.#isClosed) this.#parts.onContentLost(id, content)
   }
 
   #offer(): StorageServers {
-    const servers: { readonly address: string }[] = []
-    for (const { name, isUp } of this.#servers.values()) if (isUp) servers.push({ address: name })
+    const servers: StorageServer[] = []
+    for (const { name: address, isUp, instance } of this.#servers.values()) {
+      if (isUp && instance !== undefined) servers.push({ address, instance })
+    }
     return { kind: 'storageServers', servers, isServer: false }
   }
 
@@ -173,24 +242,32 @@ export class SchedulerServers {
     for (const peer of this.#peers.keys()) this.#parts.send(peer, offer)
   }
 
-  #add(name: string, isPermanent: boolean): void {
+  /** `by`: the server that has registered; undefined: the scheduler was told of it. */
+  #add(name: string, by?: { readonly peer: Identity; readonly instance: SchedulerId }): void {
     if (this.#servers.has(name) || this.#servers.size >= MAX_SERVERS) return
-    const state = { instance: undefined, isUp: false, reason: '', lossTimer: undefined }
-    const content = new Map<ObjectId, ObjectId>()
-    const server: Server = { name, link: this.#linkTo(name), isPermanent, content, ...state }
-    this.#servers.set(name, server)
-    if (this.#servers.size === 1) this.#parts.onKnown(true)
+    this.#servers.set(name, {
+      name,
+      link: this.#linkTo(name, by?.instance),
+      isPermanent: by === undefined,
+      instance: undefined,
+      isUp: false,
+      reason: '',
+      registrant: by?.peer,
+      troubles: new Recurrence(TELL_MS),
+      lossTimer: undefined,
+      waiting: [],
+      content: new Map(),
+    })
   }
 
-  #linkTo(name: string): StorageLink {
-    const link = new StorageLink({ name, address: localAddress(name) }, this.#parts.logger, {
+  #linkTo(name: string, instance?: SchedulerId): StorageLink {
+    const place = { name, address: localAddress(name), instance }
+    const link = new StorageLink(place, this.#parts.logger, {
       onUp: (instance) => this.#onUp(link, instance),
       onDown: (reason) => this.#onDown(link, reason),
       onMissing: (id) => {
         const server = this.#serverOf(link)
-        const objectId = server?.content.get(id)
-        server?.content.delete(id)
-        if (objectId !== undefined) this.#lose([objectId])
+        if (server !== undefined) this.#onMissing(server, id)
       },
     })
     return link
@@ -210,8 +287,13 @@ export class SchedulerServers {
     if (server.instance !== undefined && server.instance !== instance) this.#loseAll(server)
     server.instance = instance
     server.isUp = true
+    // It keeps what it has for the last connection only for a while.
+    for (const id of server.content.keys()) link.claim(id)
+    for (const resolve of server.waiting.splice(0)) resolve()
     const { name } = server
-    this.#parts.logger.info(`object storage server ${name} can be used`, { server: name })
+    this.#tellUsable(true)
+    this.#parts.logger.info(`using the object storage server ${name}`, { server: name })
+    if (server.registrant !== undefined) this.#answer(server.registrant, server)
     this.#offerToAll()
   }
 
@@ -231,42 +313,50 @@ export class SchedulerServers {
   /** A server has not come back. */
   #giveUp(server: Server): void {
     server.lossTimer = undefined
-    const hadContent = server.content.size > 0
     if (server.instance !== undefined) this.#loseAll(server)
-    else if (!server.isPermanent) this.#warnOf(server)
+    else this.#warnOf(server)
     if (!server.isPermanent) {
       this.#servers.delete(server.name)
       void server.link.close()
-      if (this.#servers.size === 0) this.#parts.onKnown(false)
-      return
     }
-    // If it returns after all, it must not keep what it has for the old connection.
-    if (!hadContent) return
-    void server.link.close()
-    server.link = this.#linkTo(server.name)
+    if (this.#offer().servers.length === 0) this.#tellUsable(false)
   }
 
   #loseAll(server: Server): void {
     server.instance = undefined
     server.content.clear()
     this.#parts.onLost(server.name)
+    for (const resolve of server.waiting.splice(0)) resolve()
   }
 
-  /** A server that has made itself known cannot be reached. */
-  #warnOf({ name, reason }: Server): void {
-    if (this.#warned.has(name) || this.#warned.size >= MAX_WARNED) return
-    this.#warned.add(name)
-    const text = 'an object storage server has registered that cannot be reached'
-    this.#parts.logger.warn(text, { server: name, reason })
+  #tellUsable(areUsable: boolean): void {
+    if (this.#areUsable === areUsable) return
+    this.#areUsable = areUsable
+    this.#parts.onUsable(areUsable)
+  }
+
+  /** A server has not been reached. */
+  #warnOf({ name, reason, registrant, troubles }: Server): void {
+    if (registrant !== undefined) this.#answer(registrant)
+    if (troubles.note(performance.now()) === 0) return
+    const fields = { server: name, reason }
+    this.#parts.logger.warn('cannot reach an object storage server; trying again', fields)
   }
 }
 
-/** The name of a server that has connected from this IP address. */
+/** The name of a server that has connected from this IP address; '' = that of this machine. */
 function nameOf(text: string, ip: string): string {
   const address = parseAddress(text)
-  const isAny = address.kind === 'tcp' && ANY_HOST.has(address.host)
-  if (address.kind === 'ipc' || !isAny) return formatAddress(address)
+  const isHere = ip === '' || isLoopback(ip)
+  if (address.kind === 'ipc') return formatAddress(address)
+  if (!isHere && isLoopback(address.host)) {
+    throw new ConfigError('no other machine can reach it there; start it with another address')
+  }
+  if (!ANY_HOST.has(address.host)) return formatAddress(address)
   // On the machine of the scheduler: its name there is that of the scheduler.
-  const isHere = ip === '' || ip === '127.0.0.1' || ip === '::1'
   return isHere ? formatAddress({ ...address, host: '*' }) : formatAddress({ ...address, host: ip })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

@@ -97,7 +97,7 @@ export class TestCluster {
     const line = await server.line((each) => 'address' in each)
     const name = String(line['address'])
     await this.scheduler.line(
-      ({ message }) => message === `object storage server ${name} can be used`,
+      ({ message }) => message === `using the object storage server ${name}`,
     )
     return server
   }

@@ -105,8 +105,11 @@ export class Stage {
     const limit = random.pick([1_048_576, 2 ** 30])
     const server = this.#start('server', [
       commandPath('scaler-object-storage-server'),
-      ...['--port', '0', '--scheduler', this.#address, '--spill-directory', folder],
-      ...['--object-directory', files, '--memory-limit-bytes', String(limit)],
+      '--port=0',
+      `--scheduler=${this.#address}`,
+      `--spill-directory=${folder}`,
+      `--object-directory=${files}`,
+      `--memory-limit-bytes=${limit}`,
     ])
     this.servers.add(server)
     void server.ended.then(() => this.servers.delete(server))

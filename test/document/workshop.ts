@@ -62,6 +62,7 @@ export class Workshop {
     return text
       .replaceAll(/\b(?:127\.0\.0\.1|10\.0\.0\.1|localhost):2345\b/g, `${host}:${port}`)
       .replaceAll(/\b(?:127\.0\.0\.1|10\.0\.0\.1|localhost):2347\b/g, `${host}:${port + 2}`)
+      .replaceAll(/\b127\.0\.0\.1:55555\b/g, `${host}:${port + 4}`)
   }
 
   /** Puts a file into the folder. */

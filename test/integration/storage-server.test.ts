@@ -5,8 +5,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import type { Client } from 'scaler-ts'
+import { Client } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
+import { descendantsOf } from '../chaos/process-table.js'
 import { until } from './condition.js'
 
 const MIB = 2 ** 20
@@ -121,4 +122,55 @@ test('a server that is killed costs no result, and the next one is used', async 
   const { b } = await graph
   assert.deepEqual(b, filled(2 * MIB, 2))
   await cluster.removeFile('begun', 'go')
+})
+
+test('a scheduler starts a server of its own when a large object comes from afar', async (t) => {
+  const cluster = await newCluster(t)
+  const client = cluster.client()
+  // The first one may still be stored with the scheduler.
+  assert.equal(await client.submit(sumOf, filled(2 * MIB, 3), 1), 6 * MIB + 1)
+  const { server } = await cluster.scheduler.line(({ message }) => {
+    return String(message).startsWith('using the object storage server')
+  })
+  const { port } = new URL(cluster.address)
+  assert.equal(server, `tcp://127.0.0.1:${Number(port) + 1}`)
+  let reference = client.sendObject(filled(2 * MIB, 5))
+  // The client may learn of the server after it has sent the object.
+  await until('it is on the server', async () => {
+    reference = client.sendObject(filled(2 * MIB, 5))
+    assert.equal(await client.submit(sumOf, reference, 1), 10 * MIB + 1)
+    if ((await placesOf(client)).includes('server')) return true
+    await client.clear()
+    return false
+  })
+  const [child] = descendantsOf(cluster.scheduler.pid)
+  process.kill(child ?? 0, 'SIGKILL')
+  assert.equal(await client.submit(sumOf, reference, 2), 10 * MIB + 2)
+  cluster.scheduler.signal('SIGTERM')
+  assert.equal((await cluster.scheduler.ended).code, 143)
+})
+
+test('a scheduler starts none if it was given an empty list', async (t) => {
+  const schedulerArgs = [...FAR, '-osa', '']
+  const cluster = await TestCluster.start(t, { agents: [1], schedulerArgs, agentArgs: FAR })
+  const client = cluster.client()
+  assert.equal(await client.submit(sumOf, filled(2 * MIB, 3), 1), 6 * MIB + 1)
+  assert.equal(await client.submit(sumOf, filled(2 * MIB, 4), 1), 8 * MIB + 1)
+  assert.deepEqual(descendantsOf(cluster.scheduler.pid), [])
+})
+
+test('a client and a worker with the address of a server learn what it is', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [] })
+  const server = await cluster.startServer()
+  const address = String((await server.line((line) => 'address' in line))['address'])
+  const misled = /object storage server; use that of its scheduler/
+  await assert.rejects(Client.connect(address), misled)
+  await assert.rejects(
+    async () => cluster.client({}, address).submit(sumOf, filled(1, 1), 0),
+    misled,
+  )
+  const agent = cluster.startAgentInBackground(1, [], address)
+  const { code } = await agent.ended
+  assert.equal(code, 1)
+  assert.match(agent.stderr, misled)
 })

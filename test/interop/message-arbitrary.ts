@@ -413,7 +413,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('storageServers' as const),
-    servers: list(fc.record({ address: text })),
+    servers: list(fc.record({ address: text, instance: schedulerIds })),
     isServer: bool,
   }),
   fc.record({

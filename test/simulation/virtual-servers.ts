@@ -7,7 +7,7 @@ import { objectId, type Identity, type ObjectId } from '#src/base/ids.js'
 import type { SchedulerAction, SchedulerEvent } from '#src/core/scheduler/events.js'
 import { keepEach } from '#src/runtime/object-files.js'
 import type { Message, ObjectResponse } from '#src/wire/message.js'
-import { storedChunk, storedContentOf } from '#src/wire/object-content.js'
+import { storedChunk, type StoredContent, storedContentOf } from '#src/wire/object-content.js'
 import type { Random } from './random.js'
 import type { VirtualProcess } from './virtual-process.js'
 
@@ -74,16 +74,22 @@ export class VirtualServers {
   take(to: Identity, response: ObjectResponse): boolean {
     if (!response.objectContent.objectTypes.includes('stored')) return false
     this.#process.after(this.#random.spread(MIN_MS, MAX_MS), () => {
+      const lost: StoredContent[] = []
       const { content, missing } = keepEach(response.objectContent, (type, chunks) => {
-        if (type !== 'stored') return { type, chunks }
-        const found = this.#content.get(storedContentOf(chunks)?.id ?? objectId(''))
+        const place = type === 'stored' ? storedContentOf(chunks) : undefined
+        if (place === undefined) return { type, chunks }
+        const found = this.#content.get(place.id)
+        if (found === undefined) lost.push(place)
         return found && { type: 'object', chunks: found }
       })
       if (content.objectIds.length > 0) {
         this.#handler.send(to, { ...response, objectContent: content })
       }
       if (missing.length === 0) return
-      this.#handler.onEvent({ type: 'contentLost', objectIds: missing })
+      for (const [at, place] of lost.entries()) {
+        const id = missing[at] as ObjectId
+        this.#handler.onEvent({ type: 'contentLost', objectId: id, content: place })
+      }
       // The peer asks the scheduler, which may have other content since.
       this.#handler.onEvent({ type: 'responseOutdated', peer: to, objectIds: missing })
     })

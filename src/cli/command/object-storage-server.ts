@@ -19,22 +19,22 @@ interface ServerOptions extends ObjectStorageServerLimits {
 const SERVER_OPTIONS: OptionTable<ServerOptions> = {
   name: {
     type: { kind: 'text' },
-    description: 'the host on which to listen, without an ADDRESS; *: all',
+    description: 'the host to listen on if no ADDRESS is given; * = all interfaces',
     defaultText: DEFAULT_HOST,
     flag: 'name',
     short: ['-n'],
   },
   port: {
     type: { kind: 'integer', min: 0, max: 65_535 },
-    description: 'the port on which to listen, without an ADDRESS; 0: any free one',
+    description: 'the port to listen on if no ADDRESS is given; 0 = any free port',
     defaultText: String(DEFAULT_PORT),
     flag: 'port',
     short: ['-p'],
   },
   schedulerAddress: {
     type: { kind: 'text' },
-    description: 'the scheduler that is to use this server',
-    defaultText: 'none; name the server to the scheduler',
+    description: 'the address of the scheduler to register with',
+    defaultText: 'none',
     flag: 'scheduler',
     short: ['-s'],
   },
@@ -50,7 +50,7 @@ const SERVER_OPTIONS: OptionTable<ServerOptions> = {
 /** `scaler object-storage-server [ADDRESS]`. */
 export const OBJECT_STORAGE_SERVER: CommandDefinition = {
   name: 'object-storage-server',
-  summary: 'Store large objects, so that they do not pass through the scheduler.',
+  summary: 'Store large objects, so that their content does not pass through the scheduler.',
   positionals: [
     {
       name: 'address',
@@ -60,15 +60,15 @@ export const OBJECT_STORAGE_SERVER: CommandDefinition = {
   ],
   tables: [SERVER_OPTIONS],
   examples: [
-    'scaler object-storage-server --scheduler tcp://127.0.0.1:2345',
     "scaler object-storage-server 'tcp://*:55555' --scheduler tcp://scheduler.example:2345",
+    'scaler object-storage-server --scheduler tcp://127.0.0.1:2345',
     'scaler object-storage-server tcp://10.0.0.5:55555 --memory-limit-bytes 34359738368',
   ],
   hasLog: true,
-  start: async ({ positionals: [given], values, logger }) => {
+  start: async ({ positionals: [given], values, typed, logger }) => {
     const options = optionsIn(SERVER_OPTIONS, values)
     const { name, port, ...rest } = options
-    if (given !== undefined && (name !== undefined || port !== undefined)) {
+    if (given !== undefined && (typed.has('name') || typed.has('port'))) {
       throw new ConfigError('give either an ADDRESS or --name and --port, not both')
     }
     const address = given ?? addressOf(name ?? DEFAULT_HOST, port ?? DEFAULT_PORT)

@@ -1,6 +1,7 @@
 // What `Client.connect` waits for, and its error if that does not come.
 
 import { ConnectError } from '../../base/errors.js'
+import { NO_SCHEDULER_HERE } from '../../base/features.js'
 import { parseConnectAddress } from '../../transport/address.js'
 import type { ClientConnection } from '../connection.js'
 import { describe, isFinal, type NoScheduler } from './no-scheduler.js'
@@ -31,7 +32,11 @@ export async function firstAnswer(connection: ClientConnection, timeoutMs: numbe
           failures += 1
           if (isFinal(connection.end)) reject(failure(''))
         },
-        onEnd: () => reject(giveUp()),
+        onEnd: (reason) => {
+          if (reason !== NO_SCHEDULER_HERE) return reject(giveUp())
+          const finding = { kind: 'notScheduler', reason } as const
+          reject(noScheduler({ finding, address, timeoutMs }, ''))
+        },
       })
     })
   } finally {

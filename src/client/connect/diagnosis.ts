@@ -192,7 +192,7 @@ export function monitorOf(
     const beside = monitorBeside(address)
     return beside && formatAddress(beside)
   }
-  return asSeenFrom(address, report.monitorAddress)
+  return report.monitorAddress === '' ? undefined : asSeenFrom(address, report.monitorAddress)
 }
 
 function roundTripOf(roundTripsMs: readonly number[]): RoundTrip {

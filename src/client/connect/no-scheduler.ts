@@ -3,6 +3,7 @@
 
 import { unreachable } from '../../base/assert.js'
 import { ConfigError } from '../../base/errors.js'
+import { NO_SCHEDULER_HERE } from '../../base/features.js'
 import {
   type Address,
   formatAddress,
@@ -127,6 +128,7 @@ export function describe(finding: NoScheduler, address: Address, withinMs: numbe
     case 'crowded':
       return { what: `the ZeroMQ handshake failed: ${reason}`, advice: '' }
     case 'notScheduler': {
+      if (reason === NO_SCHEDULER_HERE) return { what: reason, advice: '' }
       const what = `the peer does not speak the scheduler protocol: ${reason}`
       return { what, advice: 'is it another program, or a Scaler version other than 1.9.9?' }
     }

@@ -2,6 +2,7 @@
 // Tasks are handled in task/flow.ts, graphs in graph/flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
+import { isStorageServer, NO_SCHEDULER_HERE } from '../../base/features.js'
 import { type InstantMs, type Machine, Turn } from '../../base/machine.js'
 import { Silence } from '../../base/silence.js'
 import type { ObjectId, TaskId } from '../../base/ids.js'
@@ -284,6 +285,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         this.#onAnswer(this.#link.onObjectResponse(message))
         return this.#flow.onObjectResponse(message)
       case 'clientHeartbeatEcho':
+        if (isStorageServer(message)) return this.#close('disconnected', NO_SCHEDULER_HERE)
         this.#onAnswer(this.#link.onEcho(message, this.#flow.tasks.hasStored))
         reportWorkers(this.#turn, message)
         return this.#waiting.onEcho(message)

@@ -50,8 +50,13 @@ export type SchedulerEvent =
     }
   /** An object storage server is gone, with everything that was there. */
   | { readonly type: 'serverLost'; readonly address: string }
-  /** The content of objects is not on their servers any more. */
-  | { readonly type: 'contentLost'; readonly objectIds: readonly ObjectId[] }
+  /** The content of an object is not on its server. */
+  | {
+      readonly type: 'contentLost'
+      readonly objectId: ObjectId
+      /** Its length does not count. */
+      readonly content: StoredContent
+    }
   | { readonly type: 'tick' }
 
 /** An action for the shell to carry out. */
@@ -105,6 +110,8 @@ export interface SchedulerCoreOptions {
   readonly objectRetentionMs?: number
   /** The same for objects that have a name. Default: 0. */
   readonly sharedRetentionMs?: number
+  /** It only stores objects: it refuses workers and tasks. Default: false. */
+  readonly isStorage?: boolean
   /** How much content is stored. Default: no limits, and nothing on disk. */
   readonly storage?: StorageLimits
   /**

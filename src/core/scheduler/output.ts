@@ -1,6 +1,6 @@
 // Messages to peers and monitors. Counts those to peers, for the monitors.
 
-import { OUR_FEATURES } from '../../base/features.js'
+import { FEATURE_STORAGE_ONLY, OUR_FEATURES } from '../../base/features.js'
 import { type Identity, schedulerId, type SchedulerId } from '../../base/ids.js'
 import type { Turn } from '../../base/machine.js'
 import type { Message, TaskOutput } from '../../wire/message.js'
@@ -17,7 +17,8 @@ export function ourEcho(
   peerFeatures: number,
 ): { readonly schedulerId: SchedulerId; readonly features: number } {
   if (peerFeatures === 0) return { schedulerId: NO_SCHEDULER_ID, features: 0 }
-  return { schedulerId: state.options.schedulerId, features: OUR_FEATURES }
+  const { schedulerId: id, isStorage = false } = state.options
+  return { schedulerId: id, features: OUR_FEATURES | (isStorage ? FEATURE_STORAGE_ONLY : 0) }
 }
 
 /** Messages per kind since the start. */

@@ -2,10 +2,11 @@
 // continue with task/task.ts.
 
 import { unreachable } from '../../base/assert.js'
+import { OUR_FEATURES } from '../../base/features.js'
 import type { Alarm, InstantMs, Machine } from '../../base/machine.js'
-import type { Identity } from '../../base/ids.js'
+import type { Identity, ObjectId, SchedulerId } from '../../base/ids.js'
 import type { ClientDisconnect, Message, TaskCancel } from '../../wire/message.js'
-import { storedContentOf } from '../../wire/object-content.js'
+import { type StoredContent, storedContentOf } from '../../wire/object-content.js'
 import { Balancer } from './worker/balance.js'
 import {
   clientOf,
@@ -24,6 +25,7 @@ import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
 import { giveRoom } from './worker/load.js'
 import { metricsOf, type SchedulerMetrics } from './monitor/metrics.js'
+import { ourEcho } from './output.js'
 import { SchedulerState } from './state.js'
 import { onTask } from './task/arrival.js'
 import { assignLeased, assignNext, onTaskCancel } from './task/task.js'
@@ -52,6 +54,13 @@ const REMOVAL_INTERVAL_MS = 100
  */
 const MAX_ASSIGNMENTS = 256
 
+/** What a scheduler that only stores objects refuses. */
+const NOT_FOR_STORAGE: ReadonlySet<Message['kind']> = new Set([
+  'task',
+  'graphTask',
+  'workerHeartbeat',
+] as const)
+
 /** Routes tasks to workers and results to clients, stores objects, and detects lost peers. */
 export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction> {
   readonly #state: SchedulerState
@@ -70,6 +79,11 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     this.#removals = turn.alarm(() => this.#tellRemovals())
     this.#assignments = turn.alarm(() => {})
     this.#balancer = new Balancer(this.#state)
+  }
+
+  /** See `SchedulerCoreOptions.schedulerId`. */
+  get id(): SchedulerId {
+    return this.#state.options.schedulerId
   }
 
   get deadline(): InstantMs | undefined {
@@ -117,12 +131,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'serverLost':
         this.#onServerLost(event.address)
         break
-      case 'contentLost': {
-        const found = event.objectIds.map((id) => this.#state.objects.get(id))
-        const lost = found.filter((entry) => entry?.type === 'stored') as ObjectEntry[]
-        onContentLost(this.#state, lost, 'their content is not on its server any more')
+      case 'contentLost':
+        this.#onMissing(event.objectId, event.content)
         break
-      }
       case 'responseOutdated':
         answerRequest(this.#state, event.peer, event.objectIds)
         break
@@ -142,6 +153,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   #onMessage(from: Identity, message: Message): void {
     const state = this.#state
     state.received.set(message.kind, (state.received.get(message.kind) ?? 0) + 1)
+    if (state.options.isStorage === true && NOT_FOR_STORAGE.has(message.kind)) {
+      return this.#refuse(from, message)
+    }
     switch (message.kind) {
       case 'task':
         return onTask(state, clientOf(state, from), message)
@@ -194,6 +208,26 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
           kind: message.kind,
         })
     }
+  }
+
+  /** This is an object storage server. Its own peers, which only store objects, send no such. */
+  #refuse(peer: Identity, { kind }: Message): void {
+    const { turn } = this.#state
+    const text = 'refused a peer that needs a scheduler; this is an object storage server'
+    turn.log('warn', text, { peer, kind })
+    if (kind === 'workerHeartbeat') {
+      const answer = ourEcho(this.#state, OUR_FEATURES)
+      return this.#state.output.send(peer, { kind: 'workerHeartbeatEcho', ...answer })
+    }
+    turn.act({ type: 'disconnect', peer, reason: 'this is an object storage server' })
+  }
+
+  /** The object may have got other content since. */
+  #onMissing(objectId: ObjectId, { address, id }: StoredContent): void {
+    const entry = this.#state.objects.get(objectId)
+    const content = entry?.type === 'stored' ? storedContentOf(entry.chunks) : undefined
+    if (entry === undefined || content?.id !== id || content.address !== address) return
+    onContentLost(this.#state, [entry], `the server ${address} does not have their content`)
   }
 
   #onServerLost(address: string): void {

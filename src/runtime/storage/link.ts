@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { bytesToLatin1, NO_BYTES } from '../../base/bytes.js'
-import { OUR_FEATURES } from '../../base/features.js'
+import { isStorageServer, OUR_FEATURES } from '../../base/features.js'
 import {
   identity,
   objectId,
@@ -15,6 +15,7 @@ import type { Logger } from '../../base/logger.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { IncomingMessage } from '../../transport/options.js'
 import {
+  type ClientHeartbeatEcho,
   encodeFrame,
   type Message,
   type ObjectFiles as ObjectFilesMessage,
@@ -39,6 +40,8 @@ export interface ServerPlace {
   /** What others call it: the address in the name of content. */
   readonly name: string
   readonly address: string
+  /** What must listen there, as in its echoes; undefined: any server. */
+  readonly instance?: SchedulerId | undefined
 }
 
 /** What becomes known about a server. */
@@ -59,11 +62,15 @@ type Settle<T> = (value: T | undefined) => void
 /** One connection. It does not keep the process alive. */
 export class StorageLink {
   readonly name: string
+  readonly instance: SchedulerId | undefined
   /** Files that this process shares with the server, if it is on the same machine. */
   readonly files: ObjectFiles = new ObjectFiles()
   readonly #handler: LinkHandler
-  readonly #socket: DealerSocket
-  readonly #identity: Identity
+  readonly #address: string
+  readonly #logger: Logger
+  /** New for each connection: what the last one had stored and not passed on is given up. */
+  #identity = newIdentity()
+  #socket: DealerSocket
   readonly #reader: MessageReader
   readonly #gets = new Map<ObjectId, Settle<Part>[]>()
   readonly #confirms = new Map<ObjectId, Settle<true>>()
@@ -78,16 +85,28 @@ export class StorageLink {
   #timer: NodeJS.Timeout | undefined
 
   /** Throws `ConfigError` for a wrong address. */
-  constructor({ name, address }: ServerPlace, logger: Logger, handler: LinkHandler = {}) {
+  constructor({ name, address, instance }: ServerPlace, logger: Logger, handler: LinkHandler = {}) {
     this.name = name
+    this.instance = instance
     this.#handler = handler
-    this.#identity = identity(`${process.pid}|Storage|${randomBytes(16).toString('hex')}`)
+    this.#address = address
+    this.#logger = logger
     this.#reader = new MessageReader((text, fields) =>
       logger.warn(text, { ...fields, server: name }),
     )
+    this.#socket = this.#open()
+  }
+
+  #open(): DealerSocket {
     const dealer = {
       onConnect: () => this.#onConnect(),
-      onDisconnect: (reason: string) => this.#onDown(reason),
+      onDisconnect: (reason: string) => {
+        clearInterval(this.#heartbeat)
+        void this.#socket.close()
+        this.#identity = newIdentity()
+        this.#socket = this.#open()
+        this.#onDown(reason === '' ? 'the server has closed it' : reason)
+      },
       onConnectFailed: ({ reason }: { readonly reason: string }) => this.#onDown(reason),
       onDrain: () => {},
       onMessages: (messages: readonly IncomingMessage[]) => {
@@ -97,9 +116,10 @@ export class StorageLink {
         }
       },
     }
-    const options = { queueWhileDisconnected: false, logger }
-    this.#socket = new DealerSocket(address, this.#identity, dealer, options)
-    this.#socket.unref()
+    const options = { queueWhileDisconnected: false, logger: this.#logger }
+    const socket = new DealerSocket(this.#address, this.#identity, dealer, options)
+    socket.unref()
+    return socket
   }
 
   /** Whether the server is on this machine, and shares its files with this process. */
@@ -118,7 +138,9 @@ export class StorageLink {
    */
   async put(name: Uint8Array, { type, chunks }: Part): Promise<StoredContent | undefined> {
     const byteLength = contentBytes(type, chunks)
-    if (!(await this.#connected())) return undefined
+    if (!this.#isUp && !(await this.#connected())) return undefined
+    // It may have ended since.
+    if (!this.#isUp) return undefined
     const id = objectId(bytesToLatin1(randomBytes(ID_BYTES)))
     const content = { objectIds: [id], objectTypes: [type], objectNames: [name] }
     const objectContent = this.files.sendable({ ...content, objectBytes: [chunks] })
@@ -133,7 +155,7 @@ export class StorageLink {
 
   /** Content, in messages or in a file; undefined: it is not there, or cannot be reached. */
   async get(id: ObjectId): Promise<Part | undefined> {
-    if (!(await this.#connected())) return undefined
+    if (!this.#isUp && !(await this.#connected())) return undefined
     const part = await this.#request(id, [getMessage(id)])
     if (part?.type !== 'file' || isThere(part.chunks)) return part
     // Something else has removed the file: the server can still read it.
@@ -154,6 +176,7 @@ export class StorageLink {
   /** Ends the connection. All calls are over. */
   async close(): Promise<void> {
     if (this.#isUp) this.#send({ kind: 'clientDisconnect', disconnectType: 'disconnect' })
+    clearInterval(this.#heartbeat)
     this.#end()
     await this.#socket.close()
     this.#reader.close()
@@ -161,6 +184,8 @@ export class StorageLink {
   }
 
   #request(id: ObjectId, messages: readonly Message[]): Promise<Part | undefined> {
+    // It may have ended since the caller has looked.
+    if (!this.#isUp) return Promise.resolve(undefined)
     return new Promise((resolve) => {
       const others = this.#gets.get(id)
       if (others !== undefined) return void others.push(resolve)
@@ -217,11 +242,10 @@ export class StorageLink {
         if (this.#proof.byteLength === 0) return
         this.#send(proofMessage(this.#proof))
         this.#offer = message
-        this.#handler.onNear?.(message)
         return
       }
       case 'clientHeartbeatEcho':
-        return this.#onEcho(message.schedulerId)
+        return this.#onEcho(message)
       case 'objectResponse':
         return this.#onResponse(message)
       case 'sharedObject': {
@@ -236,11 +260,16 @@ export class StorageLink {
     }
   }
 
-  #onEcho(instance: SchedulerId): void {
+  #onEcho({ schedulerId: instance, features }: ClientHeartbeatEcho): void {
     if (this.#isUp) return
+    if (!isStorageServer({ features }))
+      return this.#onDown('a scheduler listens there, not an object storage server')
+    const isRight = this.instance === undefined || this.instance === instance
+    if (!isRight) return this.#onDown('another object storage server listens there')
     this.#isUp = true
     const waiting = this.#waiting ?? []
     this.#giveUpWaiting([])
+    if (this.#offer !== undefined) this.#handler.onNear?.(this.#offer)
     this.#handler.onUp?.(instance)
     for (const resolve of waiting) resolve(true)
   }
@@ -272,11 +301,10 @@ export class StorageLink {
 
   /** Nothing that was asked will be answered. */
   #end(): void {
-    clearInterval(this.#heartbeat)
-    this.#isUp = false
-    if (this.#offer !== undefined) this.#handler.onNear?.(undefined)
+    if (this.#isUp && this.#offer !== undefined) this.#handler.onNear?.(undefined)
     this.#offer = undefined
     this.files.use('')
+    this.#isUp = false
     this.#giveUpWaiting()
     for (const settle of this.#confirms.values()) settle(undefined)
     this.#confirms.clear()
@@ -284,6 +312,10 @@ export class StorageLink {
     this.#gets.clear()
     for (const settle of gets) settle(undefined)
   }
+}
+
+function newIdentity(): Identity {
+  return identity(`${process.pid}|Storage|${randomBytes(16).toString('hex')}`)
 }
 
 function getMessage(id: ObjectId): Message {

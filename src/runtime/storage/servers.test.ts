@@ -1,8 +1,10 @@
 // What goes to object storage servers, and in which order a scheduler learns of it.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { identity, objectId, taskId } from '../../base/ids.js'
+import { identity, objectId, schedulerId, taskId } from '../../base/ids.js'
 import { silentLogger } from '../../base/logger.js'
 import { ObjectStorageServer } from '../../scheduler/object-storage-server.js'
 import {
@@ -10,6 +12,7 @@ import {
   type ObjectInstruction,
   type ObjectResponse,
   PLAIN_CLIENT_HEARTBEAT,
+  type StorageServer,
 } from '../../wire/message.js'
 import { storedContentOf } from '../../wire/object-content.js'
 import { ObjectServers } from './servers.js'
@@ -45,8 +48,8 @@ class Peer {
     t.after(() => this.servers.reset())
   }
 
-  use(...addresses: readonly string[]): void {
-    const servers = addresses.map((address) => ({ address }))
+  use(...list: readonly StorageServer[]): void {
+    const servers = list.map(({ address, instance }) => ({ address, instance }))
     this.servers.onServers({ kind: 'storageServers', servers, isServer: false })
   }
 
@@ -60,12 +63,12 @@ class Peer {
   }
 }
 
-async function newServer(t: TestContext): Promise<string> {
+async function newServer(t: TestContext): Promise<ObjectStorageServer> {
   const address = 'tcp://127.0.0.1:0'
   const limits = { objectDirectory: '', objectMemoryLimitBytes: 2 ** 28, objectDiskLimitBytes: 0 }
   const server = await ObjectStorageServer.start({ address, logger: silentLogger, ...limits })
   t.after(() => server.close())
-  return server.address
+  return server
 }
 
 function create(id: string, size = SIZE): ObjectInstruction {
@@ -190,7 +193,17 @@ test('without a server that can be reached, content is sent in messages', async 
     logger: silentLogger,
   })
   await server.close()
-  peer.use(server.address, 'no address at all')
+  const { instance } = server
+  peer.use(server, { address: 'no address at all', instance })
+  peer.servers.send(create('o'))
+  await peer.servers.idle()
+  assert.deepEqual(contentOf(peer.sent[0]).objectTypes, ['object'])
+})
+
+test('a server that is not the one that the scheduler means is not used', async (t) => {
+  const peer = new Peer(t)
+  const { address } = await newServer(t)
+  peer.use({ address, instance: schedulerId('another') })
   peer.servers.send(create('o'))
   await peer.servers.idle()
   assert.deepEqual(contentOf(peer.sent[0]).objectTypes, ['object'])
@@ -206,13 +219,13 @@ test('a server that is full is not the last one', async (t) => {
   t.after(() => full.close())
   const other = await newServer(t)
   const peer = new Peer(t)
-  peer.use(full.address, other)
+  peer.use(full, other)
   for (let count = 0; count < 8; count += 1) peer.servers.send(create(`o${count}`, 2 ** 21))
   await peer.servers.idle()
   const places = peer.sent.map((message) => {
     return storedContentOf(contentOf(message).objectBytes[0] ?? [])?.address
   })
-  assert.deepEqual([...new Set(places)], [other])
+  assert.deepEqual([...new Set(places)], [other.address])
 })
 
 test('its user pauses while much is on its way', async (t) => {
@@ -223,6 +236,58 @@ test('its user pauses while much is on its way', async (t) => {
   await peer.until(() => peer.drains === 1)
   await peer.servers.idle()
   assert.equal(peer.sent.length, 3)
+})
+
+test('a fetch is answered, even if its server is withdrawn in the same turn', async (t) => {
+  const server = await newServer(t)
+  const [one, other] = [new Peer(t), new Peer(t)]
+  one.use(server)
+  other.use(server)
+  one.servers.send(create('o'))
+  await one.servers.idle()
+  other.servers.incoming(response(one.sent[0]))
+  other.use()
+  await other.until(() => other.kinds.includes('objectRequest'))
+  // The same for content on its way to a server that is known already.
+  one.servers.send(create('p'))
+  one.use()
+  await one.servers.idle()
+  assert.deepEqual(contentOf(one.sent[1]).objectTypes, ['object'])
+})
+
+test('its user continues, whatever it sends meanwhile', async (t) => {
+  const peer = new Peer(t)
+  peer.use(await newServer(t))
+  const many = [1, 2, 3].map((count) => create(`o${count}`, 2 ** 25).objectContent)
+  const message = create('o', 2 ** 25)
+  const objectContent = {
+    objectIds: many.flatMap(({ objectIds }) => objectIds),
+    objectTypes: many.flatMap(({ objectTypes }) => objectTypes),
+    objectNames: many.flatMap(({ objectNames }) => objectNames),
+    objectBytes: many.flatMap(({ objectBytes }) => objectBytes),
+  }
+  assert.equal(peer.servers.send({ ...message, objectContent }), false)
+  let isOver = false
+  void peer.servers.idle().then(() => (isOver = true))
+  while (!isOver) {
+    peer.servers.send(CANCEL)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal(peer.drains, 1)
+})
+
+test('what takes too long is sent in messages', async (t) => {
+  const peer = new Peer(t)
+  const silent = createServer().listen(0, '127.0.0.1')
+  t.after(() => silent.close())
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  peer.use({ address: `tcp://127.0.0.1:${port}`, instance: schedulerId('silent') })
+  peer.servers.send(create('o'))
+  peer.servers.send(CANCEL)
+  await peer.servers.idle(1)
+  assert.deepEqual(peer.kinds, ['objectInstruction', 'taskCancel'])
+  assert.deepEqual(contentOf(peer.sent[0]).objectTypes, ['object'])
 })
 
 test('with the connection to the scheduler, everything that waits is dropped', async (t) => {
@@ -242,11 +307,12 @@ test('with the connection to the scheduler, everything that waits is dropped', a
 })
 
 test('the host * is the one of the scheduler', async (t) => {
-  const server = await newServer(t)
+  const { address, instance } = await newServer(t)
   const peer = new Peer(t, 'tcp://localhost:1')
-  peer.use(server.replace('127.0.0.1', '*'))
+  const name = address.replace('127.0.0.1', '*')
+  peer.use({ address: name, instance })
   peer.servers.send(create('o'))
   await peer.servers.idle()
   const [chunks = []] = contentOf(peer.sent[0]).objectBytes
-  assert.equal(storedContentOf(chunks)?.address, server.replace('127.0.0.1', '*'))
+  assert.equal(storedContentOf(chunks)?.address, name)
 })

@@ -12,6 +12,7 @@ import type {
   ObjectFiles,
   ObjectInstruction,
   ObjectResponse,
+  StorageServer,
   StorageServers,
 } from '../../wire/message.js'
 import {
@@ -68,11 +69,15 @@ export class ObjectServers {
   readonly #user: ServerUser
   readonly #links = new Map<string, StorageLink>()
   #names: readonly string[] = []
+  /** What the scheduler has told last. */
+  #offered: readonly StorageServer[] = []
   /** Servers that could not be used, and until when they are not. */
   readonly #avoided = new Map<string, number>()
   #queue: OutgoingEntry[] = []
   #pendingBytes = 0
   #isFull = false
+  /** The scheduler knows that this process reaches servers. */
+  #isAble = true
   /** Counts connections: what was begun during an earlier one is dropped. */
   #connection = 0
   readonly #onIdle: (() => void)[] = []
@@ -88,9 +93,13 @@ export class ObjectServers {
 
   /** The scheduler tells which servers can be used from now on. */
   onServers({ servers }: StorageServers): void {
-    this.#names = servers.map(({ address }) => address).filter((name) => this.#isUsable(name))
-    for (const [name, link] of this.#links) {
-      if (!this.#names.includes(name)) this.#close(link)
+    this.#offered = servers.filter(({ address }) => this.#isUsable(address))
+    this.#names = this.#offered.map(({ address }) => address)
+    for (const link of this.#links.values()) {
+      const isSame = this.#offered.some(({ address, instance }) => {
+        return address === link.name && instance === link.instance
+      })
+      if (!isSame) this.#close(link)
     }
     if (!('onNear' in this.#user)) return
     for (const name of this.#names) if (this.#isHere(name)) this.#linkTo(name)
@@ -105,7 +114,7 @@ export class ObjectServers {
     const entry: OutgoingEntry = { message, isReady: large.length === 0 }
     this.#queue.push(entry)
     if (isCreate && large.length > 0) void this.#storeAll(entry, message, large)
-    this.#isFull = this.#pendingBytes >= MAX_PENDING_BYTES
+    if (this.#pendingBytes >= MAX_PENDING_BYTES) this.#isFull = true
     return !this.#isFull
   }
 
@@ -124,16 +133,26 @@ export class ObjectServers {
   reset(): void {
     this.#connection += 1
     this.#names = []
+    this.#offered = []
     this.#queue = []
     this.#isFull = false
+    this.#isAble = true
     for (const link of this.#links.values()) this.#close(link)
     this.#tellIdle()
   }
 
-  /** Resolves when everything has been sent. */
-  idle(): Promise<void> {
-    if (this.#queue.length === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#onIdle.push(resolve))
+  /** Resolves when everything has been sent. What takes too long is sent in messages. */
+  async idle(maxMs: number = Infinity): Promise<void> {
+    if (this.#queue.length === 0) return
+    const timer = maxMs < Infinity ? setTimeout(() => this.#sendAsItIs(), maxMs) : undefined
+    await new Promise<void>((resolve) => this.#onIdle.push(resolve))
+    clearTimeout(timer)
+  }
+
+  /** Does not wait for servers any longer. */
+  #sendAsItIs(): void {
+    for (const entry of this.#queue) entry.isReady = true
+    this.#advance()
   }
 
   #tellIdle(): void {
@@ -162,6 +181,7 @@ export class ObjectServers {
       bytes[at] = isMoved ? [chunk] : (left ?? part).chunks
     })
     await Promise.all(stored)
+    if (entry.isReady) return
     const objectContent = { ...message.objectContent, objectTypes: types, objectBytes: bytes }
     entry.message = { ...message, bytes: undefined, objectContent }
     entry.isReady = true
@@ -190,9 +210,11 @@ export class ObjectServers {
     const there = await own?.put(name, part)
     if (there !== undefined) return storedChunk(there)
     if (own !== undefined) tried.add(own.name)
+    const given = readIn(part)
+    if (given.type === 'file') return undefined
     for (let link = this.#pick(tried); link !== undefined; link = this.#pick(tried)) {
       tried.add(link.name)
-      const content = await link.put(name, part)
+      const content = await link.put(name, given)
       if (content !== undefined) return storedChunk(content)
       this.#avoid(link.name)
     }
@@ -261,8 +283,11 @@ export class ObjectServers {
   #linkTo(name: string): StorageLink {
     const known = this.#links.get(name)
     if (known !== undefined) return known
-    const link = new StorageLink({ name, address: this.#addressOf(name) }, this.#user.logger, {
+    const instance = this.#offered.find(({ address }) => address === name)?.instance
+    const place = { name, address: this.#addressOf(name), instance }
+    const link = new StorageLink(place, this.#user.logger, {
       onNear: (offer) => this.#user.onNear?.(offer),
+      onUp: () => this.#onUp(),
     })
     this.#links.set(name, link)
     return link
@@ -294,14 +319,24 @@ export class ObjectServers {
     return part
   }
 
-  /** The scheduler answers in order, and knows afterwards that servers can be used again. */
+  /** The scheduler answers in order. If any server can be reached, it knows that afterwards. */
   #requestFromScheduler(objectIds: readonly ObjectId[]): void {
-    const servers = this.#names.map((address) => ({ address }))
-    const known = { kind: 'storageServers', isServer: false } as const
-    this.send({ ...known, servers: [] })
+    if (this.#isAble) this.send(reachable([]))
     this.send({ kind: 'objectRequest', requestType: 'get', objectIds })
-    this.send({ ...known, servers })
+    this.#isAble = this.#names.some((name) => this.#links.get(name)?.hasFailed !== true)
+    if (this.#isAble) this.send(reachable(this.#offered))
   }
+
+  /** A server can be reached: the scheduler need not send its content itself any more. */
+  #onUp(): void {
+    if (this.#isAble) return
+    this.#isAble = true
+    this.send(reachable(this.#offered))
+  }
+}
+
+function reachable(servers: readonly StorageServer[]): StorageServers {
+  return { kind: 'storageServers', servers, isServer: false }
 }
 
 /** Content that goes in a message after all. A file that is gone stays as it is. */

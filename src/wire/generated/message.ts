@@ -212,10 +212,10 @@ export const OBJECT_RESPONSE_TYPE: readonly ObjectResponseType[] = ['content', '
  * - `missing`: No object has this name.
  * - `removed`: The answer to `remove`: the name stood for this object.
  * - `withdrawn`: To a user of the object: the name does not stand for it any more.
- * - `published`: The answer to `publish`, `restore`, `confirm` and `claim`: it is so.
- * - `unstored`: The same: the object is not stored, and its name has not changed.
+ * - `published`: The answer to `publish`, `restore`, `confirm` and `claim`: it is stored, and named.
+ * - `unstored`: The answer to the same: it is not stored, and its name has not changed.
  * - `replicate`: From a client, and to workers: they fetch the object before a task needs it.
- * - `confirm`: To an object storage server: whether this object is stored there.
+ * - `confirm`: To an object storage server: asks whether this object is stored there.
  * - `claim`: The same, from a scheduler, which becomes its only user.
  */
 export type SharedObjectType =
@@ -2567,9 +2567,9 @@ function writeSharedObject(writer: Writer, at: number, value: SharedObject): voi
 /** Where the content of large objects is stored: scheduler -> client or worker, and back; object storage server -> scheduler (docs/protocol.md#servers). (docs/protocol.md#struct-storageservers) */
 export interface StorageServers {
   readonly kind: 'storageServers'
-  /** From a scheduler: those that can be used now, instead of those of the last message. From a client or worker: the same; none: it cannot reach them, and gets content in messages. */
+  /** From a scheduler: those that can be used now, instead of those of the last message. To a server: the one, by the name that others use; none: the scheduler cannot reach it. From a client or worker: those it can reach; none: it gets content in messages. */
   readonly servers: readonly StorageServer[]
-  /** The message comes from a server, which is the only one in the list. */
+  /** The message comes from a server, which is the only one in the list, or is the answer to it. */
   readonly isServer: boolean
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
@@ -2613,8 +2613,10 @@ function writeStorageServers(writer: Writer, at: number, value: StorageServers):
 
 /** An object storage server. */
 export interface StorageServer {
-  /** Where it listens, for example `tcp://10.0.0.5:55555`. The host `*` stands for the one under which the peer reaches the scheduler; from a server, for that from which it has connected. */
+  /** Where it listens, for example `tcp://10.0.0.5:55555`. The host `*` stands for the one under which the peer reaches the scheduler; in a message from a server, for the one it connected from. */
   readonly address: string
+  /** The scheduler id in its echoes: whoever gets another one has reached another server. */
+  readonly instance: SchedulerId
 }
 
 /** Reads the struct that was entered last. */
@@ -2622,6 +2624,7 @@ export function readStorageServer(reader: Reader): StorageServer {
   const { pointersAt, structEnd } = reader
   return {
     address: reader.text(pointersAt, structEnd),
+    instance: reader.id(pointersAt + 8, structEnd) as SchedulerId,
   }
 }
 
@@ -2644,7 +2647,7 @@ export function readStorageServerList(
 
 /** Words of everything that the struct points to. */
 export function measureStorageServer(value: StorageServer, _referenceFrom: number): number {
-  return textWords(value.address)
+  return textWords(value.address) + idWords(value.instance)
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
@@ -2652,7 +2655,7 @@ export function measureStorageServerList(
   values: readonly StorageServer[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 1)
+  let words = structListWords(values.length, 2)
   for (const value of values) words += measureStorageServer(value, referenceFrom)
   return words
 }
@@ -2661,6 +2664,7 @@ export function measureStorageServerList(
 function writeStorageServer(writer: Writer, at: number, value: StorageServer): void {
   const pointersAt = at
   writer.text(pointersAt, value.address)
+  writer.id(pointersAt + 8, value.instance)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -2669,10 +2673,10 @@ export function addStorageServerList(
   pointerAt: number,
   values: readonly StorageServer[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 0, 1)
+  let at = writer.structList(pointerAt, values.length, 0, 2)
   for (const value of values) {
     writeStorageServer(writer, at, value)
-    at += 8
+    at += 16
   }
 }
 

@@ -3,6 +3,7 @@
 // decides.
 
 import { DisconnectedError } from '../../base/errors.js'
+import { isStorageServer, NO_SCHEDULER_HERE } from '../../base/features.js'
 import type { Identity } from '../../base/ids.js'
 import { logsTasks, type Logger } from '../../base/logger.js'
 import type { WorkerAction, WorkerEvent } from '../../core/worker/events.js'
@@ -66,6 +67,9 @@ export interface AgentWorkerOptions {
   /** What the workers of the agent fetch together. */
   readonly hostObjects: HostObjects
 }
+
+/** A worker that has stopped waits for object storage servers for this long. */
+const MAX_CLOSE_MS = 2_000
 
 /** Output of user code. */
 interface Printed {
@@ -211,6 +215,8 @@ export class AgentWorker {
   }
 
   #receive(message: Message): void {
+    if (message.kind === 'workerHeartbeatEcho' && isStorageServer(message))
+      return this.#finish({ reason: NO_SCHEDULER_HERE, isFailure: true })
     if (!this.#isFinished) this.#driver.handle({ type: 'messageReceived', message })
   }
 
@@ -396,7 +402,7 @@ export class AgentWorker {
 
   /** What was sent is written first. */
   async #closeLinks(): Promise<void> {
-    await this.#servers.idle()
+    await this.#servers.idle(MAX_CLOSE_MS)
     await this.#socket.close()
     this.#servers.reset()
   }

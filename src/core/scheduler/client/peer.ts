@@ -177,12 +177,13 @@ export function onContentLost(
   state.objects.drop(lost.map(({ id }) => id))
   for (const client of clients) {
     forgetSerializer(state, client)
-    removeClient(state, client, `has lost objects: ${reason}`)
+    removeClient(state, client, `is disconnected, because objects are lost: ${reason}`)
     disconnect(state, client.identity, reason)
   }
   if (lost.length === 0) return
   const fields = { reason, objects: lost.length, clients: clients.size }
-  state.turn.log('warn', 'objects are lost; their clients send what is unfinished again', fields)
+  const text = 'objects are lost; their clients will resend them and their unfinished tasks'
+  state.turn.log('warn', text, fields)
 }
 
 /** A client that connects again finds out by its serializer whether its results are still there. */

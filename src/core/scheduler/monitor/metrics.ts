@@ -49,6 +49,8 @@ export interface SchedulerMetrics {
     readonly fileBytes: number
     /** The part of `bytes` that is on disk. */
     readonly diskBytes: number
+    /** The size of what is on object storage servers. */
+    readonly serverBytes: number
     /** How much can be stored. */
     readonly limitBytes: number
     /** Objects that were not stored, since the start. */
@@ -75,8 +77,9 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
     const reason = waitingReasonOf(sent)
     waiting.set(reason, (waiting.get(reason) ?? 0) + tasks)
   }
-  const { size: count, bytes, fileBytes, diskBytes, limitBytes, refusedCount } = state.objects
-  const objects = { count, bytes, fileBytes, diskBytes, limitBytes, refused: refusedCount }
+  const { size: count, bytes, fileBytes, diskBytes, serverBytes } = state.objects
+  const { limitBytes, refusedCount: refused } = state.objects
+  const objects = { count, bytes, fileBytes, diskBytes, serverBytes, limitBytes, refused }
   const ended = new Map([...OUTCOMES, ...state.ended])
   const { queueTimes, losses } = state
   const counts = { ended, waiting, running, workers, lost: { ...losses.totals }, objects }

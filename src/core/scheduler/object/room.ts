@@ -93,16 +93,20 @@ export class StorageRoom {
     return this.#diskBytes
   }
 
-  /** The size of all content. */
+  /** The size of content on object storage servers. */
+  get serverBytes(): number {
+    return this.#serverBytes
+  }
+
+  /** The size of all other content. */
   get storedBytes(): number {
-    return this.#memoryBytes + this.#diskBytes + this.#serverBytes
+    return this.#memoryBytes + this.#diskBytes
   }
 
   /** How much can be stored now. */
   get limitBytes(): number {
     const { memoryBytes, diskBytes } = this.limits
-    const onDisk = this.#isDiskUsable ? diskBytes : this.#diskBytes
-    return memoryBytes + onDisk + this.#serverBytes
+    return memoryBytes + (this.#isDiskUsable ? diskBytes : this.#diskBytes)
   }
 
   /** Why no content is moved to disk, for people; '' if it is. */

@@ -2,11 +2,20 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isStorageServer } from '../../../base/features.js'
 import { objectId } from '../../../base/ids.js'
 import type { ObjectInstruction } from '../../../wire/message.js'
 import { storedChunk } from '../../../wire/object-content.js'
-import { clientHeartbeat, instruction, shared, task, withPeers } from '../scheduler.kit.js'
-import type { TestScheduler } from '../scheduler.kit.js'
+import {
+  clientHeartbeat,
+  instruction,
+  shared,
+  task,
+  TestScheduler,
+  withPeers,
+  workerHeartbeat,
+} from '../scheduler.kit.js'
+import type { SchedulerEvent } from '../events.js'
 import type { StorageLimits } from './room.js'
 
 const PATIENCE = {
@@ -33,6 +42,12 @@ function create(id: string, { at = ONE, as = id, client = 'C' } = {}): ObjectIns
       objectBytes: [[storedChunk(content)]],
     },
   }
+}
+
+/** The content of an object is not there. */
+function lost(id: string, address = ONE): SchedulerEvent {
+  const content = { byteLength: 0, address, id: objectId(idOf(id)) }
+  return { type: 'contentLost', objectId: objectId(id), content }
 }
 
 function get(...ids: readonly string[]): Parameters<TestScheduler['receive']>[1] {
@@ -77,7 +92,8 @@ test('it takes no memory of the scheduler, but counts for the quota of its clien
   const scheduler = twoClients({ memoryBytes: 1_000, diskBytes: 0, quotaBytes: 1_500_000 })
   scheduler.receive('C', create('o'))
   assert.deepEqual(removed(scheduler), [])
-  assert.equal(scheduler.machine.metrics.objects.bytes >= 1_000_000, true)
+  assert.equal(scheduler.machine.metrics.objects.serverBytes, 1_000_000)
+  assert.equal(scheduler.machine.metrics.objects.bytes < 1_000, true)
   assert.deepEqual(removed(scheduler.receive('C', create('p'))), [`remove ${idOf('p')} at ${ONE}`])
   scheduler.receive('D', create('q', { client: 'D' }))
   assert.deepEqual(removed(scheduler), [])
@@ -116,7 +132,10 @@ test('all clients that use a lost object must begin anew, also those that have f
   const scheduler = twoClients().receive('C', create('o'))
   scheduler.receive('C', shared('publish', 'name', 'o')).receive('D', shared('find', 'name'))
   scheduler.actions()
-  scheduler.handle({ type: 'contentLost', objectIds: [objectId('o'), objectId('unknown')] })
+  scheduler.handle(lost('unknown'))
+  scheduler.handle(lost('o', TWO))
+  assert.deepEqual(scheduler.lines(), [])
+  scheduler.handle(lost('o'))
   const lines = scheduler.lines()
   assert.deepEqual(
     lines.filter((line) => line.startsWith('disconnect')),
@@ -140,7 +159,7 @@ test('content that is lost without users is deleted, and nobody begins anew', ()
 test('content in memory or in a file is not lost by a late report', () => {
   const scheduler = twoClients().receive('C', instruction('create', 'C', ['o']))
   const before = scheduler.machine.counts.objects
-  scheduler.handle({ type: 'contentLost', objectIds: [objectId('o')] })
+  scheduler.handle(lost('o'))
   assert.equal(scheduler.machine.counts.objects, before)
 })
 
@@ -154,4 +173,21 @@ test('a server confirms what is stored; a claim leaves one user', () => {
   assert.equal(scheduler.machine.counts.objects, objects)
   scheduler.receive('D', instruction('delete', 'D', ['o']))
   assert.equal(scheduler.machine.counts.objects, objects - 1)
+})
+
+test('an object storage server says what it is, and takes no workers and no tasks', () => {
+  const scheduler = new TestScheduler({ isStorage: true })
+  const echoes = scheduler
+    .receive('C', clientHeartbeat())
+    .receive('W', workerHeartbeat())
+    .actions()
+    .flatMap((action) => (action.type === 'send' ? [action.message] : []))
+  assert.deepEqual(
+    echoes.map((message) => 'features' in message && isStorageServer(message)),
+    [true, true],
+  )
+  scheduler.receive('C', task('t', 'C'))
+  assert.deepEqual(scheduler.lines(), ['disconnect C'])
+  assert.equal(scheduler.machine.counts.tasks, 0)
+  assert.equal(scheduler.machine.metrics.workers.idle, 0)
 })

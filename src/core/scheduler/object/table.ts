@@ -74,7 +74,12 @@ export class ObjectTable {
     return this.#objects.size
   }
 
-  /** The total size of all objects. */
+  /** The size of content on object storage servers. */
+  get serverBytes(): number {
+    return this.#room.serverBytes
+  }
+
+  /** The total size of all other objects. */
   get bytes(): number {
     return this.#room.storedBytes
   }

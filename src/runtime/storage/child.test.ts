@@ -1,0 +1,61 @@
+// An object storage server as a child process.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { silentLogger } from '../../base/logger.js'
+import { StorageChild } from './child.js'
+import { StorageLink } from './link.js'
+
+const NOWHERE = ['--object-directory', '', '--spill-directory', '']
+
+async function freeAddress(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `tcp://127.0.0.1:${port}`
+}
+
+/** Resolves when a server at this address has answered. */
+async function answered(t: TestContext, address: string): Promise<void> {
+  // The connection does not keep the process alive.
+  const alive = setInterval(() => {}, 60_000)
+  await new Promise<void>((resolve) => {
+    const handler = { onUp: () => resolve() }
+    const link = new StorageLink({ name: address, address }, silentLogger, handler)
+    t.after(() => link.close())
+  })
+  clearInterval(alive)
+}
+
+test('a server runs until it is closed, and frees its port', async (t) => {
+  const address = await freeAddress()
+  const child = new StorageChild([address, ...NOWHERE], silentLogger, () => {})
+  t.after(() => child.close())
+  await answered(t, address)
+  await child.close()
+  const server = createServer().listen(Number(new URL(address).port), '127.0.0.1')
+  await once(server, 'listening')
+  server.close()
+})
+
+test('a server that cannot listen is given up after some attempts', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.after(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const warnings: string[] = []
+  const logger = { ...silentLogger, warn: (text: string) => warnings.push(text) }
+  const args = [`tcp://127.0.0.1:${port}`, ...NOWHERE]
+  const alive = setInterval(() => {}, 60_000)
+  await new Promise<void>((resolve) => {
+    const child = new StorageChild(args, logger, resolve)
+    t.after(() => child.close())
+  })
+  clearInterval(alive)
+  assert.equal(warnings.length, 5)
+  assert.match(warnings.at(-1) ?? '', /has ended too often/)
+})

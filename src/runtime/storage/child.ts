@@ -1,0 +1,127 @@
+// An object storage server as a child process, which is started again when it ends. It never
+// outlives this process: it ends when its stdin closes.
+
+import type { ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { LogFields, Logger, LogLevel } from '../../base/logger.js'
+import { messageOf } from '../../base/text.js'
+
+const MAIN: string = fileURLToPath(
+  new URL('../../../dist/cli/scaler-object-storage-server.js', import.meta.url),
+)
+
+/** It is started again after this time, which doubles each time that it ends early. */
+const [MIN_RESTART_MS, MAX_RESTART_MS] = [500, 30_000]
+
+/** If it ends earlier than this, so often in a row, it is not started again. */
+const [SHORT_LIFE_MS, MAX_EARLY_ENDS] = [60_000, 5]
+
+/** The levels of its log, which are those of a logger here. */
+const LEVELS: ReadonlySet<string> = new Set(['warn', 'error'] satisfies LogLevel[])
+
+/** A server that runs until it is closed. */
+export class StorageChild {
+  readonly #args: readonly string[]
+  readonly #logger: Logger
+  readonly #onGivenUp: () => void
+  #child: ChildProcess | undefined
+  #timer: NodeJS.Timeout | undefined
+  #delayMs = MIN_RESTART_MS
+  #earlyEnds = 0
+  #isClosed = false
+  #ended: Promise<void> = Promise.resolve()
+
+  /** `args`: those of the command. `onGivenUp`: it is not started again. */
+  constructor(args: readonly string[], logger: Logger, onGivenUp: () => void) {
+    this.#args = args
+    this.#onGivenUp = onGivenUp
+    this.#logger = logger
+    this.#start()
+  }
+
+  /** Ends it. Resolves when it has ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#child?.ref()
+    this.#child?.stdin?.end()
+    await this.#ended
+  }
+
+  #start(): void {
+    // Loaded when it is needed: this file is loaded by all schedulers.
+    const { spawn } = process.getBuiltinModule('node:child_process')
+    const { Socket } = process.getBuiltinModule('node:net')
+    const { createInterface } = process.getBuiltinModule('node:readline')
+    const startedAt = performance.now()
+    let lastWords = ''
+    try {
+      const child = spawn(process.execPath, [MAIN, ...this.#args, '--logging-level', 'WARNING'], {
+        stdio: ['pipe', 'pipe', 'pipe'],
+        // A process group of its own: after Ctrl-C, this process may need it for a while.
+        detached: true,
+        windowsHide: true,
+        env: environment(),
+      })
+      this.#child = child
+      child.stdin.on('error', () => {})
+      createInterface({ input: child.stdout }).on('line', (line) => this.#tell(line))
+      createInterface({ input: child.stderr }).on('line', (line) => (lastWords = line))
+      this.#ended = new Promise((resolve) => {
+        const onEnd = (how: string): void => {
+          resolve()
+          this.#onEnded(lastWords === '' ? how : lastWords, performance.now() - startedAt)
+        }
+        child.once('error', (error) => onEnd(messageOf(error)))
+        child.once('close', (code, signal) => onEnd(signal ?? `exit code ${code}`))
+      })
+      child.unref()
+      for (const stream of [child.stdin, child.stdout, child.stderr]) {
+        if (stream instanceof Socket) stream.unref()
+      }
+    } catch (error) {
+      this.#onEnded(messageOf(error), 0)
+    }
+  }
+
+  #onEnded(why: string, livedMs: number): void {
+    if (this.#isClosed || this.#timer !== undefined) return
+    if (livedMs > SHORT_LIFE_MS) {
+      this.#delayMs = MIN_RESTART_MS
+      this.#earlyEnds = 0
+    }
+    this.#earlyEnds += 1
+    if (this.#earlyEnds >= MAX_EARLY_ENDS) {
+      const text = 'the object storage server has ended too often and is not started again'
+      this.#logger.warn(text, { why })
+      return this.#onGivenUp()
+    }
+    this.#logger.warn('the object storage server has ended and is started again', { why })
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#start()
+    }, this.#delayMs).unref()
+    this.#delayMs = Math.min(2 * this.#delayMs, MAX_RESTART_MS)
+  }
+
+  /** A line of its log. */
+  #tell(line: string): void {
+    const { level, message, time: _, ...fields } = parsed(line)
+    if (typeof level !== 'string' || !LEVELS.has(level)) return
+    this.#logger[level as LogLevel](`object storage server: ${String(message)}`, fields)
+  }
+}
+
+function parsed(line: string): LogFields {
+  try {
+    return JSON.parse(line) as LogFields
+  } catch {
+    return {}
+  }
+}
+
+/** Without the settings of this process. */
+function environment(): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('SCALER_'))
+  return { ...Object.fromEntries(others), SCALER_LIFELINE: 'stdin' }
+}
