@@ -31,11 +31,20 @@ export const objects: Benchmark = {
   name: 'objects',
   run: async ({ workers }) => {
     const plain = [await plainMs(false), await plainMs(true)] as const
-    // As between machines.
+    // As between machines: by an object storage server, or without one.
+    const far = ['--object-directory', '']
+    const byServer = await withClient(
+      workers,
+      async (client) => {
+        await usesServer(client)
+        return samples(client, plain, ', by a server')
+      },
+      far,
+    )
     const inMessages = await withClient(
       workers,
       (client) => samples(client, plain, ', in messages'),
-      ['--object-directory', ''],
+      [...far, '--object-storage-address', ''],
     )
     const byDefault = await withClient(workers, async (client, cluster) => {
       await client.submit(sizeOf, makeBytes(MEGABYTE))
@@ -58,9 +67,20 @@ export const objects: Benchmark = {
       { name: 'plain copy of 64 MiB', unit: 'MB/s', value: rate(plain[0]) },
       { name: 'plain copy there and back', unit: 'MB/s', value: rate(plain[1]) },
       ...byDefault,
+      ...byServer,
       ...inMessages,
     ]
   },
+}
+
+/** Resolves when the scheduler has started its object storage server, and the client knows it. */
+async function usesServer(client: Client): Promise<void> {
+  for (let value = 0; ; value += 1) {
+    using reference = client.sendObject(makeBytes(MEGABYTE + value))
+    await client.submit(sizeOf, reference)
+    const stored = await client.objects()
+    if (stored.some(({ id, place }) => id === reference.id && place === 'server')) return
+  }
 }
 
 /** One at a time; `plain`: the times of plain copies, one way and both. */

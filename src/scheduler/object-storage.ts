@@ -73,7 +73,7 @@ export class ObjectStorage {
       },
       read: (place) => {
         const content = contentAt(place)
-        if (content !== undefined) return servers.read(content)
+        if (content !== undefined) return servers.read(content).catch(() => undefined)
         return disk.owns(place) ? disk.read(place) : files.read(place)
       },
       onOutdated,

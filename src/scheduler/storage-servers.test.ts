@@ -249,6 +249,18 @@ test('a server that only its own machine can reach is not used by others', async
   assert.equal(side.warnings.length, 1)
 })
 
+test('content at a server that was never reached is lost, and nothing waits for it', async (t) => {
+  const server = await newServer(t)
+  const { address } = server
+  await server.close()
+  const side = new Side(t)
+  side.servers.open([address])
+  const content = { byteLength: 1, address, id: objectId('x'.repeat(24)) }
+  side.servers.claim(create('o', content))
+  assert.equal(await side.servers.read(content), undefined)
+  await side.until(() => side.lostObjects.length === 1)
+})
+
 test('a second server with the address of another one is not used', async (t) => {
   const server = await newServer(t)
   const side = new Side(t)

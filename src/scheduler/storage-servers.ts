@@ -38,7 +38,6 @@ interface Server {
   reason: string
   /** The connection over which it has made itself known. */
   registrant: Identity | undefined
-  readonly troubles: Recurrence
   lossTimer: NodeJS.Timeout | undefined
   /** Calls that wait until it has come back, or is lost. */
   waiting: (() => void)[]
@@ -65,6 +64,7 @@ export class SchedulerServers {
   /** Peers that may use servers; false: they cannot reach them. */
   readonly #peers = new Map<Identity, boolean>()
   readonly #refusals = new Recurrence(TELL_MS)
+  readonly #troubles = new Map<string, Recurrence>()
   readonly #detours = new Recurrence(TELL_MS)
   #areUsable = false
   #isClosed = false
@@ -133,8 +133,8 @@ export class SchedulerServers {
     const server = this.#servers.get(nameOf(address, ''))
     if (server === undefined) return
     clearTimeout(server.lossTimer)
-    this.#servers.delete(server.name)
-    void server.link.close()
+    if (server.instance !== undefined) this.#loseAll(server)
+    this.#forgetServer(server)
   }
 
   /** Whether this peer could use servers, if there were any. */
@@ -166,11 +166,14 @@ export class SchedulerServers {
         objectTypes[at] === 'stored' ? storedContentOf(objectBytes[at] ?? []) : undefined
       if (content === undefined) continue
       const server = this.#servers.get(content.address)
-      // Of a server that comes back, all content is claimed again.
-      server?.content.set(content.id, id)
-      if (server?.isUp === true) server.link.claim(content.id)
-      // The object has to be stored first.
-      else if (server?.lossTimer === undefined) queueMicrotask(() => this.#lose(id, content))
+      if (server === undefined || !mayReturn(server)) {
+        // The object has to be stored first.
+        queueMicrotask(() => this.#lose(id, content))
+        continue
+      }
+      // If the server is away, its content is claimed when it comes back.
+      server.content.set(content.id, id)
+      if (server.isUp) server.link.claim(content.id)
     }
   }
 
@@ -179,8 +182,10 @@ export class SchedulerServers {
     for (;;) {
       const server = this.#servers.get(address)
       if (server?.content.has(id) !== true) return undefined
-      if (!server.isUp && server.lossTimer !== undefined) {
+      if (!mayReturn(server)) return undefined
+      if (!server.isUp) {
         await new Promise<void>((resolve) => server.waiting.push(resolve))
+        continue
       }
       const part = await server.link.get(id)
       const isFile = part?.type === 'file'
@@ -253,7 +258,6 @@ export class SchedulerServers {
       isUp: false,
       reason: '',
       registrant: by?.peer,
-      troubles: new Recurrence(TELL_MS),
       lossTimer: undefined,
       waiting: [],
       content: new Map(),
@@ -289,7 +293,7 @@ export class SchedulerServers {
     server.isUp = true
     // It keeps what it has for the last connection only for a while.
     for (const id of server.content.keys()) link.claim(id)
-    for (const resolve of server.waiting.splice(0)) resolve()
+    wake(server)
     const { name } = server
     this.#tellUsable(true)
     this.#parts.logger.info(`using the object storage server ${name}`, { server: name })
@@ -315,10 +319,13 @@ export class SchedulerServers {
     server.lossTimer = undefined
     if (server.instance !== undefined) this.#loseAll(server)
     else this.#warnOf(server)
-    if (!server.isPermanent) {
-      this.#servers.delete(server.name)
-      void server.link.close()
-    }
+    if (!server.isPermanent) this.#forgetServer(server)
+    else if (this.#offer().servers.length === 0) this.#tellUsable(false)
+  }
+
+  #forgetServer({ name, link }: Server): void {
+    this.#servers.delete(name)
+    void link.close()
     if (this.#offer().servers.length === 0) this.#tellUsable(false)
   }
 
@@ -326,7 +333,7 @@ export class SchedulerServers {
     server.instance = undefined
     server.content.clear()
     this.#parts.onLost(server.name)
-    for (const resolve of server.waiting.splice(0)) resolve()
+    wake(server)
   }
 
   #tellUsable(areUsable: boolean): void {
@@ -336,12 +343,25 @@ export class SchedulerServers {
   }
 
   /** A server has not been reached. */
-  #warnOf({ name, reason, registrant, troubles }: Server): void {
+  #warnOf({ name, reason, registrant }: Server): void {
     if (registrant !== undefined) this.#answer(registrant)
+    // A server that has registered is forgotten, and registers again.
+    const troubles = this.#troubles.get(name) ?? new Recurrence(TELL_MS)
+    if (this.#troubles.size < MAX_SERVERS) this.#troubles.set(name, troubles)
     if (troubles.note(performance.now()) === 0) return
     const fields = { server: name, reason }
     this.#parts.logger.warn('cannot reach an object storage server; trying again', fields)
   }
+}
+
+/** Whether its content is, or may be, still there. */
+function mayReturn({ isUp, instance, lossTimer }: Server): boolean {
+  return isUp || (instance !== undefined && lossTimer !== undefined)
+}
+
+/** Nothing waits for the server any longer. */
+function wake({ waiting }: Server): void {
+  for (const resolve of waiting.splice(0)) resolve()
 }
 
 /** The name of a server that has connected from this IP address; '' = that of this machine. */

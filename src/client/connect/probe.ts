@@ -1,7 +1,11 @@
 // Examines a scheduler once, for `scaler doctor`: sends some heartbeats, which it must answer.
 
 import { ProtocolError } from '../../base/errors.js'
-import { FEATURES_WITHOUT_OBJECTS } from '../../base/features.js'
+import {
+  FEATURES_WITHOUT_OBJECTS,
+  isStorageServer,
+  NO_SCHEDULER_HERE,
+} from '../../base/features.js'
 import { identity, type SchedulerId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
@@ -141,6 +145,7 @@ class SchedulerProbe {
   }
 
   #onEcho(echo: ClientHeartbeatEcho): void {
+    if (isStorageServer(echo)) throw new ProtocolError(NO_SCHEDULER_HERE)
     const now = performance.now()
     const roundTripMs = now - this.#askedAt
     const [report] = echo.reports

@@ -5,6 +5,7 @@ import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { LogFields, Logger, LogLevel } from '../../base/logger.js'
 import { messageOf } from '../../base/text.js'
+import { withHugePages } from '../child-environment.js'
 
 const MAIN: string = fileURLToPath(
   new URL('../../../dist/cli/scaler-object-storage-server.js', import.meta.url),
@@ -123,5 +124,5 @@ function parsed(line: string): LogFields {
 /** Without the settings of this process. */
 function environment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('SCALER_'))
-  return { ...Object.fromEntries(others), SCALER_LIFELINE: 'stdin' }
+  return withHugePages({ ...Object.fromEntries(others), SCALER_LIFELINE: 'stdin' })
 }

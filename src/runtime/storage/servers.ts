@@ -207,14 +207,15 @@ export class ObjectServers {
   async #store(name: Uint8Array, part: Part): Promise<Uint8Array | undefined> {
     const tried = new Set<string>()
     const own = part.type === 'file' ? this.#ownerOf(part.chunks) : undefined
-    const there = await own?.put(name, part)
+    const there = await own?.put(name, part).catch(() => undefined)
     if (there !== undefined) return storedChunk(there)
     if (own !== undefined) tried.add(own.name)
     const given = readIn(part)
     if (given.type === 'file') return undefined
     for (let link = this.#pick(tried); link !== undefined; link = this.#pick(tried)) {
       tried.add(link.name)
-      const content = await link.put(name, given)
+      // Content that cannot be encoded is sent, and refused, like any other.
+      const content = await link.put(name, given).catch(() => undefined)
       if (content !== undefined) return storedChunk(content)
       this.#avoid(link.name)
     }
