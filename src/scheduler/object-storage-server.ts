@@ -31,7 +31,7 @@ export type ObjectStorageServerLimits = Pick<
 interface ObjectStorageServerOptions extends ObjectStorageServerLimits {
   /** Where it listens. */
   readonly address: string
-  /** Where the scheduler is that is to use it; undefined: schedulers are told of it themselves. */
+  /** Where the scheduler is that is to use it; undefined: options of schedulers name the server. */
   readonly schedulerAddress?: string | undefined
   readonly logger: Logger
 }

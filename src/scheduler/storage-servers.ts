@@ -34,7 +34,7 @@ interface Server {
   /** Undefined: it has not answered yet, or has lost everything. */
   instance: SchedulerId | undefined
   isUp: boolean
-  /** Why there is no connection. */
+  /** Why the connection is down. */
   reason: string
   /** The connection over which it has made itself known. */
   registrant: Identity | undefined
@@ -247,7 +247,7 @@ export class SchedulerServers {
     for (const peer of this.#peers.keys()) this.#parts.send(peer, offer)
   }
 
-  /** `by`: the server that has registered; undefined: the scheduler was told of it. */
+  /** `by`: the server that has registered; undefined: an option has named it. */
   #add(name: string, by?: { readonly peer: Identity; readonly instance: SchedulerId }): void {
     if (this.#servers.has(name) || this.#servers.size >= MAX_SERVERS) return
     this.#servers.set(name, {

@@ -14,7 +14,7 @@ const MAIN: string = fileURLToPath(
 /** It is started again after this time, which doubles each time that it ends early. */
 const [MIN_RESTART_MS, MAX_RESTART_MS] = [500, 30_000]
 
-/** If it ends earlier than this, so often in a row, it is not started again. */
+/** It is not started again if it ends earlier than this, for the fifth time in a row. */
 const [SHORT_LIFE_MS, MAX_EARLY_ENDS] = [60_000, 5]
 
 /** The levels of its log, which are those of a logger here. */

@@ -48,7 +48,7 @@ export interface ServerPlace {
 interface LinkHandler {
   /** It has answered, for the first time or again. `instance` is new each time that it starts. */
   onUp?(instance: SchedulerId): void
-  /** There is no connection. */
+  /** The connection is down. */
   onDown?(reason: string): void
   /** It shares a directory with this process, which other processes here can use, too; or not. */
   onNear?(offer: ObjectFilesMessage | undefined): void
@@ -127,7 +127,7 @@ export class StorageLink {
     return this.#offer !== undefined
   }
 
-  /** Whether there is no connection, and the last attempt to make one has failed. */
+  /** Whether the connection is down, and the last attempt to connect has failed. */
   get hasFailed(): boolean {
     return !this.#isUp && this.#waiting === undefined
   }

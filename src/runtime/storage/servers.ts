@@ -29,7 +29,7 @@ import { StorageLink } from './link.js'
 /** Smaller content stays in messages: a server would take longer. */
 export const MIN_STORED_BYTES: number = 64 * 1024
 
-/** Above this, the owner is asked to pause: so much is on its way to servers. */
+/** With more bytes than this on their way to servers, the owner is asked to pause. */
 const MAX_PENDING_BYTES = 64 * 1024 ** 2
 
 /** A server that could not be used is not tried again for this long. */

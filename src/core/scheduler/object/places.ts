@@ -48,7 +48,7 @@ export class ContentPlaces {
   }
 }
 
-/** Nobody needs the content at this place. */
+/** The content at this place is not needed any more. */
 export function giveUpPlace(
   turn: Turn<SchedulerAction>,
   type: ObjectContentType,
