@@ -94,7 +94,7 @@ export interface ConnectionWatcher {
   onOpen(): void
   /** An attempt failed, or a connection was lost. */
   onFailure(reason: string): void
-  /** There will be no further attempt, for this reason; '' = the client was closed. */
+  /** There will be no further attempt: the last trouble of the connection, or ''. */
   onEnd(reason: string): void
 }
 

@@ -192,9 +192,9 @@ export class ObjectStorage {
   async close(): Promise<void> {
     this.#servers.close()
     this.#ownServer = undefined
-    await this.#child?.close()
     this.#disk.close()
     this.#files.close()
+    await this.#child?.close()
   }
 }
 

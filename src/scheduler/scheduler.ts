@@ -138,7 +138,7 @@ export class Scheduler implements AsyncDisposable {
     return asCalled(captureSite(1), () => Scheduler.#start(options))
   }
 
-  /** A scheduler that only stores objects: an object storage server. Rejects like `start`. */
+  /** A scheduler that only stores objects. Rejects like `start`. @internal */
   static startStorage(options: SchedulerStartOptions): Promise<Scheduler> {
     return Scheduler.#start(options, true)
   }
@@ -173,7 +173,7 @@ export class Scheduler implements AsyncDisposable {
     await this.#storage.close()
   }
 
-  /** New each time that a scheduler starts. */
+  /** New each time that a scheduler starts. @internal */
   get id(): SchedulerId {
     return this.#machine.id
   }

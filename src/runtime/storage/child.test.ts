@@ -1,6 +1,7 @@
 // An object storage server as a child process.
 
 import assert from 'node:assert/strict'
+import childProcess, { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
@@ -58,4 +59,26 @@ test('a server that cannot listen is given up after some attempts', async (t) =>
   clearInterval(alive)
   assert.equal(warnings.length, 5)
   assert.match(warnings.at(-1) ?? '', /has ended too often/)
+})
+
+test('a server that the system cannot start is an end like any other', async (t) => {
+  const unstarted: ChildProcess[] = []
+  t.mock.method(childProcess, 'spawn', () => {
+    // As for want of file descriptors: it has no streams, and its error comes later.
+    const child = new ChildProcess()
+    process.nextTick(() => child.emit('error', new Error('spawn EMFILE')))
+    unstarted.push(child)
+    return child
+  })
+  const reasons: unknown[] = []
+  await new Promise<void>((resolve) => {
+    const warn = (_: string, fields?: { why?: unknown }): void => {
+      reasons.push(fields?.why)
+      resolve()
+    }
+    const child = new StorageChild(NOWHERE, { ...silentLogger, warn }, () => {})
+    t.after(() => child.close())
+  })
+  unstarted[0]?.emit('error', new Error('once more'))
+  assert.deepEqual(reasons, ['spawn EMFILE'])
 })

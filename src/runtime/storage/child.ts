@@ -65,19 +65,19 @@ export class StorageChild {
         env: environment(),
       })
       this.#child = child
-      child.stdin.on('error', () => {})
-      createInterface({ input: child.stdout }).on('line', (line) => this.#tell(line))
-      createInterface({ input: child.stderr }).on('line', (line) => (lastWords = line))
-      this.#ended = new Promise((resolve) => {
-        const onEnd = (how: string): void => {
-          resolve()
-          this.#onEnded(lastWords === '' ? how : lastWords, performance.now() - startedAt)
-        }
-        child.once('error', (error) => onEnd(messageOf(error)))
-        child.once('close', (code, signal) => onEnd(signal ?? `exit code ${code}`))
+      this.#ended = new Promise<string>((resolve) => {
+        child.on('error', (error) => resolve(messageOf(error)))
+        child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
+      }).then((how) => {
+        this.#onEnded(lastWords === '' ? how : lastWords, performance.now() - startedAt)
       })
+      // A process that could not be started, for want of file descriptors, may have no streams.
+      const { stdin, stdout, stderr }: ChildProcess = child
+      stdin?.on('error', () => {})
+      if (stdout) createInterface({ input: stdout }).on('line', (line) => this.#tell(line))
+      if (stderr) createInterface({ input: stderr }).on('line', (line) => (lastWords = line))
       child.unref()
-      for (const stream of [child.stdin, child.stdout, child.stderr]) {
+      for (const stream of [stdin, stdout, stderr]) {
         if (stream instanceof Socket) stream.unref()
       }
     } catch (error) {
@@ -86,7 +86,7 @@ export class StorageChild {
   }
 
   #onEnded(why: string, livedMs: number): void {
-    if (this.#isClosed || this.#timer !== undefined) return
+    if (this.#isClosed) return
     if (livedMs > SHORT_LIFE_MS) {
       this.#delayMs = MIN_RESTART_MS
       this.#earlyEnds = 0

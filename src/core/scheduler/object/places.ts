@@ -44,7 +44,8 @@ export class ContentPlaces {
 
   /** Content that was not stored, unless it is that of an object. */
   drop(type: ObjectContentType, chunks: readonly Uint8Array[]): void {
-    if (!this.#counts.has(placeOf(chunks))) this.leave(type, chunks)
+    // Content in memory may be too long for a key.
+    if (isElsewhere(type) && !this.#counts.has(placeOf(chunks))) this.leave(type, chunks)
   }
 }
 

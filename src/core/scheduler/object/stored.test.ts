@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isStorageServer } from '../../../base/features.js'
 import { objectId } from '../../../base/ids.js'
+import { Turn } from '../../../base/machine.js'
 import type { ObjectInstruction } from '../../../wire/message.js'
 import { storedChunk } from '../../../wire/object-content.js'
 import {
@@ -16,6 +17,7 @@ import {
   workerHeartbeat,
 } from '../scheduler.kit.js'
 import type { SchedulerEvent } from '../events.js'
+import { ContentPlaces } from './places.js'
 import type { StorageLimits } from './room.js'
 
 const PATIENCE = {
@@ -190,4 +192,12 @@ test('an object storage server says what it is, and takes no workers and no task
   assert.deepEqual(scheduler.lines(), ['disconnect C'])
   assert.equal(scheduler.machine.counts.tasks, 0)
   assert.equal(scheduler.machine.metrics.workers.idle, 0)
+})
+
+test('content in memory, which may be longer than a string can be, is no place', () => {
+  const places = new ContentPlaces(new Turn())
+  const chunks = [new Uint8Array(2 ** 29 - 1)]
+  assert.equal(places.keep('object', chunks), 0)
+  places.drop('object', chunks)
+  places.leave('object', chunks)
 })
