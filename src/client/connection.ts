@@ -11,6 +11,7 @@ import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machi
 import { NOTHING_FOUND, type SharedAnswer, type TaskSubmission } from '../core/client/events.js'
 import { MAX_DELAY_MS, systemClock, type Clock } from '../runtime/driver.js'
 import type { ObjectFiles } from '../runtime/object-files.js'
+import { newIdentity } from '../runtime/peer-info.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import { serializerName } from '../wire/object-content.js'
 import { CancelReasons } from './submit/signal.js'
@@ -26,7 +27,7 @@ import {
 } from './traffic.js'
 import { clientSerializer, type ClientSerializer } from './travel.js'
 import { Feeders, MAX_HELD_BYTES, MAX_WAITING_BYTES } from './map/input.js'
-import { newClientIdentity, ObjectIds } from './ids.js'
+import { ObjectIds } from './ids.js'
 import { OutputPrinter, ProgramOutput } from './output.js'
 import { ResultReader, StoredResults } from './future/result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
@@ -38,9 +39,7 @@ import type { HeldTasks } from './submit/runs.js'
 export interface ConnectionSetup {
   readonly address: string
   readonly settings: ClientSettings
-  /**
-   * The worker of the tasks that contain the client. The client does not keep that process alive.
-   */
+  /** The worker of the tasks that contain the client, which does not keep that process alive. */
   readonly worker?: Identity | undefined
   /** It is only used for a health check. */
   readonly isVisitor?: boolean
@@ -100,7 +99,7 @@ export class ClientConnection {
     this.address = address
     this.settings = settings
     this.serializer = setup.serializer ?? clientSerializer(settings.serializer)
-    this.identity = newClientIdentity()
+    this.identity = newIdentity('Client')
     this.objectIds = new ObjectIds(this.identity)
     this.#logger = settings.logger
     this.#isNested = worker !== NO_WORKER

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, idToHex } from '../base/ids.js'
 import { mayBeginRun, nthTaskId } from '../wire/run.js'
-import { newClientIdentity, ObjectIds, TaskIds } from './ids.js'
-
-test('a client identity has the form that monitors know, and is new each time', () => {
-  const first = newClientIdentity()
-  assert.match(first, new RegExp(`^${process.pid}\\|Client\\|[0-9a-f]{32}$`))
-  assert.notEqual(first, newClientIdentity())
-})
+import { ObjectIds, TaskIds } from './ids.js'
 
 test('object ids begin with the digest of the owner', () => {
   const ids = new ObjectIds(identity('12345|Client|00112233445566778899aabbccddeeff'))

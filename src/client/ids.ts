@@ -1,25 +1,13 @@
-// The ids that a client makes: its own, those of its tasks, and those of its stored objects.
+// The ids that a client makes: those of its tasks, and those of its stored objects.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { bytesToLatin1 } from '../base/bytes.js'
-import {
-  identity,
-  objectId,
-  taskId,
-  type Identity,
-  type ObjectId,
-  type TaskId,
-} from '../base/ids.js'
+import { objectId, taskId, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
 import { MAX_RUN_TASKS } from '../wire/run.js'
 import { objectIdFrom, SERIALIZER_SUFFIX } from '../wire/object-content.js'
 
 const PREFIX_BYTES = 8
 const DIGEST_BYTES = 16
-
-/** A new client identity (docs/protocol.md#identities). */
-export function newClientIdentity(): Identity {
-  return identity(`${process.pid}|Client|${randomBytes(16).toString('hex')}`)
-}
 
 /** The ids of the objects that one client stores (docs/protocol.md#object-ids). */
 export class ObjectIds {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { hostname } from 'node:os'
 import { test } from 'node:test'
-import { machineId, peerInfo } from './peer-info.js'
+import { machineId, newIdentity, peerInfo } from './peer-info.js'
 
 test('a process reports where it runs and since when', () => {
   const info = peerInfo({ name: 'main.mjs' })
@@ -25,4 +25,10 @@ test('all processes on a machine report the same machine id', () => {
   const other = execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' }).trim()
   assert.match(machineId(), /^[0-9a-f]{16}$/)
   assert.equal(other, machineId())
+})
+
+test('a client identity has the form that monitors know, and is new each time', () => {
+  const first = newIdentity('Client')
+  assert.match(first, new RegExp(`^${process.pid}\\|Client\\|[0-9a-f]{32}$`))
+  assert.notEqual(first, newIdentity('Client'))
 })

@@ -1,8 +1,9 @@
 // What a process reports about itself to others: docs/protocol.md#peers.
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { type Identity, identity } from '../base/ids.js'
 import { type Address, codeOf, parseAddress } from '../transport/address.js'
 import type { PeerInfo } from '../wire/message.js'
 import { packageVersion } from './process-statistics.js'
@@ -42,6 +43,15 @@ function keyOf(text: string): string {
   const address: Address = parseAddress(text)
   if (address.kind === 'ipc') return `ipc ${address.path}`
   return `tcp ${THIS_MACHINE.has(address.host) ? '' : address.host} ${address.port}`
+}
+
+/**
+ * A new identity of this process: text in UTF-8, as one character for each byte. `role` is what it
+ * is, or the name of a worker. docs/protocol.md#identities
+ */
+export function newIdentity(role: string): Identity {
+  const text = `${process.pid}|${role}|${randomBytes(16).toString('hex')}`
+  return identity(Buffer.from(text, 'utf8').toString('latin1'))
 }
 
 /** Created anew by Linux at each boot; the same in all containers. */

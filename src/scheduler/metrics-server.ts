@@ -2,12 +2,12 @@
 // connections are limited in number, size and time, and each answers one request.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { isIPv4, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Recurrence } from '../base/recurrence.js'
 import { packageVersion } from '../runtime/process-statistics.js'
 import { DescriptorUsage, ProcessUsage } from '../runtime/process-usage.js'
-import { bindError } from '../transport/address.js'
+import { bindError, isLoopback } from '../transport/address.js'
 import type { DescriptorRoom } from '../transport/descriptor-room.js'
 import { type MetricsSnapshot, metricsText, type MetricsFormat } from './metrics-text.js'
 import { parseMetricsAddress } from './scheduler-options.js'
@@ -160,7 +160,7 @@ export class MetricsServer {
       .toLowerCase()
       .replace(/:\d{1,5}$/, '')
       .replace(/^\[(.*)\]$/, '$1')
-    return name === 'localhost' || name === this.#ownHost || isLoopback(name)
+    return name === this.#ownHost || isLoopback(name)
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
@@ -229,10 +229,6 @@ export class MetricsServer {
     }
     return metricsText(this.#source.snapshot(), facts, format)
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
 /** OpenMetrics for readers that ask for this version of it and do not prefer the older format. */

@@ -1,11 +1,11 @@
 // A process that stores the content of large objects, for one or more schedulers. It is a
 // scheduler without tasks: docs/protocol.md#servers.
 
-import { randomBytes } from 'node:crypto'
-import { identity, type SchedulerId } from '../base/ids.js'
+import type { SchedulerId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { MessageReader } from '../runtime/message-reader.js'
+import { newIdentity } from '../runtime/peer-info.js'
 import { DealerSocket } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/options.js'
 import { encodeFrame, type Message } from '../wire/message.js'
@@ -70,7 +70,7 @@ export class ObjectStorageServer {
         for (const frames of messages) this.#onMessage(this.#reader.read(frames))
       },
     }
-    const own = identity(`${process.pid}|StorageServer|${randomBytes(16).toString('hex')}`)
+    const own = newIdentity('StorageServer')
     const options = { queueWhileDisconnected: false, logger }
     this.#registration = new DealerSocket(schedulerAddress, own, handler, options)
     this.#timer = setInterval(() => this.#register(), REGISTER_MS).unref()

@@ -2,15 +2,18 @@
 // shares with peers on its machine, and files on disk. docs/protocol.md#storage
 
 import { totalmem } from 'node:os'
-import { totalBytes } from '../base/bytes.js'
 import type { Identity, ObjectId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import type { StorageLimits } from '../core/scheduler/object/room.js'
 import type { Message, ObjectFiles, ObjectResponse, StorageServers } from '../wire/message.js'
-import { type StoredContent, storedContentOf } from '../wire/object-content.js'
+import {
+  isLargeObject,
+  MIN_STORED_BYTES,
+  type StoredContent,
+  storedContentOf,
+} from '../wire/object-content.js'
 import { StorageChild } from '../runtime/storage/child.js'
-import { MIN_STORED_BYTES } from '../runtime/storage/servers.js'
 import { formatAddress, parseAddress } from '../transport/address.js'
 import { DiskStore, type MoveEvent } from './disk-store.js'
 import { FileResponses } from './file-responses.js'
@@ -207,9 +210,9 @@ function argument(flag: string, value: string | number | undefined): readonly st
 /** Whether the message has content that would be on a server, if there were one. */
 function isLarge(message: Message): boolean {
   if (message.kind !== 'objectInstruction' || message.instructionType !== 'create') return false
-  const { objectTypes, objectBytes } = message.objectContent
-  return objectBytes.some((chunks, at) => {
-    return objectTypes[at] === 'object' && totalBytes(chunks) >= MIN_STORED_BYTES
+  const { objectContent } = message
+  return objectContent.objectIds.some((_, at) => {
+    return isLargeObject(objectContent, at, MIN_STORED_BYTES)
   })
 }
 

@@ -10,7 +10,13 @@ import { Recurrence } from '../base/recurrence.js'
 import { messageOf } from '../base/text.js'
 import { readObjectFile } from '../runtime/object-files.js'
 import { StorageLink } from '../runtime/storage/link.js'
-import { formatAddress, localAddress, parseAddress } from '../transport/address.js'
+import {
+  formatAddress,
+  isEverywhere,
+  isLoopback,
+  localAddress,
+  parseAddress,
+} from '../transport/address.js'
 import type { Message, StorageServer, StorageServers } from '../wire/message.js'
 import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
 
@@ -22,8 +28,6 @@ const MAX_SERVERS = 10_000
 
 /** Lines about servers that cannot be used are at least so far apart. */
 const TELL_MS = 60_000
-
-const ANY_HOST: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
 
 /** One server. */
 interface Server {
@@ -372,11 +376,7 @@ function nameOf(text: string, ip: string): string {
   if (!isHere && isLoopback(address.host)) {
     throw new ConfigError('no other machine can reach it there; start it with another address')
   }
-  if (!ANY_HOST.has(address.host)) return formatAddress(address)
+  if (!isEverywhere(address.host)) return formatAddress(address)
   // On the machine of the scheduler: its name there is that of the scheduler.
   return isHere ? formatAddress({ ...address, host: '*' }) : formatAddress({ ...address, host: ip })
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

@@ -22,6 +22,9 @@ interface IpcAddress {
 /** Where a socket listens or connects. */
 export type Address = TcpAddress | IpcAddress
 
+/** Hosts that stand for all addresses of a machine. */
+const EVERYWHERE: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
+
 /** The system's limit for the path of a Unix socket (104 bytes with the final NUL on macOS). */
 const MAX_IPC_PATH_BYTES = process.platform === 'linux' ? 107 : 103
 
@@ -191,4 +194,14 @@ export function bindError(
   const why = trouble ?? `${describeError(error).replace(/^listen /, '')}${hint}`
   const wrapped = new Error(`cannot listen on ${address}: ${why}`, { cause: error })
   return code === undefined ? wrapped : Object.assign(wrapped, { code })
+}
+
+/** Whether whoever listens at this host does so at all addresses of the machine. */
+export function isEverywhere(host: string): boolean {
+  return EVERYWHERE.has(host)
+}
+
+/** Whether this host, a name or an IP address, can only be reached from the machine itself. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }

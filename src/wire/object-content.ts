@@ -18,6 +18,9 @@ export const MAX_CHUNK_BYTES: number = MAX_DATA_BYTES
 /** Content of at least this many bytes goes into files, where there are any. */
 export const MIN_FILE_BYTES: number = 256 * 1024
 
+/** Content of at least this many bytes goes to object storage servers, where there are any. */
+export const MIN_STORED_BYTES: number = 64 * 1024
+
 /** The common suffix of all serializer ids: MD5 of the ASCII bytes `serializer`, as latin1. */
 export const SERIALIZER_SUFFIX: string = Buffer.from(
   '84f6fb7cd5cd53b5679489a29396448f',
@@ -122,6 +125,15 @@ export function contentBytes(type: ObjectContentType, chunks: readonly Uint8Arra
   if (type === 'file') return fileOf(chunks)?.byteLength ?? 0
   if (type === 'stored') return storedContentOf(chunks)?.byteLength ?? 0
   return totalBytes(chunks)
+}
+
+/** Whether an object is in the message itself, and has at least `minBytes`. */
+export function isLargeObject(
+  { objectTypes, objectBytes }: ObjectContent,
+  at: number,
+  minBytes: number,
+): boolean {
+  return objectTypes[at] === 'object' && totalBytes(objectBytes[at] ?? []) >= minBytes
 }
 
 /** Content split into chunks, which are views of it. Empty for empty content. */

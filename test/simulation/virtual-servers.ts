@@ -1,13 +1,20 @@
 // The object storage server of a simulated world. Peers store large content there before the
 // scheduler learns of it, and fetch it from there: in this model, that happens at the scheduler,
-// which neither keeps the content nor sends it. Like src/scheduler/storage-servers.ts.
+// which neither keeps the content nor sends it. Like src/scheduler/storage-servers.ts, and
+// src/runtime/storage/servers.ts of its peers.
 
 import { totalBytes } from '#src/base/bytes.js'
 import { objectId, type Identity, type ObjectId } from '#src/base/ids.js'
 import type { SchedulerAction, SchedulerEvent } from '#src/core/scheduler/events.js'
 import { keepEach } from '#src/runtime/object-files.js'
-import type { Message, ObjectResponse } from '#src/wire/message.js'
-import { storedChunk, type StoredContent, storedContentOf } from '#src/wire/object-content.js'
+import { HeldMessages } from '#src/runtime/storage/held.js'
+import type { Message, ObjectInstruction, ObjectResponse } from '#src/wire/message.js'
+import {
+  isLargeObject,
+  storedChunk,
+  type StoredContent,
+  storedContentOf,
+} from '#src/wire/object-content.js'
 import type { Random } from './random.js'
 import type { VirtualProcess } from './virtual-process.js'
 
@@ -23,6 +30,14 @@ const [MIN_LOSS_MS, MAX_LOSS_MS] = [0.05, 2_000]
 interface ServerHandler {
   onEvent(event: SchedulerEvent): void
   send(to: Identity, response: ObjectResponse): void
+  /** A message of a peer, as the scheduler gets it, after its content was stored. */
+  receive(from: Identity, message: Message): void
+}
+
+/** What a peer has not sent yet. */
+interface PeerQueue {
+  readonly held: HeldMessages
+  readonly entries: { readonly message: Message; isReady: boolean }[]
 }
 
 /** One server at a time. */
@@ -32,6 +47,9 @@ export class VirtualServers {
   readonly #handler: ServerHandler
   readonly #minBytes: number
   #content = new Map<ObjectId, readonly Uint8Array[]>()
+  /** Where a peer has stored content before. */
+  readonly #remembered = new Map<string, ObjectId>()
+  readonly #queues = new Map<Identity, PeerQueue>()
   #count = 0
   #isDown = false
 
@@ -52,22 +70,67 @@ export class VirtualServers {
     return this.#content.size
   }
 
+  /** A peer sends a message: it waits until its content is stored. */
+  receive(from: Identity, message: Message): void {
+    const queue = this.#queues.get(from) ?? { held: new HeldMessages(), entries: [] }
+    const { held, entries } = queue
+    const isLarge = this.#isLarge(message)
+    if (!isLarge && !held.holdsBack(message)) return this.#handler.receive(from, message)
+    const entry = { message, isReady: !isLarge }
+    this.#queues.set(from, queue)
+    held.add(message)
+    entries.push(entry)
+    if (!isLarge) return
+    this.#process.after(this.#random.spread(MIN_MS, MAX_MS), () => {
+      entry.isReady = true
+      this.#advance(from, queue)
+    })
+  }
+
+  #advance(from: Identity, queue: PeerQueue): void {
+    const { held, entries } = queue
+    while (this.#queues.get(from) === queue && entries[0]?.isReady === true) {
+      const { message } = entries[0]
+      entries.shift()
+      held.remove(message)
+      this.#handler.receive(from, this.#stored(from, message))
+    }
+  }
+
+  /** The connection of a peer has ended. */
+  forget(peer: Identity): void {
+    this.#queues.delete(peer)
+  }
+
+  #isLarge(message: Message): message is ObjectInstruction {
+    if (message.kind !== 'objectInstruction' || message.instructionType !== 'create') return false
+    if (this.#isDown || this.#minBytes === Infinity) return false
+    const { objectContent } = message
+    return objectContent.objectIds.some((_, at) => isLargeObject(objectContent, at, this.#minBytes))
+  }
+
   /** The message as the scheduler gets it: large content is on the server. */
-  stored(message: Message): Message {
-    const isCreate = message.kind === 'objectInstruction' && message.instructionType === 'create'
-    if (!isCreate || this.#isDown || this.#minBytes === Infinity) return message
-    const types = [...message.objectContent.objectTypes]
-    const objectBytes = message.objectContent.objectBytes.map((chunks, at) => {
+  #stored(from: Identity, message: Message): Message {
+    if (!this.#isLarge(message)) return message
+    const { objectContent } = message
+    const types = [...objectContent.objectTypes]
+    const objectBytes = objectContent.objectBytes.map((chunks, at) => {
+      if (!isLargeObject(objectContent, at, this.#minBytes)) return chunks
       const byteLength = totalBytes(chunks)
-      if (types[at] !== 'object' || byteLength < this.#minBytes) return chunks
+      const key = `${from} ${objectContent.objectIds[at]}`
+      const known = this.#remembered.get(key)
+      types[at] = 'stored'
+      if (known !== undefined && this.#content.has(known)) {
+        return [storedChunk({ byteLength, address: ADDRESS, id: known })]
+      }
       this.#count += 1
       const id = objectId(String(this.#count).padStart(24, '.'))
       this.#content.set(id, chunks)
-      types[at] = 'stored'
+      this.#remembered.set(key, id)
       return [storedChunk({ byteLength, address: ADDRESS, id })]
     })
-    const objectContent = { ...message.objectContent, objectTypes: types, objectBytes }
-    return { ...message, bytes: undefined, objectContent }
+    const stored = { ...objectContent, objectTypes: types, objectBytes }
+    return { ...message, bytes: undefined, objectContent: stored }
   }
 
   /** Takes over the objects of a response that are on the server. Returns whether all are. */

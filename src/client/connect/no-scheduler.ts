@@ -7,6 +7,8 @@ import { NO_SCHEDULER_HERE } from '../../base/features.js'
 import {
   type Address,
   formatAddress,
+  isEverywhere,
+  isLoopback,
   parseAddress,
   parseConnectAddress,
 } from '../../transport/address.js'
@@ -71,8 +73,6 @@ export function monitorBeside(address: Address): Address | undefined {
   return port > 65_535 ? undefined : { ...address, port }
 }
 
-const EVERYWHERE: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
-
 /**
  * An address on which a server listens, as it says, for somebody who reached its other address as
  * `known`: wildcard and loopback hosts are replaced. Throws `ConfigError` for anything else.
@@ -81,12 +81,8 @@ export function asSeenFrom(known: Address, bound: string): string {
   const address = parseAddress(bound)
   if (address.kind === 'ipc' || known.kind === 'ipc') return bound
   const isOurs = isLoopback(address.host) && isLoopback(known.host)
-  const isSpecific = !EVERYWHERE.has(address.host) && !isLoopback(address.host)
+  const isSpecific = !isEverywhere(address.host) && !isLoopback(address.host)
   return isSpecific || isOurs ? bound : formatAddress({ ...known, port: address.port })
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 /** An address for messages: `127.0.0.1 port 2345`. */

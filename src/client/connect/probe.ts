@@ -21,7 +21,7 @@ import {
   type SchedulerReport,
   type StateScheduler,
 } from '../../wire/message.js'
-import { newClientIdentity } from '../ids.js'
+import { newIdentity } from '../../runtime/peer-info.js'
 import { type NoScheduler, placeOf } from './no-scheduler.js'
 
 /** The answer of a scheduler. */
@@ -100,7 +100,7 @@ class SchedulerProbe {
       onConnectFailed: () => this.#finish(this.#finding),
       onDrain: () => {},
     }
-    this.#socket = new DealerSocket(formatAddress(address), newClientIdentity(), handler, {
+    this.#socket = new DealerSocket(formatAddress(address), newIdentity('Client'), handler, {
       handshakeTimeoutMs: limitMs,
       maxFrameBytes: MAX_FRAME_BYTES,
       lingerMs: LINGER_MS,

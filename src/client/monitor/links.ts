@@ -14,7 +14,7 @@ import {
 } from '../../core/monitor/monitor-machine.js'
 import { PublishedState } from '../../core/monitor/published.js'
 import { Driver } from '../../runtime/driver.js'
-import { peerInfo } from '../../runtime/peer-info.js'
+import { newIdentity, peerInfo } from '../../runtime/peer-info.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { formatAddress, parseConnectAddress } from '../../transport/address.js'
 import { DealerSocket } from '../../transport/dealer.js'
@@ -29,7 +29,6 @@ import {
   type OperatorRequest,
 } from '../../wire/message.js'
 import { monitorBeside } from '../connect/no-scheduler.js'
-import { newClientIdentity } from '../ids.js'
 import type { ClusterEvent } from './cluster-info.js'
 import { ClusterPicture } from './picture.js'
 
@@ -107,7 +106,7 @@ export type SchedulerSetup = MonitorSetup & { readonly address: string }
 /** A connection to a scheduler that serves monitors. */
 export class MonitorLink implements Link {
   readonly silence: string
-  readonly #identity: Identity = newClientIdentity()
+  readonly #identity: Identity = newIdentity('Client')
   readonly #handler: MonitorHandler
   readonly #logger: Logger
   readonly #sampler = new ProcessSampler()

@@ -3,7 +3,6 @@
 // learns who has it, and notifies all of them when it is removed. docs/protocol.md#notes
 
 import { assert } from '../../base/assert.js'
-import { totalBytes } from '../../base/bytes.js'
 import { FEATURE_NOTES, hasFeature } from '../../base/features.js'
 import type { ObjectId } from '../../base/ids.js'
 import type {
@@ -13,7 +12,7 @@ import type {
   ObjectRequest,
   ObjectResponse,
 } from '../../wire/message.js'
-import { MIN_FILE_BYTES, pickObjects } from '../../wire/object-content.js'
+import { isLargeObject, MIN_FILE_BYTES, pickObjects } from '../../wire/object-content.js'
 
 /** Where large content goes. */
 export interface HostStore {
@@ -68,8 +67,8 @@ export class HostObjects {
   }
 
   /** Whether the content at this position goes into a file. */
-  isLarge({ objectTypes, objectBytes }: ObjectContent, at: number): boolean {
-    return objectTypes[at] === 'object' && totalBytes(objectBytes[at] ?? []) >= this.#minFileBytes
+  isLarge(content: ObjectContent, at: number): boolean {
+    return isLargeObject(content, at, this.#minFileBytes)
   }
 
   /** Throws if the tables disagree. */

@@ -4,13 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { bytesToLatin1, NO_BYTES } from '../../base/bytes.js'
 import { isStorageServer, OUR_FEATURES } from '../../base/features.js'
-import {
-  identity,
-  objectId,
-  type Identity,
-  type ObjectId,
-  type SchedulerId,
-} from '../../base/ids.js'
+import { objectId, type ObjectId, type SchedulerId } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { IncomingMessage } from '../../transport/options.js'
@@ -26,6 +20,7 @@ import {
 import { type StoredContent, contentBytes } from '../../wire/object-content.js'
 import { MessageReader } from '../message-reader.js'
 import { contentRequest, isThere, ObjectFiles, type Part, proofMessage } from '../object-files.js'
+import { newIdentity } from '../peer-info.js'
 
 /** How long a call waits for a connection that is being made. */
 const CONNECT_MS = 5_000
@@ -69,11 +64,11 @@ export class StorageLink {
   readonly #address: string
   readonly #logger: Logger
   /** New for each connection: what the last one had stored and not passed on is given up. */
-  #identity = newIdentity()
+  #identity = newIdentity('Storage')
   #socket: DealerSocket
   readonly #reader: MessageReader
   readonly #gets = new Map<ObjectId, Settle<Part>[]>()
-  readonly #confirms = new Map<ObjectId, Settle<true>>()
+  readonly #confirms = new Map<ObjectId, ((isStored: boolean) => void)[]>()
   /** Calls that wait for the connection; undefined: it has failed, and is tried again. */
   #waiting: ((isUp: boolean) => void)[] | undefined = []
   #isUp = false
@@ -103,7 +98,7 @@ export class StorageLink {
       onDisconnect: (reason: string) => {
         clearInterval(this.#heartbeat)
         void this.#socket.close()
-        this.#identity = newIdentity()
+        this.#identity = newIdentity('Storage')
         this.#socket = this.#open()
         this.#onDown(reason === '' ? 'the server has closed it' : reason)
       },
@@ -145,12 +140,25 @@ export class StorageLink {
     const content = { objectIds: [id], objectTypes: [type], objectNames: [name] }
     const objectContent = this.files.sendable({ ...content, objectBytes: [chunks] })
     this.#send(this.#instruction('create', this.files.moveOut(objectContent)))
-    this.#send(sharedMessage('confirm', id))
-    const isStored = await new Promise<true | undefined>((resolve) => {
-      this.#confirms.set(id, resolve)
+    const isStored = await this.#confirm(id)
+    if (!isStored) this.delete([id])
+    return isStored ? { byteLength, address: this.name, id } : undefined
+  }
+
+  /** Whether some content is there. */
+  async confirm(id: ObjectId): Promise<boolean> {
+    return (this.#isUp || (await this.#connected())) && this.#confirm(id)
+  }
+
+  #confirm(id: ObjectId): Promise<boolean> {
+    // It may have ended since the caller has looked.
+    if (!this.#isUp) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const others = this.#confirms.get(id)
+      if (others !== undefined) return void others.push(resolve)
+      this.#confirms.set(id, [resolve])
+      this.#send(sharedMessage('confirm', id))
     })
-    if (isStored === undefined) this.delete([id])
-    return isStored && { byteLength, address: this.name, id }
   }
 
   /** Content, in messages or in a file; undefined: it is not there, or cannot be reached. */
@@ -250,10 +258,10 @@ export class StorageLink {
         return this.#onResponse(message)
       case 'sharedObject': {
         const { type, objectId: id } = message
-        const settle = this.#confirms.get(id)
+        const settled = this.#confirms.get(id)
         this.#confirms.delete(id)
-        if (settle !== undefined) settle(type === 'published' ? true : undefined)
-        else if (type === 'unstored') this.#handler.onMissing?.(id)
+        for (const settle of settled ?? []) settle(type === 'published')
+        if (settled === undefined && type === 'unstored') this.#handler.onMissing?.(id)
         break
       }
       default:
@@ -306,16 +314,13 @@ export class StorageLink {
     this.files.use('')
     this.#isUp = false
     this.#giveUpWaiting()
-    for (const settle of this.#confirms.values()) settle(undefined)
+    const confirms = [...this.#confirms.values()].flat()
     this.#confirms.clear()
+    for (const settle of confirms) settle(false)
     const gets = [...this.#gets.values()].flat()
     this.#gets.clear()
     for (const settle of gets) settle(undefined)
   }
-}
-
-function newIdentity(): Identity {
-  return identity(`${process.pid}|Storage|${randomBytes(16).toString('hex')}`)
 }
 
 function getMessage(id: ObjectId): Message {

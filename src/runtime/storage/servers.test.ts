@@ -12,6 +12,7 @@ import {
   type ObjectInstruction,
   type ObjectResponse,
   PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_TASK,
   type StorageServer,
 } from '../../wire/message.js'
 import { storedContentOf } from '../../wire/object-content.js'
@@ -85,11 +86,30 @@ function create(id: string, size = SIZE): ObjectInstruction {
   }
 }
 
+/** A message about a task. */
 const CANCEL: Message = {
   kind: 'taskCancel',
   taskId: taskId('t'),
   count: 0,
   flags: { force: false, retrieveTaskObject: false },
+}
+
+/** A task with the object `o`. */
+const TASK: Message = {
+  kind: 'task',
+  ...PLAIN_TASK,
+  taskId: taskId('t'),
+  source: identity('C'),
+  metadata: Buffer.alloc(0),
+  funcObjectId: objectId('f'),
+  functionArgs: [{ type: 'objectID', data: Buffer.from('o') }],
+}
+
+/** Both use this server. */
+function peersOf(t: TestContext, server: ObjectStorageServer): readonly [Peer, Peer] {
+  const peers = [new Peer(t), new Peer(t)] as const
+  for (const peer of peers) peer.use(server)
+  return peers
 }
 
 const HEARTBEAT: Message = {
@@ -122,23 +142,63 @@ test('without servers, everything is sent as it is', (t) => {
 test('the scheduler learns of content when it is stored, and of what follows afterwards', async (t) => {
   const peer = new Peer(t)
   peer.use(await newServer(t))
-  for (const message of [create('o'), CANCEL, create('small', 100), HEARTBEAT]) {
-    peer.servers.send(message)
-  }
-  // A heartbeat does not wait.
-  assert.deepEqual(peer.kinds, ['clientHeartbeat'])
+  const messages = [create('o'), TASK, CANCEL, create('small', 100), HEARTBEAT]
+  for (const message of messages) peer.servers.send(message)
+  // What is not about the object or the task does not wait.
+  assert.deepEqual(peer.kinds, ['objectInstruction', 'clientHeartbeat'])
   await peer.servers.idle()
-  const rest = ['objectInstruction', 'taskCancel', 'objectInstruction']
-  assert.deepEqual(peer.kinds, ['clientHeartbeat', ...rest])
-  assert.deepEqual(contentOf(peer.sent[1]).objectTypes, ['stored'])
-  assert.deepEqual(contentOf(peer.sent[3]).objectTypes, ['object'])
+  assert.deepEqual(peer.kinds.slice(2), ['objectInstruction', 'task', 'taskCancel'])
+  assert.deepEqual(contentOf(peer.sent[0]).objectTypes, ['object'])
+  assert.deepEqual(contentOf(peer.sent[2]).objectTypes, ['stored'])
+})
+
+test('one large object holds up nothing else', async (t) => {
+  const peer = new Peer(t)
+  peer.use(await newServer(t))
+  assert.equal(peer.servers.send(create('o', 2 ** 27)), true)
+  assert.equal(peer.servers.send(CANCEL), true)
+  assert.deepEqual(peer.kinds, ['taskCancel'])
+  await peer.servers.idle()
+})
+
+test('after a new connection to the scheduler, nothing is stored twice', async (t) => {
+  const server = await newServer(t)
+  const peer = new Peer(t)
+  const store = async (size?: number): Promise<string> => {
+    peer.use(server)
+    peer.servers.send(create('o', size))
+    await peer.servers.idle()
+    const [chunks = []] = contentOf(peer.sent.at(-1)).objectBytes
+    return storedContentOf(chunks)?.id ?? ''
+  }
+  const first = await store()
+  peer.servers.reset()
+  assert.equal(await store(), first)
+  // An object that was deleted is another one.
+  const { objectContent } = create('o')
+  const remove: ObjectInstruction = { ...create('o'), instructionType: 'delete', objectContent }
+  peer.servers.send(remove)
+  assert.notEqual(await store(), first)
+})
+
+test('what a server has lost is stored again', async (t) => {
+  const [server, other] = [await newServer(t), await newServer(t)]
+  const peer = new Peer(t)
+  for (const one of [server, other]) {
+    peer.use(one)
+    peer.servers.send(create('o'))
+    await peer.servers.idle()
+    peer.servers.reset()
+  }
+  const places = peer.sent.map((message) => {
+    return storedContentOf(contentOf(message).objectBytes[0] ?? [])?.address
+  })
+  assert.deepEqual(places, [server.address, other.address])
 })
 
 test('content on a server is fetched from there', async (t) => {
   const server = await newServer(t)
-  const [one, other] = [new Peer(t), new Peer(t)]
-  one.use(server)
-  other.use(server)
+  const [one, other] = peersOf(t, server)
   one.servers.send(create('o'))
   await one.servers.idle()
   assert.equal(other.servers.incoming(response(one.sent[0])), undefined)
@@ -240,9 +300,7 @@ test('its user pauses while much is on its way', async (t) => {
 
 test('a fetch is answered, even if its server is withdrawn in the same turn', async (t) => {
   const server = await newServer(t)
-  const [one, other] = [new Peer(t), new Peer(t)]
-  one.use(server)
-  other.use(server)
+  const [one, other] = peersOf(t, server)
   one.servers.send(create('o'))
   await one.servers.idle()
   other.servers.incoming(response(one.sent[0]))
@@ -284,9 +342,9 @@ test('what takes too long is sent in messages', async (t) => {
   const { port } = silent.address() as AddressInfo
   peer.use({ address: `tcp://127.0.0.1:${port}`, instance: schedulerId('silent') })
   peer.servers.send(create('o'))
-  peer.servers.send(CANCEL)
+  peer.servers.send(TASK)
   await peer.servers.idle(1)
-  assert.deepEqual(peer.kinds, ['objectInstruction', 'taskCancel'])
+  assert.deepEqual(peer.kinds, ['objectInstruction', 'task'])
   assert.deepEqual(contentOf(peer.sent[0]).objectTypes, ['object'])
 })
 
@@ -295,7 +353,7 @@ test('with the connection to the scheduler, everything that waits is dropped', a
   const server = await newServer(t)
   peer.use(server)
   peer.servers.send(create('o'))
-  peer.servers.send(CANCEL)
+  peer.servers.send(TASK)
   peer.servers.reset()
   await peer.servers.idle()
   peer.servers.send(create('p'))

@@ -2,8 +2,7 @@
 // between its connection to the scheduler, which only learns where content is, and the rest.
 // docs/protocol.md#servers
 
-import { totalBytes } from '../../base/bytes.js'
-import type { ObjectId } from '../../base/ids.js'
+import type { ObjectId, SchedulerId } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
 import { formatAddress, parseAddress, parseConnectAddress } from '../../transport/address.js'
 import type {
@@ -17,31 +16,27 @@ import type {
 } from '../../wire/message.js'
 import {
   contentBytes,
+  isLargeObject,
+  MIN_STORED_BYTES,
   pickObjects,
   splitChunks,
   storedChunk,
+  type StoredContent,
   storedContentOf,
 } from '../../wire/object-content.js'
 import { isOwnHost } from '../process-usage.js'
 import { type Part, readObjectFile } from '../object-files.js'
+import { HeldMessages } from './held.js'
 import { StorageLink } from './link.js'
 
-/** Smaller content stays in messages: a server would take longer. */
-export const MIN_STORED_BYTES: number = 64 * 1024
-
-/** With more bytes than this on their way to servers, the owner is asked to pause. */
+/** With more bytes than this in several objects on their way, the owner is asked to pause. */
 const MAX_PENDING_BYTES = 64 * 1024 ** 2
+
+/** For so many objects, it is remembered where their content is. */
+const MAX_REMEMBERED = 4_000
 
 /** A server that could not be used is not tried again for this long. */
 const AVOIDED_MS = 10_000
-
-/** Messages that need not wait for content before them. */
-const URGENT: ReadonlySet<Message['kind']> = new Set([
-  'clientHeartbeat',
-  'workerHeartbeat',
-  'objectRequest',
-  'storageServers',
-] as const)
 
 /** The connection to the scheduler, and what handles its messages. */
 interface ServerUser {
@@ -58,23 +53,39 @@ interface ServerUser {
   onNear?(offer: ObjectFiles | undefined): void
 }
 
-/** A message that waits until its content, and everything before it, is stored. */
+/** A message that waits until its content is stored, and everything before it is sent. */
 interface OutgoingEntry {
-  message: Message
-  isReady: boolean
+  readonly message: Message
+  /** What is sent; undefined: its content is not stored yet. */
+  ready: Message | undefined
+}
+
+/** Content, as the scheduler learns of it. */
+interface StoredPart {
+  readonly type: Part['type'] | 'stored'
+  readonly chunks: readonly Uint8Array[]
+}
+
+/** Content that this process has stored. */
+interface RememberedContent {
+  readonly content: StoredContent
+  readonly instance: SchedulerId
 }
 
 /** The servers of one connection to a scheduler. */
 export class ObjectServers {
   readonly #user: ServerUser
   readonly #links = new Map<string, StorageLink>()
-  #names: readonly string[] = []
   /** What the scheduler has told last. */
   #offered: readonly StorageServer[] = []
+  /** Objects that need not be stored again after a new connection to the scheduler. */
+  readonly #remembered = new Map<ObjectId, RememberedContent>()
   /** Servers that could not be used, and until when they are not. */
   readonly #avoided = new Map<string, number>()
   #queue: OutgoingEntry[] = []
+  readonly #held = new HeldMessages()
   #pendingBytes = 0
+  #pendingObjects = 0
   #isFull = false
   /** The scheduler knows that this process reaches servers. */
   #isAble = true
@@ -88,34 +99,40 @@ export class ObjectServers {
 
   /** Whether there are any servers. */
   get isUsed(): boolean {
-    return this.#names.length > 0
+    return this.#offered.length > 0
   }
 
   /** The scheduler tells which servers can be used from now on. */
   onServers({ servers }: StorageServers): void {
     this.#offered = servers.filter(({ address }) => this.#isUsable(address))
-    this.#names = this.#offered.map(({ address }) => address)
     for (const link of this.#links.values()) {
-      const isSame = this.#offered.some(({ address, instance }) => {
-        return address === link.name && instance === link.instance
-      })
-      if (!isSame) this.#close(link)
+      if (this.#offerOf(link.name)?.instance !== link.instance) this.#close(link)
     }
     if (!('onNear' in this.#user)) return
-    for (const name of this.#names) if (this.#isHere(name)) this.#linkTo(name)
+    for (const { address } of this.#offered) if (this.#isHere(address)) this.#linkTo(address)
   }
 
-  /** Sends a message to the scheduler, after its large content. False: pause until `onDrain`. */
+  /**
+   * Sends a message to the scheduler, after its large content and what it depends on. False: pause
+   * until `onDrain`.
+   */
   send(message: Message): boolean {
-    const isCreate = message.kind === 'objectInstruction' && message.instructionType === 'create'
-    const large = isCreate && this.isUsed ? this.#largeIn(message.objectContent) : []
-    const isFirst = this.#queue.length === 0 || URGENT.has(message.kind)
-    if (large.length === 0 && isFirst) return this.#user.send(message)
-    const entry: OutgoingEntry = { message, isReady: large.length === 0 }
+    const instruction = message.kind === 'objectInstruction' ? message : undefined
+    const isCreate = instruction?.instructionType === 'create'
+    const large = isCreate && this.isUsed ? this.#largeIn(instruction.objectContent) : []
+    if (instruction?.instructionType === 'delete') this.#forget(instruction)
+    if (large.length === 0 && !this.#held.holdsBack(message)) return this.#user.send(message)
+    const entry: OutgoingEntry = { message, ready: large.length === 0 ? message : undefined }
     this.#queue.push(entry)
-    if (isCreate && large.length > 0) void this.#storeAll(entry, message, large)
-    if (this.#pendingBytes >= MAX_PENDING_BYTES) this.#isFull = true
+    this.#held.add(message)
+    if (isCreate && large.length > 0) void this.#storeAll(entry, instruction, large)
+    if (this.#isCrowded) this.#isFull = true
     return !this.#isFull
+  }
+
+  /** One object alone, however large, holds up nothing else. */
+  get #isCrowded(): boolean {
+    return this.#pendingObjects > 1 && this.#pendingBytes >= MAX_PENDING_BYTES
   }
 
   /** Objects of which content is on servers come later. Returns the others; undefined: none. */
@@ -132,9 +149,9 @@ export class ObjectServers {
   /** The connection to the scheduler has ended: nothing more is sent over it. */
   reset(): void {
     this.#connection += 1
-    this.#names = []
     this.#offered = []
     this.#queue = []
+    this.#held.clear()
     this.#isFull = false
     this.#isAble = true
     for (const link of this.#links.values()) this.#close(link)
@@ -151,7 +168,7 @@ export class ObjectServers {
 
   /** Does not wait for servers any longer. */
   #sendAsItIs(): void {
-    for (const entry of this.#queue) entry.isReady = true
+    for (const entry of this.#queue) entry.ready ??= entry.message
     this.#advance()
   }
 
@@ -166,60 +183,86 @@ export class ObjectServers {
     large: readonly number[],
   ): Promise<void> {
     const connection = this.#connection
-    const { objectNames, objectBytes, objectTypes } = message.objectContent
+    const { objectIds, objectNames, objectBytes, objectTypes } = message.objectContent
     const types = [...objectTypes]
     const bytes = [...objectBytes]
     const stored = large.map(async (at) => {
-      const part = { type: types[at] as Part['type'], chunks: bytes[at] ?? [] }
-      const byteLength = contentBytes(part.type, part.chunks)
+      const given = { type: types[at] as Part['type'], chunks: bytes[at] ?? [] }
+      const byteLength = contentBytes(given.type, given.chunks)
       this.#pendingBytes += byteLength
-      const chunk = await this.#store(objectNames[at] as Uint8Array, part)
+      this.#pendingObjects += 1
+      const id = objectIds[at] as ObjectId
+      const part = await this.#storeOnce(id, objectNames[at] as Uint8Array, given)
       this.#pendingBytes -= byteLength
-      const isMoved = chunk !== undefined
-      const left = isMoved ? undefined : readIn(part)
-      types[at] = isMoved ? 'stored' : (left ?? part).type
-      bytes[at] = isMoved ? [chunk] : (left ?? part).chunks
+      this.#pendingObjects -= 1
+      types[at] = part.type
+      bytes[at] = part.chunks
     })
     await Promise.all(stored)
-    if (entry.isReady) return
+    if (entry.ready !== undefined) return
     const objectContent = { ...message.objectContent, objectTypes: types, objectBytes: bytes }
-    entry.message = { ...message, bytes: undefined, objectContent }
-    entry.isReady = true
+    entry.ready = { ...message, bytes: undefined, objectContent }
     if (connection === this.#connection) this.#advance()
   }
 
   #advance(): void {
     let count = 0
     let hasRoom = true
-    for (const { message, isReady } of this.#queue) {
-      if (!isReady) break
-      hasRoom = this.#user.send(message)
+    for (const { message, ready } of this.#queue) {
+      if (ready === undefined) break
+      hasRoom = this.#user.send(ready)
+      this.#held.remove(message)
       count += 1
     }
     this.#queue.splice(0, count)
     if (this.#queue.length === 0) this.#tellIdle()
-    if (!this.#isFull || this.#pendingBytes >= MAX_PENDING_BYTES || !hasRoom) return
+    if (!this.#isFull || this.#isCrowded || !hasRoom) return
     this.#isFull = false
     this.#user.onDrain()
   }
 
-  /** Stores content on one of the servers. Returns the chunk that names it; undefined: on none. */
-  async #store(name: Uint8Array, part: Part): Promise<Uint8Array | undefined> {
+  /** Stores content, unless it is still where this process has stored it before. */
+  async #storeOnce(id: ObjectId, name: Uint8Array, given: Part): Promise<StoredPart> {
+    const { content, instance } = this.#remembered.get(id) ?? {}
+    if (content !== undefined && this.#offerOf(content.address)?.instance === instance) {
+      const isThere = await this.#linkTo(content.address).confirm(content.id)
+      if (isThere) return { type: 'stored', chunks: [storedChunk(content)] }
+    }
+    const part = await this.#store(name, given)
+    const stored = part.type === 'stored' ? storedContentOf(part.chunks) : undefined
+    if (stored !== undefined) this.#remember(id, stored)
+    return part
+  }
+
+  #remember(id: ObjectId, content: StoredContent): void {
+    const { instance } = this.#offerOf(content.address) ?? {}
+    if (instance === undefined) return
+    this.#remembered.set(id, { content, instance })
+    const [oldest] = this.#remembered.keys()
+    if (this.#remembered.size > MAX_REMEMBERED && oldest) this.#remembered.delete(oldest)
+  }
+
+  #forget({ objectContent: { objectIds } }: ObjectInstruction): void {
+    if (this.#remembered.size > 0) for (const id of objectIds) this.#remembered.delete(id)
+  }
+
+  /** Stores content on one of the servers. Returns how it travels to the scheduler. */
+  async #store(name: Uint8Array, part: Part): Promise<StoredPart> {
     const tried = new Set<string>()
     const own = part.type === 'file' ? this.#ownerOf(part.chunks) : undefined
     const there = await own?.put(name, part).catch(() => undefined)
-    if (there !== undefined) return storedChunk(there)
+    if (there !== undefined) return { type: 'stored', chunks: [storedChunk(there)] }
     if (own !== undefined) tried.add(own.name)
     const given = readIn(part)
-    if (given.type === 'file') return undefined
+    if (given.type === 'file') return given
     for (let link = this.#pick(tried); link !== undefined; link = this.#pick(tried)) {
       tried.add(link.name)
       // Content that cannot be encoded is sent, and refused, like any other.
       const content = await link.put(name, given).catch(() => undefined)
-      if (content !== undefined) return storedChunk(content)
+      if (content !== undefined) return { type: 'stored', chunks: [storedChunk(content)] }
       this.#avoid(link.name)
     }
-    return undefined
+    return given
   }
 
   /** The server on this machine that shares this file. */
@@ -229,12 +272,12 @@ export class ObjectServers {
   }
 
   /** The positions of content that goes to a server. */
-  #largeIn({ objectTypes, objectBytes }: ObjectContent): readonly number[] {
+  #largeIn(content: ObjectContent): readonly number[] {
     const positions: number[] = []
-    for (const [at, chunks] of objectBytes.entries()) {
-      const type = objectTypes[at]
-      const isLarge = type === 'object' && totalBytes(chunks) >= MIN_STORED_BYTES
-      if (isLarge || (type === 'file' && this.#ownerOf(chunks) !== undefined)) positions.push(at)
+    for (const [at, chunks] of content.objectBytes.entries()) {
+      const isLarge = isLargeObject(content, at, MIN_STORED_BYTES)
+      const isFile = content.objectTypes[at] === 'file'
+      if (isLarge || (isFile && this.#ownerOf(chunks) !== undefined)) positions.push(at)
     }
     return positions
   }
@@ -242,10 +285,12 @@ export class ObjectServers {
   /** One of the servers that can be used: on this machine, if there is one. */
   #pick(tried: ReadonlySet<string>): StorageLink | undefined {
     const now = performance.now()
-    const names = this.#names.filter((name) => {
-      const isAvoided = (this.#avoided.get(name) ?? 0) > now
-      return !tried.has(name) && !isAvoided && this.#links.get(name)?.hasFailed !== true
-    })
+    const names = this.#offered
+      .map(({ address }) => address)
+      .filter((name) => {
+        const isAvoided = (this.#avoided.get(name) ?? 0) > now
+        return !tried.has(name) && !isAvoided && this.#links.get(name)?.hasFailed !== true
+      })
     const near = names.filter((name) => this.#links.get(name)?.isNear ?? this.#isHere(name))
     const choice = near.length > 0 ? near : names
     const name = choice[Math.floor(Math.random() * choice.length)]
@@ -281,11 +326,15 @@ export class ObjectServers {
     return formatAddress({ ...server, host })
   }
 
+  /** Undefined: the server cannot be used now. */
+  #offerOf(name: string): StorageServer | undefined {
+    return this.#offered.find(({ address }) => address === name)
+  }
+
   #linkTo(name: string): StorageLink {
     const known = this.#links.get(name)
     if (known !== undefined) return known
-    const instance = this.#offered.find(({ address }) => address === name)?.instance
-    const place = { name, address: this.#addressOf(name), instance }
+    const place = { name, address: this.#addressOf(name), instance: this.#offerOf(name)?.instance }
     const link = new StorageLink(place, this.#user.logger, {
       onNear: (offer) => this.#user.onNear?.(offer),
       onUp: () => this.#onUp(),
@@ -313,7 +362,7 @@ export class ObjectServers {
 
   async #get({ objectBytes: [chunks = []] }: ObjectContent): Promise<Part | undefined> {
     const content = storedContentOf(chunks)
-    if (content === undefined || !this.#names.includes(content.address)) return undefined
+    if (content === undefined || this.#offerOf(content.address) === undefined) return undefined
     const link = this.#linkTo(content.address)
     const part = await link.get(content.id)
     if (part === undefined && link.hasFailed) this.#avoid(content.address)
@@ -324,7 +373,8 @@ export class ObjectServers {
   #requestFromScheduler(objectIds: readonly ObjectId[]): void {
     if (this.#isAble) this.send(reachable([]))
     this.send({ kind: 'objectRequest', requestType: 'get', objectIds })
-    this.#isAble = this.#names.some((name) => this.#links.get(name)?.hasFailed !== true)
+    const hasFailed = (name: string): boolean => this.#links.get(name)?.hasFailed === true
+    this.#isAble = this.#offered.some(({ address }) => !hasFailed(address))
     if (this.#isAble) this.send(reachable(this.#offered))
   }
 

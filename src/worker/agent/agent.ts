@@ -4,12 +4,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Identity, identity as identityOf } from '../../base/ids.js'
 import type { LogFields, Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import { HostObjects } from '../../core/worker/host-objects.js'
 import { HostUnits } from '../../core/worker/queue/units.js'
-import { peerInfo } from '../../runtime/peer-info.js'
+import { newIdentity, peerInfo } from '../../runtime/peer-info.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { type ConnectionEnd, isPublisher } from '../../transport/end.js'
 import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
@@ -158,7 +157,7 @@ export class Agent {
     for (const [index, name] of settings.names.entries()) {
       if (index > 0) await nextTurn()
       if (this.#isStopping) return
-      const identity = newWorkerIdentity(name)
+      const identity = newIdentity(name)
       const logger = withFields(settings.logger, { worker: identity, index })
       logger.info(`Worker[${index}] started`)
       const shared = { settings, agentId, units, sampler, report, spares, hostObjects }
@@ -210,12 +209,4 @@ export function poolOf(
 
 function newPool({ processor, spareProcessors: count, logger }: CheckedAgentOptions): SparePool {
   return new SparePool({ processor, count, logger })
-}
-
-/**
- * A new worker identity (docs/protocol.md#identities): text in UTF-8, as one character per byte.
- */
-function newWorkerIdentity(name: string): Identity {
-  const text = `${process.pid}|${name}|${randomBytes(16).toString('hex')}`
-  return identityOf(Buffer.from(text, 'utf8').toString('latin1'))
 }

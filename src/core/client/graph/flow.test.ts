@@ -366,6 +366,27 @@ describe('after a lost connection', () => {
     assert.ok(setting.isIdle)
   })
 
+  test('what needs a lost result gets it, also if nobody else wants it any more', () => {
+    const setting = new GraphSetting()
+    setting.isEager = false
+    const graph = sketchGraph('G', DIAMOND, ['b', 'd'])
+    setting.submit(graph)
+    setting.flush()
+    setting.receive(storedResult(graph.idOf('b'), 'r1'))
+    setting.disconnect()
+    setting.restart()
+    setting.connect('S2')
+    setting.flush()
+    // Until now, b has been sent again, for d and for whoever has its future.
+    const actions = setting.harness.handle({ type: 'resultDropped', taskId: graph.idOf('b') })
+    // A cancel would reach d, too.
+    assert.deepEqual(sent(actions), [])
+    setting.isEager = true
+    setting.settle()
+    assert.equal(setting.harness.endOf('d'), DIAMOND_VALUE)
+    assert.ok(setting.isIdle)
+  })
+
   test('one that had a result at a cancel goes with the next one if it has to run again', () => {
     const setting = new GraphSetting()
     setting.isEager = false

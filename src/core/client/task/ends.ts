@@ -256,7 +256,8 @@ export class ClientTaskEnds<Owner> {
   #release(task: TaskRecord<Owner>): void {
     const { tasks } = this.#parts
     if (!tasks.has(task) || task.owner !== undefined || isNeeded(task)) return
-    this.recall(task)
+    // Other nodes of its graph may need it again, if its result is lost: it was not cancelled.
+    if (task.graph === undefined) this.recall(task)
     this.#forgetResult(task)
     tasks.change(task, 'givenUp')
     this.#leave(task)
