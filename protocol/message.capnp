@@ -628,18 +628,22 @@ struct SharedObject $extension {
     missing @6;  # No object has this name.
     removed @7;  # The answer to `remove`: the name stood for this object.
     withdrawn @8;  # To a user of the object: the name does not stand for it any more.
-    published @9;  # The answer to `publish`, `restore`, `confirm` and `claim`: it is stored, and named.
+    published @9;  # The answer to `publish`, `restore`, `confirm`, `claim` and `copy`: it is stored, and named.
     unstored @10;  # The answer to the same: it is not stored, and its name has not changed.
     replicate @11;  # From a client, and to workers: they fetch the object before a task needs it.
     confirm @12;  # To an object storage server: asks whether this object is stored there.
     claim @13;   # The same, from a scheduler, which becomes its only user.
+    copy @14;    # The same: if it is not stored there, it is copied from the server `name`.
+    source @15;  # Between servers: asks from which one to copy it. The answer has its name; empty: from itself.
   }
 
   type @0 :SharedObjectType;
   # What it says.
 
   name @1 :Text;
-  # 1 to 1,000 characters; empty with `hold`, `replicate`, `confirm` and `claim`.
+  # 1 to 1,000 characters; empty with `hold`, `replicate`, `confirm` and `claim`. With `copy` and
+  # `source`, the address of a server, as in the name of stored content; with a request for a
+  # `source`, that of the server that asks (empty: others cannot reach it).
 
   objectId @2 :Data $id(object);
   # The object; empty with `find`, `remove` and `missing`.

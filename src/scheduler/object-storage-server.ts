@@ -1,6 +1,12 @@
 // A process that stores the content of large objects, for one or more schedulers. It is a
 // scheduler without tasks: docs/protocol.md#servers.
 
+import {
+  FEATURE_SERVERS,
+  FEATURES_WITHOUT_OBJECTS,
+  hasFeature,
+  isStorageServer,
+} from '../base/features.js'
 import type { SchedulerId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
@@ -8,7 +14,9 @@ import { MessageReader } from '../runtime/message-reader.js'
 import { newIdentity } from '../runtime/peer-info.js'
 import { DealerSocket } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/options.js'
-import { encodeFrame, type Message } from '../wire/message.js'
+import { type ClientHeartbeatEcho, encodeFrame, type Message } from '../wire/message.js'
+import { visitorHeartbeat } from '../runtime/storage/link.js'
+import { ContentCopies } from './content-copies.js'
 import { Scheduler, type SchedulerEnd } from './scheduler.js'
 import type { SchedulerOwnOptions } from './scheduler-options.js'
 
@@ -17,6 +25,9 @@ const UNCLAIMED_MS = 60_000
 
 /** How often the server makes itself known to its scheduler, which may have been restarted. */
 const REGISTER_MS = 2_000
+
+/** A server that ends waits for this long until others have what is needed. */
+const LEAVE_MS = 60_000
 
 /** How often the log says that the scheduler cannot be reached. */
 const TELL_MS = 60_000
@@ -41,6 +52,7 @@ export class ObjectStorageServer {
   /** Resolves when it has stopped. */
   readonly ended: Promise<SchedulerEnd>
   readonly #store: Scheduler
+  readonly #copies: ContentCopies
   readonly #logger: Logger
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   readonly #failures = new Recurrence(TELL_MS)
@@ -49,15 +61,26 @@ export class ObjectStorageServer {
   readonly #registration: DealerSocket | undefined
   readonly #timer: NodeJS.Timeout | undefined
 
-  private constructor(store: Scheduler, schedulerAddress: string | undefined, logger: Logger) {
+  /** Ends the wait of `close`. */
+  #onLeft: (() => void) | undefined
+
+  private constructor(
+    store: Scheduler,
+    copies: ContentCopies,
+    schedulerAddress: string | undefined,
+    logger: Logger,
+  ) {
     this.#store = store
+    this.#copies = copies
     this.#logger = logger
     this.ended = store.ended
     if (schedulerAddress === undefined) return
     const handler = {
-      onConnect: () => this.#register(),
+      onConnect: () => this.#greet(true),
       onDisconnect: () => {
         this.#name = undefined
+        this.#copies.name = ''
+        this.#onLeft?.()
         logger.info('lost the connection to the scheduler')
       },
       onConnectFailed: ({ reason }: { readonly reason: string }) => {
@@ -73,23 +96,23 @@ export class ObjectStorageServer {
     const own = newIdentity('StorageServer')
     const options = { queueWhileDisconnected: false, logger }
     this.#registration = new DealerSocket(schedulerAddress, own, handler, options)
-    this.#timer = setInterval(() => this.#register(), REGISTER_MS).unref()
+    this.#timer = setInterval(() => this.#greet(false), REGISTER_MS).unref()
   }
 
   /** Listens. Rejects like `Scheduler.start`, and with `ConfigError` for a wrong scheduler. */
   static async start(options: ObjectStorageServerOptions): Promise<ObjectStorageServer> {
     const { schedulerAddress, logger, ...limits } = options
-    const store = await Scheduler.startStorage({
-      ...limits,
-      logger,
-      monitorAddress: '',
-      objectStorageAddresses: [],
-      objectRetentionMs: UNCLAIMED_MS,
-      protected: true,
-    })
+    const copies = new ContentCopies(schedulerAddress, logger)
+    const fixed = { monitorAddress: '', objectStorageAddresses: [], protected: true } as const
+    const store = await Scheduler.startStorage(
+      { ...limits, ...fixed, logger, objectRetentionMs: UNCLAIMED_MS },
+      (message) => copies.answer(message),
+    )
+    copies.open(store.address)
     try {
-      return new ObjectStorageServer(store, schedulerAddress, logger)
+      return new ObjectStorageServer(store, copies, schedulerAddress, logger)
     } catch (error) {
+      copies.close()
       await store.close()
       throw error
     }
@@ -105,12 +128,38 @@ export class ObjectStorageServer {
     return this.#store.id
   }
 
-  /** Stops. Everything that it has stored is lost. */
+  /** Stops, once other servers of its scheduler have what is still needed, if there are any. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
+    if (this.#name !== undefined && this.#name !== '') await this.#leave()
     await this.#registration?.close()
     this.#reader.close()
+    this.#copies.close()
     await this.#store.close()
+  }
+
+  async #leave(): Promise<void> {
+    const left = new Promise<void>((resolve) => (this.#onLeft = resolve))
+    const timer = setTimeout(() => this.#onLeft?.(), LEAVE_MS)
+    const message = { kind: 'storageServers', servers: [], isServer: true } as const
+    this.#registration?.send(encodeFrame(message))
+    await left
+    clearTimeout(timer)
+  }
+
+  /** Only a scheduler of ours understands more than this. */
+  #greet(isFirst: boolean): void {
+    this.#registration?.send(encodeFrame(visitorHeartbeat(isFirst, FEATURES_WITHOUT_OBJECTS)))
+  }
+
+  #onEcho({ features }: ClientHeartbeatEcho): void {
+    if (hasFeature(features, FEATURE_SERVERS) && !isStorageServer({ features })) {
+      if (this.#onLeft === undefined) this.#register()
+    } else if (this.#failures.note(performance.now()) > 0) {
+      const text =
+        'the scheduler does not use object storage servers: it is that of Python, or older'
+      this.#logger.warn(text)
+    }
   }
 
   #register(): void {
@@ -121,10 +170,13 @@ export class ObjectStorageServer {
 
   /** The answer of the scheduler. */
   #onMessage(message: Message | undefined): void {
+    if (message?.kind === 'clientHeartbeatEcho') return this.#onEcho(message)
     if (message?.kind !== 'storageServers') return
     const [{ address: name } = { address: '' }] = message.servers
+    if (this.#onLeft !== undefined) return name === '' ? this.#onLeft() : undefined
     if (name === this.#name) return
     this.#name = name
+    this.#copies.name = name
     if (name !== '') {
       this.#logger.info(`the scheduler uses this server as ${name}`, { name })
       return

@@ -39,7 +39,8 @@ interface StorageParts {
 
 /** Content was moved to disk, or could not be; or it is lost. */
 type StorageEvent =
-  MoveEvent | Extract<SchedulerEvent, { readonly type: 'serverLost' | 'contentLost' }>
+  | MoveEvent
+  | Extract<SchedulerEvent, { readonly type: 'serverLost' | 'contentLost' | 'contentMoved' }>
 
 /** All files of one scheduler. */
 export class ObjectStorage {
@@ -63,6 +64,8 @@ export class ObjectStorage {
         files.offerAgain(!areUsable, (peer, offer) => void send(peer, offer))
       },
       onLost: (address) => onEvent({ type: 'serverLost', address }),
+      onMoved: (from, places) => onEvent({ type: 'contentMoved', from, places }),
+      startServer: () => this.#startOwn(),
       onContentLost: (objectId, content) => onEvent({ type: 'contentLost', objectId, content }),
     })
     this.#logger = logger
@@ -124,12 +127,16 @@ export class ObjectStorage {
     ]
   }
 
-  #startServer(args: readonly string[]): void {
+  /** False: it has been started already, or is not wanted. */
+  #startOwn(): boolean {
+    const args = this.#ownServer
+    if (args === undefined) return false
     const [address = ''] = args
     this.#ownServer = undefined
     this.#logger.info(`starting an object storage server at ${address}`, { server: address })
     this.#child = new StorageChild(args, this.#logger, () => this.#servers.remove(address))
     this.#servers.open([address])
+    return true
   }
 
   /** What a peer is offered with its first heartbeat: servers, or else files. */
@@ -151,9 +158,8 @@ export class ObjectStorage {
   /** See `FileStore.claimed`. */
   claimed(from: Identity, message: Message): Message {
     if (isLarge(message)) {
-      const own = this.#servers.couldServe(from) ? this.#ownServer : undefined
-      if (own !== undefined) this.#startServer(own)
-      else this.#servers.onDetour(from)
+      const isStarted = this.#servers.couldServe(from) && this.#startOwn()
+      if (!isStarted) this.#servers.onDetour(from)
     }
     this.#servers.claim(message)
     return this.#files.claimed(from, message)

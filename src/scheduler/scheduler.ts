@@ -20,7 +20,7 @@ import { DescriptorRoom } from '../transport/descriptor-room.js'
 import type { IncomingMessage } from '../transport/options.js'
 import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
-import { encodeFrame, type Message } from '../wire/message.js'
+import { encodeFrame, type Message, type SharedObject } from '../wire/message.js'
 import {
   type CheckedSchedulerOptions,
   checkSchedulerOptions,
@@ -37,10 +37,16 @@ const CLOSED = 'closed'
 /** How often the full state is published to monitors. */
 const STATUS_INTERVAL_MS = 1000
 
+/** Requests about copies of objects, to a scheduler that only stores objects. */
+const COPY_REQUESTS: ReadonlySet<SharedObject['type']> = new Set(['copy', 'source'])
+
+/** Answers such a request. Never rejects. @internal */
+export type AnswerCopy = (message: SharedObject) => Promise<SharedObject>
+
 /** What a scheduler is made of. */
 interface SchedulerParts {
-  /** It only stores objects. */
-  readonly isStorage: boolean
+  /** Handles requests for copies of objects, if it only stores objects. */
+  readonly answer: AnswerCopy | undefined
   readonly log: CodeLog
   readonly options: CheckedSchedulerOptions
   readonly newMachine: (storage: StorageLimits) => SchedulerMachine
@@ -64,7 +70,7 @@ const MAX_UNREAD_BYTES = 4 * 2 ** 20
 export class Scheduler implements AsyncDisposable {
   /** Resolves when the scheduler has stopped: closed, shut down by a client, or after a bug. */
   readonly ended: Promise<SchedulerEnd>
-  readonly #isStorage: boolean
+  readonly #answerCopy: AnswerCopy | undefined
   readonly #log: CodeLog
   readonly #logger: Logger
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
@@ -91,8 +97,8 @@ export class Scheduler implements AsyncDisposable {
     if (!isParts(parts)) {
       throw argumentError('new Scheduler() starts nothing; use await Scheduler.start(options)')
     }
-    const { log, options, newMachine, isStorage } = parts
-    this.#isStorage = isStorage
+    const { log, options, newMachine, answer } = parts
+    this.#answerCopy = answer
     this.#storage = new ObjectStorage({
       send: (to, message) => {
         let isTaken = true
@@ -138,12 +144,16 @@ export class Scheduler implements AsyncDisposable {
     return asCalled(captureSite(1), () => Scheduler.#start(options))
   }
 
-  /** A scheduler that only stores objects. Rejects like `start`. @internal */
-  static startStorage(options: SchedulerStartOptions): Promise<Scheduler> {
-    return Scheduler.#start(options, true)
+  /**
+   * A scheduler that only stores objects. `answer` handles requests for copies. Rejects like
+   * `start`. @internal
+   */
+  static startStorage(options: SchedulerStartOptions, answer: AnswerCopy): Promise<Scheduler> {
+    return Scheduler.#start(options, answer)
   }
 
-  static async #start(options: SchedulerStartOptions, isStorage = false): Promise<Scheduler> {
+  static async #start(options: SchedulerStartOptions, answer?: AnswerCopy): Promise<Scheduler> {
+    const isStorage = answer !== undefined
     const checked = checkSchedulerOptions(options)
     // Most programs that import the library start no scheduler.
     const { SchedulerMachine } = await import('../core/scheduler/scheduler-machine.js')
@@ -154,7 +164,7 @@ export class Scheduler implements AsyncDisposable {
       new SchedulerMachine({ ...core, storage })
     let scheduler: Scheduler | undefined
     try {
-      scheduler = new Scheduler({ log, options: checked, newMachine, isStorage })
+      scheduler = new Scheduler({ log, options: checked, newMachine, answer })
       await scheduler.#bind(options, checked)
     } catch (error) {
       if (scheduler !== undefined) await scheduler.#abandon()
@@ -264,6 +274,11 @@ export class Scheduler implements AsyncDisposable {
     if (message.kind === 'objectFiles') return this.#storage.prove(from, message.proof)
     if (message.kind === 'storageServers') {
       return this.#storage.onServers(from, message, this.#places.ipOf(from))
+    }
+    const isAboutCopy = message.kind === 'sharedObject' && COPY_REQUESTS.has(message.type)
+    if (isAboutCopy && this.#answerCopy !== undefined) {
+      void this.#answerCopy(message).then((answer) => this.#router?.send(from, encodeFrame(answer)))
+      return
     }
     const offer = this.#storage.offerTo(from, message)
     if (offer !== undefined) this.#router?.send(from, encodeFrame(offer))
@@ -397,7 +412,7 @@ export class Scheduler implements AsyncDisposable {
   async #close(end: SchedulerEnd): Promise<void> {
     this.#isReady = false
     this.#driver.stop()
-    if (end.reason === CLOSED && !this.#isStorage) this.#tellWhoWaits()
+    if (end.reason === CLOSED && this.#answerCopy === undefined) this.#tellWhoWaits()
     this.#reader.close()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])

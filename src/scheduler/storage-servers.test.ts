@@ -26,6 +26,9 @@ class Side {
   readonly answers: [peer: Identity, addresses: readonly string[]][] = []
   readonly lostServers: string[] = []
   readonly lostObjects: ObjectId[] = []
+  readonly moves: [from: string, places: ReadonlyMap<ObjectId, string>][] = []
+  /** Starts a server, if one is to be had. */
+  start: () => boolean = () => false
   readonly usable: boolean[] = []
   readonly warnings: string[] = []
   readonly servers: SchedulerServers
@@ -45,6 +48,8 @@ class Side {
       onUsable: (areUsable) => noted(this.usable, areUsable),
       onLost: (address) => noted(this.lostServers, address),
       onContentLost: (id) => noted(this.lostObjects, id),
+      onMoved: (from, places) => noted(this.moves, [from, places]),
+      startServer: () => this.start(),
     })
     t.after(() => this.servers.close())
   }
@@ -272,6 +277,59 @@ test('a second server with the address of another one is not used', async (t) =>
     [C, [server.address]],
     [D, []],
   ])
+})
+
+test('what a server has that ends is on others before it does', async (t) => {
+  const [leaving, other] = [await newServer(t), await newServer(t)]
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.onMessage(C, servers(true, leaving), '')
+  side.servers.onMessage(D, servers(true, other), '')
+  await side.until(() => side.answers.length === 2)
+  const content = await stored(t, leaving.address, 5)
+  side.servers.claim(create('o', content))
+  const missing = { ...content, id: objectId('x'.repeat(24)) }
+  side.servers.claim(create('p', missing))
+  await side.until(() => side.lostObjects.length === 1)
+  side.servers.onMessage(C, servers(true), '')
+  // Nothing more is to be stored there, but what is there can be read.
+  assert.deepEqual(side.offers.at(-1), [C, [other.address]])
+  assert.deepEqual(await side.servers.read(content), Buffer.alloc(100_000, 5))
+  await side.until(() => side.answers.length === 3)
+  assert.deepEqual(side.answers[2], [C, []])
+  assert.deepEqual(side.moves, [[leaving.address, new Map([[content.id, other.address]])]])
+  await leaving.close()
+  const moved = { ...content, address: other.address }
+  assert.deepEqual(await side.servers.read(moved), Buffer.alloc(100_000, 5))
+  await side.until(() => side.lostServers.length === 1)
+  assert.deepEqual(side.lostObjects, ['p'])
+})
+
+test('for the last server that ends, another one is started, if possible', async (t) => {
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  const leaving = await newServer(t)
+  side.servers.onMessage(C, servers(true, leaving), '')
+  await side.until(() => side.answers.length === 1)
+  side.servers.claim(create('o', await stored(t, leaving.address)))
+  side.servers.onMessage(C, servers(true), '')
+  await side.until(() => side.answers.length === 2)
+  assert.equal(side.moves.length, 0)
+  const next = await newServer(t)
+  const second = await newServer(t)
+  side.servers.onMessage(D, servers(true, second), '')
+  await side.until(() => side.answers.length === 3)
+  side.servers.claim(create('p', await stored(t, second.address)))
+  side.start = () => {
+    side.servers.open([next.address])
+    return true
+  }
+  side.servers.onMessage(D, servers(true), '')
+  await side.until(() => side.answers.length === 4)
+  assert.deepEqual(
+    side.moves.map(([from, places]) => [from, [...places.values()]]),
+    [[second.address, [next.address]]],
+  )
 })
 
 test('content that comes in messages all the same is a line in the log', async (t) => {

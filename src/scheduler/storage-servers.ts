@@ -9,19 +9,19 @@ import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { messageOf } from '../base/text.js'
 import { readObjectFile } from '../runtime/object-files.js'
-import { StorageLink } from '../runtime/storage/link.js'
-import {
-  formatAddress,
-  isEverywhere,
-  isLoopback,
-  localAddress,
-  parseAddress,
-} from '../transport/address.js'
+import { serverName, StorageLink } from '../runtime/storage/link.js'
+import { localAddress } from '../transport/address.js'
 import type { Message, StorageServer, StorageServers } from '../wire/message.js'
 import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
 
 /** A server that has not come back by then has lost everything. */
 const RETURN_MS = 2_000
+
+/** A server that is started to take over content must be usable by then. */
+const START_MS = 10_000
+
+/** How many objects are moved to another server at a time. */
+const MAX_MOVES = 8
 
 /** More servers than this are refused. */
 const MAX_SERVERS = 10_000
@@ -38,6 +38,8 @@ interface Server {
   /** Undefined: it has not answered yet, or has lost everything. */
   instance: SchedulerId | undefined
   isUp: boolean
+  /** It ends, and what it has is copied to others. */
+  isLeaving: boolean
   /** Why the connection is down. */
   reason: string
   /** The connection over which it has made itself known. */
@@ -57,6 +59,10 @@ interface ServerParts {
   onUsable(areUsable: boolean): void
   /** A server is gone, with all content. */
   onLost(address: string): void
+  /** Some content of a server is on other servers now: their addresses, by its ids. */
+  onMoved(from: string, places: ReadonlyMap<ObjectId, string>): void
+  /** A server is needed, to which content can be moved. False: there is none to be had. */
+  startServer(): boolean
   /** The content of an object is not on its server. */
   onContentLost(objectId: ObjectId, content: StoredContent): void
 }
@@ -72,6 +78,8 @@ export class SchedulerServers {
   readonly #detours = new Recurrence(TELL_MS)
   #areUsable = false
   #isClosed = false
+  /** Another server can be used. */
+  #onNext: () => void = () => {}
 
   constructor(parts: ServerParts) {
     this.#parts = parts
@@ -79,7 +87,7 @@ export class SchedulerServers {
 
   /** Connects to servers that were named. Throws `ConfigError` for a wrong address. */
   open(addresses: readonly string[]): void {
-    for (const address of addresses) this.#add(nameOf(address, ''))
+    for (const address of addresses) this.#add(serverName(address, ''))
   }
 
   /** The servers, if this message is the first heartbeat of a peer that can use them. */
@@ -98,9 +106,10 @@ export class SchedulerServers {
       if (this.#peers.has(peer)) this.#peers.set(peer, server !== undefined)
       return
     }
-    if (server === undefined || this.#isClosed) return
+    if (this.#isClosed) return
+    if (server === undefined) return void this.#evacuate(peer)
     try {
-      this.#register(nameOf(server.address, ip), peer, server.instance)
+      this.#register(serverName(server.address, ip), peer, server.instance)
     } catch (error) {
       this.#answer(peer)
       if (this.#refusals.note(performance.now()) === 0) return
@@ -116,7 +125,63 @@ export class SchedulerServers {
       throw new ConfigError('another object storage server has the same address')
     }
     known.registrant = peer
-    if (known.isUp) this.#answer(peer, known)
+    if (known.isUp && !known.isLeaving) this.#answer(peer, known)
+  }
+
+  /** A server wants to end. It is answered when it may. */
+  async #evacuate(registrant: Identity): Promise<void> {
+    const server = [...this.#servers.values()].find((each) => each.registrant === registrant)
+    if (server !== undefined && !server.isLeaving) {
+      server.isLeaving = true
+      this.#offerToAll()
+      if (server.content.size > 0) await this.#moveAll(server)
+      if (this.#offer().servers.length === 0) this.#tellUsable(false)
+    }
+    this.#answer(registrant)
+  }
+
+  async #moveAll(server: Server): Promise<void> {
+    const failed = new Set<ObjectId>()
+    const fields = { server: server.name, objects: server.content.size }
+    this.#parts.logger.info('an object storage server ends: moving what it has to others', fields)
+    for (;;) {
+      const target = this.#anyOther() ?? (await this.#newServer())
+      const ids = [...server.content.keys()].filter((id) => !failed.has(id)).slice(0, MAX_MOVES)
+      if (target === undefined || ids.length === 0 || !server.isUp) return
+      const copied = await Promise.all(
+        ids.map((id) => target.link.copy({ address: server.name, id, byteLength: 0 })),
+      )
+      if (this.#isClosed) return
+      const places = new Map<ObjectId, string>()
+      for (const [at, id] of ids.entries()) {
+        const objectId = server.content.get(id)
+        if (copied[at] !== true || !target.isUp) failed.add(id)
+        else if (objectId !== undefined) {
+          target.content.set(id, objectId)
+          target.link.claim(id)
+          places.set(id, target.name)
+        }
+      }
+      this.#parts.onMoved(server.name, places)
+      for (const id of places.keys()) server.content.delete(id)
+    }
+  }
+
+  #anyOther(): Server | undefined {
+    const usable = [...this.#servers.values()].filter(({ isUp, isLeaving }) => isUp && !isLeaving)
+    return usable[Math.floor(Math.random() * usable.length)]
+  }
+
+  /** The last server ends: another one may be started. */
+  async #newServer(): Promise<Server | undefined> {
+    if (!this.#parts.startServer()) return undefined
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#onNext = resolve
+      timer = setTimeout(resolve, START_MS)
+    })
+    clearTimeout(timer)
+    return this.#anyOther()
   }
 
   /** Tells a server how others reach it; undefined: they cannot. */
@@ -134,7 +199,7 @@ export class SchedulerServers {
 
   /** A server that was named will not run. */
   remove(address: string): void {
-    const server = this.#servers.get(nameOf(address, ''))
+    const server = this.#servers.get(serverName(address, ''))
     if (server === undefined) return
     clearTimeout(server.lossTimer)
     if (server.instance !== undefined) this.#loseAll(server)
@@ -240,8 +305,8 @@ export class SchedulerServers {
 
   #offer(): StorageServers {
     const servers: StorageServer[] = []
-    for (const { name: address, isUp, instance } of this.#servers.values()) {
-      if (isUp && instance !== undefined) servers.push({ address, instance })
+    for (const { name: address, isUp, isLeaving, instance } of this.#servers.values()) {
+      if (isUp && !isLeaving && instance !== undefined) servers.push({ address, instance })
     }
     return { kind: 'storageServers', servers, isServer: false }
   }
@@ -260,6 +325,7 @@ export class SchedulerServers {
       isPermanent: by === undefined,
       instance: undefined,
       isUp: false,
+      isLeaving: false,
       reason: '',
       registrant: by?.peer,
       lossTimer: undefined,
@@ -303,12 +369,14 @@ export class SchedulerServers {
     this.#parts.logger.info(`using the object storage server ${name}`, { server: name })
     if (server.registrant !== undefined) this.#answer(server.registrant, server)
     this.#offerToAll()
+    this.#onNext()
   }
 
   #onDown(link: StorageLink, reason: string): void {
     const server = this.#serverOf(link)
     if (server === undefined) return
     server.reason = reason
+    if (server.isLeaving) return this.#giveUp(server)
     if (server.isUp) {
       server.isUp = false
       const fields = { server: server.name, reason }
@@ -366,17 +434,4 @@ function mayReturn({ isUp, instance, lossTimer }: Server): boolean {
 /** Nothing waits for the server any longer. */
 function wake({ waiting }: Server): void {
   for (const resolve of waiting.splice(0)) resolve()
-}
-
-/** The name of a server that has connected from this IP address; '' = that of this machine. */
-function nameOf(text: string, ip: string): string {
-  const address = parseAddress(text)
-  const isHere = ip === '' || isLoopback(ip)
-  if (address.kind === 'ipc') return formatAddress(address)
-  if (!isHere && isLoopback(address.host)) {
-    throw new ConfigError('no other machine can reach it there; start it with another address')
-  }
-  if (!isEverywhere(address.host)) return formatAddress(address)
-  // On the machine of the scheduler: its name there is that of the scheduler.
-  return isHere ? formatAddress({ ...address, host: '*' }) : formatAddress({ ...address, host: ip })
 }

@@ -174,3 +174,36 @@ test('a client and a worker with the address of a server learn what it is', asyn
   assert.equal(code, 1)
   assert.match(agent.stderr, misled)
 })
+
+test('what the server beside workers has outlives them, and no task runs again', async (t) => {
+  const cluster = await TestCluster.start(t, { schedulerArgs: FAR })
+  const runs = join(cluster.folder, 'runs')
+  const make = async (file: string, size: number, value: number): Promise<Uint8Array> => {
+    const { appendFileSync } = await import('node:fs')
+    appendFileSync(file, 'x')
+    return new Uint8Array(size).fill(value)
+  }
+  const usable = async (): Promise<string> => {
+    const line = await cluster.scheduler.line(({ message }) => {
+      return String(message).startsWith('using the object storage server')
+    })
+    return String(line['server'])
+  }
+  const agent = await cluster.startAgent(1, ['--object-storage', '--drain-seconds', '20'])
+  const first = await usable()
+  const client = cluster.client()
+  const kept = [1, 2, 3].map((value) => client.submit(make, runs, 2 * MIB, value))
+  for (const [at, future] of kept.entries()) {
+    assert.equal(await client.submit(sumOf, future, 0), (at + 1) * 2 * MIB)
+  }
+  assert.deepEqual([...new Set(await placesOf(client))], ['server'])
+  // There is no other server: the scheduler starts one.
+  agent.signal('SIGTERM')
+  assert.equal((await agent.ended).code, 143)
+  assert.deepEqual([...new Set(await placesOf(client))], ['server'])
+  for (const [at, future] of kept.entries()) assert.deepEqual(await future, filled(2 * MIB, at + 1))
+  assert.equal(readFileSync(runs, 'utf8'), 'xxx')
+  assert.notEqual(first, '')
+  assert.deepEqual(descendantsOf(agent.pid), [])
+  await cluster.removeFile('runs')
+})

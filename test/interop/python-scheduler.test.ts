@@ -145,7 +145,9 @@ pythonTest(
 
 pythonTest('what goes wrong at our end does not harm a Python scheduler', async (t) => {
   const { scheduler, address } = await startPythonScheduler(t)
-  startCommand(t, 'scaler-cluster', ['-n', '2', address])
+  // Its object storage server notices that it is of no use there.
+  const agent = startCommand(t, 'scaler-cluster', ['-n', '2', '--object-storage', address])
+  await agent.logged(/the scheduler does not use object storage servers/)
   await using client = await Client.connect(address)
 
   const sleep = async (ms: number): Promise<number> =>

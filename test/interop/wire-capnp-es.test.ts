@@ -72,6 +72,8 @@ const MORE_ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
     'replicate',
     'confirm',
     'claim',
+    'copy',
+    'source',
   ],
 }
 

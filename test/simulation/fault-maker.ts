@@ -50,6 +50,7 @@ const WEIGHTS: Readonly<Record<Fault['type'], number>> = {
   swallowHost: 2,
   // Only in worlds with a server: see `makeLosses`.
   loseServer: 0,
+  moveServer: 0,
 }
 
 /** At least one. */
@@ -63,10 +64,11 @@ export function makeFaults(random: Random, scope: FaultScope): FaultPlan[] {
   }))
 }
 
-/** In a world with an object storage server: it is lost, perhaps several times. */
+/** In a world with an object storage server: it is lost or leaves, perhaps several times. */
 export function makeLosses(random: Random, scope: FaultScope): FaultPlan[] {
   return Array.from({ length: random.pick([0, 1, 1, 3]) }, () => {
-    return { trigger: makeTrigger(random, scope), fault: { type: 'loseServer' } }
+    const type = random.chance(0.3) ? 'moveServer' : 'loseServer'
+    return { trigger: makeTrigger(random, scope), fault: { type } }
   })
 }
 
@@ -100,6 +102,7 @@ function makeFault(random: Random, scope: FaultScope, type: Fault['type']): Faul
     case 'freezeProcessor':
       return { type, agent, worker: random.int(2), ms: random.spread(1, 20_000) }
     case 'loseServer':
+    case 'moveServer':
       return { type }
     case 'killClient':
       return { type, client }

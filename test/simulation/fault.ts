@@ -51,6 +51,8 @@ export type Fault =
   | { readonly type: 'swallowHost'; readonly host: string; readonly ms: number }
   /** The object storage server ends, and loses everything. */
   | { readonly type: 'loseServer' }
+  /** It leaves: another one has what it had. */
+  | { readonly type: 'moveServer' }
 
 /** A fault and its time. */
 export interface FaultPlan {

@@ -108,6 +108,8 @@ export class Faults {
         return network.swallow(fault.host, clock.now + fault.ms)
       case 'loseServer':
         return simulation.scheduler.servers.lose()
+      case 'moveServer':
+        return simulation.scheduler.servers.move()
       default:
     }
   }

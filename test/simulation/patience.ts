@@ -63,6 +63,7 @@ function isSilent(fault: Fault): boolean {
     case 'exitProcessor':
     case 'killClient':
     case 'loseServer':
+    case 'moveServer':
       return false
     default:
       return fault

@@ -18,8 +18,6 @@ import {
 import type { Random } from './random.js'
 import type { VirtualProcess } from './virtual-process.js'
 
-const ADDRESS = 'tcp://server:1'
-
 /** How long it takes to fetch content, in milliseconds. */
 const [MIN_MS, MAX_MS] = [0.05, 50]
 
@@ -51,6 +49,7 @@ export class VirtualServers {
   readonly #remembered = new Map<string, ObjectId>()
   readonly #queues = new Map<Identity, PeerQueue>()
   #count = 0
+  #moves = 0
   #isDown = false
 
   /** Content of at least `minBytes` is there; Infinity: none. */
@@ -121,13 +120,13 @@ export class VirtualServers {
       const known = this.#remembered.get(key)
       types[at] = 'stored'
       if (known !== undefined && this.#content.has(known)) {
-        return [storedChunk({ byteLength, address: ADDRESS, id: known })]
+        return [storedChunk({ byteLength, address: this.#address, id: known })]
       }
       this.#count += 1
       const id = objectId(String(this.#count).padStart(24, '.'))
       this.#content.set(id, chunks)
       this.#remembered.set(key, id)
-      return [storedChunk({ byteLength, address: ADDRESS, id })]
+      return [storedChunk({ byteLength, address: this.#address, id })]
     })
     const stored = { ...objectContent, objectTypes: types, objectBytes }
     return { ...message, bytes: undefined, objectContent: stored }
@@ -163,6 +162,19 @@ export class VirtualServers {
     this.#content.delete(content.id)
   }
 
+  /** The server leaves: another one has what it had. */
+  move(): void {
+    if (this.#isDown) return
+    const from = this.#address
+    this.#moves += 1
+    const places = new Map([...this.#content.keys()].map((id) => [id, this.#address]))
+    this.#handler.onEvent({ type: 'contentMoved', from, places })
+  }
+
+  get #address(): string {
+    return `tcp://server:${this.#moves + 1}`
+  }
+
   /** The server ends. Soon there is another one. */
   lose(): void {
     this.#content = new Map()
@@ -170,7 +182,7 @@ export class VirtualServers {
     this.#isDown = true
     this.#process.after(this.#random.spread(MIN_LOSS_MS, MAX_LOSS_MS), () => {
       this.#isDown = false
-      this.#handler.onEvent({ type: 'serverLost', address: ADDRESS })
+      this.#handler.onEvent({ type: 'serverLost', address: this.#address })
     })
   }
 }

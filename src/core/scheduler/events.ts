@@ -50,6 +50,12 @@ export type SchedulerEvent =
     }
   /** An object storage server is gone, with everything that was there. */
   | { readonly type: 'serverLost'; readonly address: string }
+  /** Content of a server is on others now: their addresses, by its ids there. */
+  | {
+      readonly type: 'contentMoved'
+      readonly from: string
+      readonly places: ReadonlyMap<ObjectId, string>
+    }
   /** The content of an object is not on its server. */
   | {
       readonly type: 'contentLost'

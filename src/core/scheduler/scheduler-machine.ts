@@ -131,6 +131,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'serverLost':
         this.#onServerLost(event.address)
         break
+      case 'contentMoved':
+        this.#state.objects.moveStored(event.from, event.places)
+        break
       case 'contentLost':
         this.#onMissing(event.objectId, event.content)
         break

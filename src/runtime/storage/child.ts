@@ -40,12 +40,13 @@ export class StorageChild {
     this.#start()
   }
 
-  /** Ends it. Resolves when it has ended. */
-  async close(): Promise<void> {
+  /** Ends it: if that is urgent, without what it does at its end. Resolves when it has ended. */
+  async close(isUrgent = false): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
     this.#child?.ref()
-    this.#child?.stdin?.end()
+    if (isUrgent) this.#child?.kill('SIGKILL')
+    else this.#child?.stdin?.end()
     await this.#ended
   }
 

@@ -3,12 +3,21 @@
 
 import { randomBytes } from 'node:crypto'
 import { bytesToLatin1, NO_BYTES } from '../../base/bytes.js'
+import { ConfigError } from '../../base/errors.js'
 import { isStorageServer, OUR_FEATURES } from '../../base/features.js'
 import { objectId, type ObjectId, type SchedulerId } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
+import {
+  formatAddress,
+  isEverywhere,
+  isLoopback,
+  localAddress,
+  parseAddress,
+} from '../../transport/address.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { IncomingMessage } from '../../transport/options.js'
 import {
+  type ClientHeartbeat,
   type ClientHeartbeatEcho,
   encodeFrame,
   type Message,
@@ -69,6 +78,7 @@ export class StorageLink {
   readonly #reader: MessageReader
   readonly #gets = new Map<ObjectId, Settle<Part>[]>()
   readonly #confirms = new Map<ObjectId, ((isStored: boolean) => void)[]>()
+  readonly #sources = new Map<ObjectId, Settle<string>>()
   /** Calls that wait for the connection; undefined: it has failed, and is tried again. */
   #waiting: ((isUp: boolean) => void)[] | undefined = []
   #isUp = false
@@ -128,15 +138,19 @@ export class StorageLink {
   }
 
   /**
-   * Stores content. Resolves with its name, once it is safe there; undefined: it was not stored.
-   * Without a claim, the server keeps it as long as this connection.
+   * Stores content, under a new id unless it has one. Resolves with its name, once it is safe
+   * there; undefined: it was not stored. Without a claim, the server keeps it as long as this
+   * connection.
    */
-  async put(name: Uint8Array, { type, chunks }: Part): Promise<StoredContent | undefined> {
+  async put(
+    name: Uint8Array,
+    { type, chunks }: Part,
+    id: ObjectId = objectId(bytesToLatin1(randomBytes(ID_BYTES))),
+  ): Promise<StoredContent | undefined> {
     const byteLength = contentBytes(type, chunks)
     if (!this.#isUp && !(await this.#connected())) return undefined
     // It may have ended since.
     if (!this.#isUp) return undefined
-    const id = objectId(bytesToLatin1(randomBytes(ID_BYTES)))
     const content = { objectIds: [id], objectTypes: [type], objectNames: [name] }
     const objectContent = this.files.sendable({ ...content, objectBytes: [chunks] })
     this.#send(this.#instruction('create', this.files.moveOut(objectContent)))
@@ -150,14 +164,32 @@ export class StorageLink {
     return (this.#isUp || (await this.#connected())) && this.#confirm(id)
   }
 
-  #confirm(id: ObjectId): Promise<boolean> {
+  /** The same; if it is not there, the server first copies it from another one. */
+  async copy({ address, id }: StoredContent): Promise<boolean> {
+    return (this.#isUp || (await this.#connected())) && this.#confirm(id, 'copy', address)
+  }
+
+  /**
+   * From which server to copy some content, for a server that others reach as `own`: '' = from this
+   * one; undefined: it does not answer.
+   */
+  async sourceOf(id: ObjectId, own: string): Promise<string | undefined> {
+    if (!this.#isUp && !(await this.#connected())) return undefined
+    if (!this.#isUp || this.#sources.has(id)) return undefined
+    return new Promise((resolve) => {
+      this.#sources.set(id, resolve)
+      this.#send(sharedMessage('source', id, own))
+    })
+  }
+
+  #confirm(id: ObjectId, type: 'confirm' | 'copy' = 'confirm', name = ''): Promise<boolean> {
     // It may have ended since the caller has looked.
     if (!this.#isUp) return Promise.resolve(false)
     return new Promise((resolve) => {
       const others = this.#confirms.get(id)
       if (others !== undefined) return void others.push(resolve)
       this.#confirms.set(id, [resolve])
-      this.#send(sharedMessage('confirm', id))
+      this.#send(sharedMessage(type, id, name))
     })
   }
 
@@ -230,16 +262,7 @@ export class StorageLink {
   }
 
   #greet(): void {
-    this.#send({
-      kind: 'clientHeartbeat',
-      resource: { cpu: 0, rss: 0 },
-      latencyUS: 0,
-      ...PLAIN_CLIENT_HEARTBEAT,
-      // The server logs little about visitors.
-      wantsReport: !this.#isUp,
-      features: OUR_FEATURES,
-      runtime: `node/${process.versions.node}`,
-    })
+    this.#send(visitorHeartbeat(!this.#isUp, OUR_FEATURES))
   }
 
   #onMessage(message: Message): void {
@@ -257,7 +280,12 @@ export class StorageLink {
       case 'objectResponse':
         return this.#onResponse(message)
       case 'sharedObject': {
-        const { type, objectId: id } = message
+        const { type, objectId: id, name } = message
+        if (type === 'source') {
+          const settle = this.#sources.get(id)
+          this.#sources.delete(id)
+          return settle?.(name)
+        }
         const settled = this.#confirms.get(id)
         this.#confirms.delete(id)
         for (const settle of settled ?? []) settle(type === 'published')
@@ -317,9 +345,53 @@ export class StorageLink {
     const confirms = [...this.#confirms.values()].flat()
     this.#confirms.clear()
     for (const settle of confirms) settle(false)
+    const sources = [...this.#sources.values()]
+    this.#sources.clear()
+    for (const settle of sources) settle(undefined)
     const gets = [...this.#gets.values()].flat()
     this.#gets.clear()
     for (const settle of gets) settle(undefined)
+  }
+}
+
+/**
+ * Where this process reaches a server: the host `*` in its name stands for the one under which it
+ * reaches the scheduler. Throws `ConfigError` for a wrong address.
+ */
+export function serverAddress(name: string, schedulerAddress: string): string {
+  const server = parseAddress(name)
+  const scheduler = parseAddress(schedulerAddress)
+  if (server.kind !== 'tcp' || server.host !== '*') return name
+  const host = scheduler.kind === 'tcp' ? scheduler.host : '127.0.0.1'
+  return localAddress(formatAddress({ ...server, host }))
+}
+
+/**
+ * The name of a server that has connected from this IP address ('' = that of this machine) and
+ * listens at `text`. Throws `ConfigError` for a wrong address.
+ */
+export function serverName(text: string, ip: string): string {
+  const address = parseAddress(text)
+  const isHere = ip === '' || isLoopback(ip)
+  if (address.kind === 'ipc') return formatAddress(address)
+  if (!isHere && isLoopback(address.host)) {
+    throw new ConfigError('no other machine can reach it there; start it with another address')
+  }
+  if (!isEverywhere(address.host)) return formatAddress(address)
+  // On the machine of the scheduler: its name there is that of the scheduler.
+  return isHere ? formatAddress({ ...address, host: '*' }) : formatAddress({ ...address, host: ip })
+}
+
+/** The heartbeat of a client that submits nothing: little is logged about such visitors. */
+export function visitorHeartbeat(isFirst: boolean, features: number): ClientHeartbeat {
+  return {
+    kind: 'clientHeartbeat',
+    resource: { cpu: 0, rss: 0 },
+    latencyUS: 0,
+    ...PLAIN_CLIENT_HEARTBEAT,
+    wantsReport: isFirst,
+    features,
+    runtime: `node/${process.versions.node}`,
   }
 }
 
@@ -327,6 +399,10 @@ function getMessage(id: ObjectId): Message {
   return { kind: 'objectRequest', requestType: 'get', objectIds: [id] }
 }
 
-function sharedMessage(type: 'confirm' | 'claim', id: ObjectId): Message {
-  return { kind: 'sharedObject', type, name: '', objectId: id, sizeBytes: 0 }
+function sharedMessage(
+  type: 'confirm' | 'claim' | 'copy' | 'source',
+  id: ObjectId,
+  name = '',
+): Message {
+  return { kind: 'sharedObject', type, name, objectId: id, sizeBytes: 0 }
 }

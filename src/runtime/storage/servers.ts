@@ -4,7 +4,7 @@
 
 import type { ObjectId, SchedulerId } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
-import { formatAddress, parseAddress, parseConnectAddress } from '../../transport/address.js'
+import { parseAddress, parseConnectAddress } from '../../transport/address.js'
 import type {
   Message,
   ObjectContent,
@@ -27,10 +27,13 @@ import {
 import { isOwnHost } from '../process-usage.js'
 import { type Part, readObjectFile } from '../object-files.js'
 import { HeldMessages } from './held.js'
-import { StorageLink } from './link.js'
+import { serverAddress, StorageLink } from './link.js'
 
 /** With more bytes than this in several objects on their way, the owner is asked to pause. */
 const MAX_PENDING_BYTES = 64 * 1024 ** 2
+
+/** A server on this machine copies content of at least this many bytes from other servers. */
+const MIN_COPIED_BYTES = 1024 ** 2
 
 /** For so many objects, it is remembered where their content is. */
 const MAX_REMEMBERED = 4_000
@@ -317,13 +320,8 @@ export class ObjectServers {
     this.#user.logger.debug('an object storage server cannot be used now', { server: name })
   }
 
-  /** The host `*` stands for the one under which this process reaches the scheduler. */
   #addressOf(name: string): string {
-    const server = parseAddress(name)
-    const scheduler = parseAddress(this.#user.address)
-    if (server.kind !== 'tcp' || server.host !== '*') return name
-    const host = scheduler.kind === 'tcp' ? scheduler.host : '127.0.0.1'
-    return formatAddress({ ...server, host })
+    return serverAddress(name, this.#user.address)
   }
 
   /** Undefined: the server cannot be used now. */
@@ -364,9 +362,17 @@ export class ObjectServers {
     const content = storedContentOf(chunks)
     if (content === undefined || this.#offerOf(content.address) === undefined) return undefined
     const link = this.#linkTo(content.address)
+    const near = content.byteLength < MIN_COPIED_BYTES ? undefined : this.#nearInsteadOf(link)
+    const copy = (await near?.copy(content)) === true ? await near?.get(content.id) : undefined
+    if (copy !== undefined) return copy
     const part = await link.get(content.id)
     if (part === undefined && link.hasFailed) this.#avoid(content.address)
     return part
+  }
+
+  /** A server on this machine that can copy content from another one. */
+  #nearInsteadOf(link: StorageLink): StorageLink | undefined {
+    return link.isNear ? undefined : [...this.#links.values()].find(({ isNear }) => isNear)
   }
 
   /** The scheduler answers in order. If any server can be reached, it knows that afterwards. */

@@ -212,11 +212,13 @@ export const OBJECT_RESPONSE_TYPE: readonly ObjectResponseType[] = ['content', '
  * - `missing`: No object has this name.
  * - `removed`: The answer to `remove`: the name stood for this object.
  * - `withdrawn`: To a user of the object: the name does not stand for it any more.
- * - `published`: The answer to `publish`, `restore`, `confirm` and `claim`: it is stored, and named.
+ * - `published`: The answer to `publish`, `restore`, `confirm`, `claim` and `copy`: it is stored, and named.
  * - `unstored`: The answer to the same: it is not stored, and its name has not changed.
  * - `replicate`: From a client, and to workers: they fetch the object before a task needs it.
  * - `confirm`: To an object storage server: asks whether this object is stored there.
  * - `claim`: The same, from a scheduler, which becomes its only user.
+ * - `copy`: The same: if it is not stored there, it is copied from the server `name`.
+ * - `source`: Between servers: asks from which one to copy it. The answer has its name; empty: from itself.
  */
 export type SharedObjectType =
   | 'publish'
@@ -233,6 +235,8 @@ export type SharedObjectType =
   | 'replicate'
   | 'confirm'
   | 'claim'
+  | 'copy'
+  | 'source'
 
 /** The names of `SharedObjectType` by their numbers. */
 export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
@@ -250,6 +254,8 @@ export const SHARED_OBJECT_TYPE: readonly SharedObjectType[] = [
   'replicate',
   'confirm',
   'claim',
+  'copy',
+  'source',
 ]
 
 /**
@@ -2514,7 +2520,7 @@ export interface SharedObject {
   readonly kind: 'sharedObject'
   /** What it says. */
   readonly type: SharedObjectType
-  /** 1 to 1,000 characters; empty with `hold`, `replicate`, `confirm` and `claim`. */
+  /** 1 to 1,000 characters; empty with `hold`, `replicate`, `confirm` and `claim`. With `copy` and `source`, the address of a server, as in the name of stored content; with a request for a `source`, that of the server that asks (empty: others cannot reach it). */
   readonly name: string
   /** The object; empty with `find`, `remove` and `missing`. */
   readonly objectId: ObjectId

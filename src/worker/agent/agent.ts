@@ -9,6 +9,8 @@ import { Recurrence } from '../../base/recurrence.js'
 import { HostObjects } from '../../core/worker/host-objects.js'
 import { HostUnits } from '../../core/worker/queue/units.js'
 import { newIdentity, peerInfo } from '../../runtime/peer-info.js'
+import { StorageChild } from '../../runtime/storage/child.js'
+import { isLoopback, parseAddress } from '../../transport/address.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { type ConnectionEnd, isPublisher } from '../../transport/end.js'
 import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
@@ -96,12 +98,15 @@ export class Agent {
   readonly #started: Promise<void>
   readonly #spares: SparePool
   readonly #store: AgentStore
+  readonly #storage: StorageChild | undefined
   #isStopping = false
+  #isUrgent = false
 
   private constructor(settings: CheckedAgentOptions, spares: SparePool) {
     this.#settings = settings
     this.#spares = spares
     this.#store = new AgentStore(settings.logger, settings.objectDirectory)
+    if (settings.objectStorage) this.#storage = newStorage(settings)
     this.#started = this.#start(settings)
     this.ready = this.#started.then(() => this.#allReady())
     // Not before, which would delay the start. A rejection here is not an unhandled one.
@@ -127,6 +132,7 @@ export class Agent {
    * Resolves when everything is closed.
    */
   async stop({ isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<void> {
+    this.#isUrgent ||= isUrgent || this.#isStopping
     this.#isStopping = true
     await this.#started
     const ended = this.#workers.map((worker) => worker.stop(isUrgent))
@@ -189,9 +195,19 @@ export class Agent {
     const ends = await Promise.all(this.#workers.map((worker) => worker.ended))
     await this.#spares.close()
     this.#store.close()
+    await this.#storage?.close(this.#isUrgent)
     const failure = ends.find((end) => end.isFailure)
     return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
   }
+}
+
+/** A server for the machine of these workers, which others reach if they reach its scheduler. */
+function newStorage({ address, objectDirectory, logger }: CheckedAgentOptions): StorageChild {
+  const scheduler = parseAddress(address)
+  const isLocal = scheduler.kind === 'ipc' || isLoopback(scheduler.host)
+  const directory = objectDirectory === undefined ? [] : ['--object-directory', objectDirectory]
+  const args = [isLocal ? 'tcp://127.0.0.1:0' : 'tcp://*:0', '--scheduler', address, ...directory]
+  return new StorageChild(args, logger, () => {})
 }
 
 /**

@@ -128,6 +128,11 @@ export interface AgentOptions {
    */
   readonly objectDirectory?: string | undefined
   /**
+   * False: start an object storage server on this machine. Large results of the workers stay there,
+   * and what the workers need from elsewhere comes there once for all of them.
+   */
+  readonly objectStorage?: boolean | undefined
+  /**
    * 30,000: how often an idle processor collects garbage after it has run tasks; 0 = only when Node
    * does so on its own. Up to 86,400,000.
    */
@@ -284,6 +289,12 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
     description: 'where the workers share large objects in files; empty = nowhere',
     defaultText: '/dev/shm (Linux)',
     flag: 'object-directory',
+  },
+  objectStorage: {
+    type: { kind: 'boolean' },
+    description: 'start an object storage server beside the workers, for their large results',
+    default: false,
+    flag: 'object-storage',
   },
   garbageCollectIntervalMs: {
     type: { kind: 'duration', min: 0, max: 86_400_000 },

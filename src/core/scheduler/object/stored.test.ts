@@ -101,6 +101,18 @@ test('it takes no memory of the scheduler, but counts for the quota of its clien
   assert.deepEqual(removed(scheduler), [])
 })
 
+test('content that was moved to another server is found there, and lost with it', () => {
+  const scheduler = twoClients()
+  scheduler.receive('C', create('o')).receive('D', create('p', { client: 'D' }))
+  const places = new Map([[objectId(idOf('o')), TWO]])
+  scheduler.actions()
+  scheduler.handle({ type: 'contentMoved', from: ONE, places })
+  assert.deepEqual(removed(scheduler), [`remove ${idOf('o')} at ${ONE}`])
+  assert.equal(scheduler.machine.metrics.objects.serverBytes, 2_000_000)
+  scheduler.handle({ type: 'serverLost', address: ONE })
+  assert.equal(scheduler.machine.metrics.objects.serverBytes, 1_000_000)
+})
+
 test('with a server that is lost, the clients of its objects must begin anew, and no others', () => {
   const scheduler = twoClients()
     .receive('C', create('o'))

@@ -9,7 +9,13 @@ import type { ObjectId } from '../../../base/ids.js'
 import type { Turn } from '../../../base/machine.js'
 import { SpreadMap } from '../../../base/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
-import { contentBytes, fileChunk, type ObjectFile } from '../../../wire/object-content.js'
+import {
+  contentBytes,
+  fileChunk,
+  type ObjectFile,
+  storedChunk,
+  storedContentOf,
+} from '../../../wire/object-content.js'
 import type { ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
 import { ContentPlaces, isElsewhere } from './places.js'
@@ -297,6 +303,16 @@ export class ObjectTable {
       taken.set(worker, some)
     }
     return taken
+  }
+
+  /** Content of a server is on others now: their addresses, by its ids. */
+  moveStored(from: string, places: ReadonlyMap<ObjectId, string>): void {
+    for (const entry of this.#objects.values()) {
+      const content = entry.type === 'stored' ? storedContentOf(entry.chunks) : undefined
+      const address = content?.address === from ? places.get(content.id) : undefined
+      if (content === undefined || address === undefined) continue
+      this.#fill(entry, 'stored', [storedChunk({ ...content, address })])
+    }
   }
 
   /** Throws if the table is inconsistent. */

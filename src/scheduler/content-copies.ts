@@ -1,0 +1,145 @@
+// Copies of content that other object storage servers have, for processes on the machine of this
+// one: it is fetched once for all of them. A server sends no content more than twice; those that
+// ask later copy it from those that asked earlier. docs/protocol.md#servers
+
+import { NO_BYTES } from '../base/bytes.js'
+import type { ObjectId } from '../base/ids.js'
+import type { Logger } from '../base/logger.js'
+import { messageOf } from '../base/text.js'
+import { readObjectFile, type Part } from '../runtime/object-files.js'
+import { serverAddress, StorageLink } from '../runtime/storage/link.js'
+import { localAddress } from '../transport/address.js'
+import type { SharedObject } from '../wire/message.js'
+import { splitChunks } from '../wire/object-content.js'
+
+/** How many others copy the same content from one server. */
+const FAN_OUT = 2
+
+/** A copy that nobody has asked for during this time is removed. */
+const UNUSED_MS = 60_000
+
+const SWEEP_MS = 10_000
+
+/** For so many contents, a server knows which others have asked for them. */
+const MAX_FOLLOWED = 10_000
+
+/** More servers than this are not reached at the same time. */
+const MAX_LINKS = 1_000
+
+interface Copy {
+  readonly isStored: Promise<boolean>
+  usedAt: number
+}
+
+/** The copies of one server. */
+export class ContentCopies {
+  /** How others reach this server; '' = they cannot. */
+  name = ''
+  readonly #schedulerAddress: string | undefined
+  readonly #logger: Logger
+  /** To this server itself: it is the user of all copies. */
+  #own: StorageLink | undefined
+  readonly #links = new Map<string, StorageLink>()
+  readonly #copies = new Map<ObjectId, Copy>()
+  /** The servers that have asked for a content, in order. */
+  readonly #followers = new Map<ObjectId, string[]>()
+  #timer: NodeJS.Timeout | undefined
+
+  /** The host `*` in the names of servers stands for that of `schedulerAddress`. */
+  constructor(schedulerAddress: string | undefined, logger: Logger) {
+    this.#schedulerAddress = schedulerAddress
+    this.#logger = logger
+  }
+
+  /** This server listens at this address. */
+  open(address: string): void {
+    const own = localAddress(address)
+    this.#own = new StorageLink({ name: own, address: own }, this.#logger)
+    this.#timer = setInterval(() => this.#sweep(performance.now()), SWEEP_MS).unref()
+  }
+
+  /** Answers `copy` and `source`. */
+  async answer(message: SharedObject): Promise<SharedObject> {
+    const { kind, type, objectId: id, name } = message
+    const answer = { kind, objectId: id, sizeBytes: 0 }
+    if (type === 'source') return { ...answer, type, name: this.#sourceFor(id, name) }
+    const isStored = await this.#copied(id, name)
+    return { ...answer, type: isStored ? 'published' : 'unstored', name: '' }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    for (const link of [this.#own, ...this.#links.values()]) void link?.close()
+  }
+
+  /** From which server this one is to copy; '' = from here. */
+  #sourceFor(id: ObjectId, follower: string): string {
+    if (follower === '') return ''
+    const followers = this.#followers.get(id) ?? []
+    this.#followers.set(id, followers)
+    const [oldest = id] = this.#followers.keys()
+    if (this.#followers.size > MAX_FOLLOWED) this.#followers.delete(oldest)
+    const known = followers.indexOf(follower)
+    const at = known < 0 ? followers.push(follower) - 1 : known
+    return at < FAN_OUT ? '' : (followers[Math.floor(at / FAN_OUT) - 1] ?? '')
+  }
+
+  async #copied(id: ObjectId, source: string): Promise<boolean> {
+    const known = this.#copies.get(id)
+    if (known !== undefined) {
+      known.usedAt = performance.now()
+      return known.isStored
+    }
+    const isStored = this.#fetch(id, source).catch((error: unknown) => {
+      this.#logger.warn('cannot copy content', { server: source, error: messageOf(error) })
+      return false
+    })
+    this.#copies.set(id, { isStored, usedAt: performance.now() })
+    if (await isStored) return true
+    this.#copies.delete(id)
+    return false
+  }
+
+  async #fetch(id: ObjectId, source: string): Promise<boolean> {
+    const own = this.#own
+    if (own === undefined) return false
+    if (await own.confirm(id)) return true
+    const origin = this.#linkTo(source)
+    const from = await origin?.sourceOf(id, this.name)
+    if (origin === undefined || from === undefined) return false
+    const other = from === '' || from === this.name ? undefined : this.#linkTo(from)
+    const hasCopy = (await other?.copy({ address: source, id, byteLength: 0 })) === true
+    const part = (hasCopy ? await other?.get(id) : undefined) ?? (await origin.get(id))
+    const content = part && readIn(part)
+    if (content === undefined) return false
+    return (await own.put(NO_BYTES, content, id)) !== undefined
+  }
+
+  /** Throws `ConfigError` for a wrong address. */
+  #linkTo(name: string): StorageLink | undefined {
+    const known = this.#links.get(name)
+    if (known !== undefined && !known.hasFailed) return known
+    void known?.close()
+    this.#links.delete(name)
+    if (this.#links.size >= MAX_LINKS) return undefined
+    const address = serverAddress(name, this.#schedulerAddress ?? name)
+    const link = new StorageLink({ name, address }, this.#logger)
+    this.#links.set(name, link)
+    return link
+  }
+
+  #sweep(now: number): void {
+    for (const [id, { usedAt }] of this.#copies) {
+      if (now - usedAt < UNUSED_MS) continue
+      this.#copies.delete(id)
+      this.#own?.delete([id])
+    }
+  }
+}
+
+/** Content in memory; undefined: its file is gone. */
+function readIn({ type, chunks }: Part): Part | undefined {
+  const bytes = type === 'file' ? readObjectFile(chunks) : undefined
+  if (type !== 'file') return { type, chunks }
+  return bytes && { type: 'object', chunks: splitChunks(bytes) }
+}
