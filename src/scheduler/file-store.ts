@@ -143,6 +143,11 @@ export class FileStore {
     return this.#claims.has(path)
   }
 
+  /** Whether the peer sees the files of the scheduler. */
+  isNear(peer: Identity): boolean {
+    return this.#near.has(peer)
+  }
+
   /** Whether the peer reads this file itself. */
   canRead(peer: Identity, path: string): boolean {
     return this.#near.has(peer) && this.#claims.has(path)

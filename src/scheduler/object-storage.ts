@@ -6,7 +6,13 @@ import type { Identity, ObjectId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import type { StorageLimits } from '../core/scheduler/object/room.js'
-import type { Message, ObjectFiles, ObjectResponse, StorageServers } from '../wire/message.js'
+import type {
+  Message,
+  ObjectContent,
+  ObjectFiles,
+  ObjectResponse,
+  StorageServers,
+} from '../wire/message.js'
 import {
   isLargeObject,
   MIN_STORED_BYTES,
@@ -167,6 +173,10 @@ export class ObjectStorage {
 
   /** See `FileResponses.take`. */
   takeResponse(peer: Identity, response: ObjectResponse): ObjectResponse | undefined {
+    const { objectContent } = response
+    const isLarge = objectContent.objectTypes.includes('file') || hasLarge(objectContent)
+    // It passes through this process, but later content for such a peer need not.
+    if (isLarge && !this.#files.isNear(peer) && this.#servers.couldServe(peer)) this.#startOwn()
     return this.#responses.take(peer, response)
   }
 
@@ -216,10 +226,11 @@ function argument(flag: string, value: string | number | undefined): readonly st
 /** Whether the message has content that would be on a server, if there were one. */
 function isLarge(message: Message): boolean {
   if (message.kind !== 'objectInstruction' || message.instructionType !== 'create') return false
-  const { objectContent } = message
-  return objectContent.objectIds.some((_, at) => {
-    return isLargeObject(objectContent, at, MIN_STORED_BYTES)
-  })
+  return hasLarge(message.objectContent)
+}
+
+function hasLarge(content: ObjectContent): boolean {
+  return content.objectIds.some((_, at) => isLargeObject(content, at, MIN_STORED_BYTES))
 }
 
 /** What is on a server; undefined: the place is a file. */

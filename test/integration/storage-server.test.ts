@@ -6,6 +6,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Client } from 'scaler-ts'
+import { OUR_FEATURES } from '#src/base/features.js'
+import { objectId } from '#src/base/ids.js'
+import { MessageReader } from '#src/runtime/message-reader.js'
+import { newIdentity } from '#src/runtime/peer-info.js'
+import { visitorHeartbeat } from '#src/runtime/storage/link.js'
+import { DealerSocket } from '#src/transport/dealer.js'
+import { encodeFrame, type ObjectResponse } from '#src/wire/message.js'
 import { TestCluster } from '../chaos/cluster.js'
 import { descendantsOf } from '../chaos/process-table.js'
 import { until } from './condition.js'
@@ -206,4 +213,45 @@ test('what the server beside workers has outlives them, and no task runs again',
   assert.notEqual(first, '')
   assert.deepEqual(descendantsOf(agent.pid), [])
   await cluster.removeFile('runs')
+})
+
+test('a scheduler starts a server when somebody elsewhere needs what a client here has', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const client = cluster.client()
+  const reference = client.sendObject(filled(2 * MIB, 5))
+  assert.equal(await client.submit(sumOf, reference, 1), 10 * MIB + 1)
+  assert.deepEqual(descendantsOf(cluster.scheduler.pid), [])
+  const large = (await client.objects()).find(({ sizeBytes }) => sizeBytes >= MIB)
+  const objectIds = [objectId(Buffer.from(large?.id ?? '', 'hex').toString('latin1'))]
+  // A peer that does not prove that it sees the files.
+  let response: ObjectResponse | undefined
+  const reader = new MessageReader(() => {})
+  const peer = new DealerSocket(cluster.address, newIdentity('Far'), {
+    onConnect: () => {
+      peer.send(encodeFrame(visitorHeartbeat(true, OUR_FEATURES)))
+      peer.send(encodeFrame({ kind: 'objectRequest', requestType: 'get', objectIds }))
+    },
+    onMessages: (messages) => {
+      for (const frames of messages) {
+        const message = reader.read(frames)
+        if (message?.kind === 'objectResponse') response = message
+      }
+    },
+    onConnectFailed: () => {},
+    onDisconnect: () => {},
+    onDrain: () => {},
+  })
+  t.after(() => peer.close())
+  await until('the content has arrived', () => response !== undefined)
+  assert.deepEqual(response?.objectContent.objectTypes, ['object'])
+  await cluster.scheduler.line(({ message }) => {
+    return String(message).startsWith('using the object storage server')
+  })
+  let value = 10
+  await until('content of the client goes there', async () => {
+    value += 1
+    const next = client.sendObject(filled(2 * MIB, value))
+    assert.equal(await client.submit(sumOf, next, 1), 2 * value * MIB + 1)
+    return (await placesOf(client)).includes('server')
+  })
 })
