@@ -542,6 +542,9 @@ struct WorkerHeartbeat {
   running @13 :List(Status.RunningTask) $extension;
   # Tasks that have run for a while, in the order in which they started; at most 32. Only to
   # schedulers with bit 6.
+
+  concurrency @14 :UInt32 $extension;
+  # How many tasks it runs at a time (docs/protocol.md#concurrency); 0: one, in a processor.
 }
 
 struct WorkerHeartbeatEcho {

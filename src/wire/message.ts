@@ -224,7 +224,7 @@ export const PLAIN_RESULT: Pick<
 /** A heartbeat of a worker that holds nothing from before and is not leaving. */
 export const PLAIN_HEARTBEAT: Pick<
   WorkerHeartbeat,
-  'capabilities' | 'tasks' | 'isLeaving' | 'agentId' | 'info' | 'running'
+  'capabilities' | 'tasks' | 'isLeaving' | 'agentId' | 'info' | 'running' | 'concurrency'
 > = {
   capabilities: [],
   tasks: [],
@@ -232,6 +232,7 @@ export const PLAIN_HEARTBEAT: Pick<
   agentId: '',
   info: [],
   running: [],
+  concurrency: 0,
 }
 
 /** A heartbeat of a client that is not in a task and requests nothing. */

@@ -526,6 +526,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     agentId: text,
     info: infos,
     running,
+    concurrency: uint32,
   }),
   fc.record({
     kind: fc.constant('workerHeartbeatEcho' as const),

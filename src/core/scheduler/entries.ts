@@ -85,8 +85,12 @@ export interface WorkerEntry extends HeapItem {
   waitingCount: number
   /** Expected total duration of its other tasks, in seconds. */
   load: number
-  /** How much of that it may hold, if it has more than one task (load.ts). */
+  /** How much of that it may hold for each of its slots, if none of these is free (load.ts). */
   windowSeconds: number
+  /** How many tasks it runs at a time. */
+  readonly slots: number
+  /** Tasks of a priority above 0 ignore the window, which their parents may fill (pool.ts). */
+  readonly nestedPass: boolean
   /** Objects that it requested and may cache. Invariant: each has this worker as a holder. */
   readonly held: Set<ObjectEntry>
   /**

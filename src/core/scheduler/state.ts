@@ -97,8 +97,8 @@ export class SchedulerState {
     })
     this.shared = new SharedObjects(this)
     this.pools = {
-      javascript: new WorkerPool(turn, perWorkerQueueSize, false),
-      python: new WorkerPool(turn, perWorkerQueueSize, true),
+      javascript: new WorkerPool(turn, perWorkerQueueSize),
+      python: new WorkerPool(turn, perWorkerQueueSize),
     }
     this.waiting = new Waiting(this)
     this.monitors = new Monitors(this)

@@ -15,6 +15,7 @@ import type {
   WorkerHeartbeat,
 } from '../../wire/message.js'
 import type { ObjectFile } from '../../wire/object-content.js'
+import type { HostConcurrency } from './queue/concurrency.js'
 import type { HostUnits, Units } from './queue/units.js'
 
 /** Numbers the processors of one worker, which run one after another. A number is never reused. */
@@ -240,6 +241,16 @@ export function sendToProcessor(turn: WorkerTurn, message: Message): void {
 // The input of a worker's core: its settings, and a few functions that are pure or supply
 // randomness.
 
+/** How a worker passes its tasks on to another system, which runs them elsewhere. */
+export interface Gateway {
+  /** What takes the place of the processor, for logs: `bridge to Symphony`. */
+  readonly name: string
+  /** How many tasks run at a time, for all workers of the agent. */
+  readonly concurrency: HostConcurrency
+  /** The features that the worker reports: those that make sense for tasks elsewhere. */
+  readonly features: number
+}
+
 /** Settings of one worker. Times are in milliseconds, sizes in bytes. */
 export interface WorkerCoreOptions {
   readonly identity: Identity
@@ -259,6 +270,8 @@ export interface WorkerCoreOptions {
   readonly taskTimeoutMs?: number
   /** Default: no capabilities. */
   readonly units?: HostUnits
+  /** Default: tasks run in a processor of this worker. */
+  readonly gateway?: Gateway
   /** The same for all workers of an agent. Default: this worker does not share its units. */
   readonly agentId?: string
   /** Sent to the scheduler once per connection. Default: nothing. */

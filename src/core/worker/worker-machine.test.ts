@@ -87,6 +87,7 @@ test('the worker registers when its processor is ready and the scheduler is ther
     info: [],
     running: [],
     isLeaving: false,
+    concurrency: 0,
   })
   assert.deepEqual(worker.receive(echoOf()), ['registered'])
 })

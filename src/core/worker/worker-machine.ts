@@ -65,7 +65,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#heartbeat = new Heartbeat(turn, options.heartbeatIntervalMs, () => this.#onHeartbeatDue())
     this.#silence = new Silence(turn, options.deathTimeoutMs)
     this.#departure = new Departure(turn)
-    this.#slot = new ProcessorSlot(turn)
+    this.#slot = new ProcessorSlot(turn, options.gateway?.name)
     this.#idleCollection = new IdleCollection(turn, {
       garbageCollectIntervalMs: options.garbageCollectIntervalMs ?? 0,
       trimMemoryThresholdBytes: options.trimMemoryThresholdBytes ?? 0,
@@ -295,10 +295,12 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const { exitCode, signal, stderr } = event.death
     if (!this.#canRegister && exitCode === BAD_OPTION_EXIT_CODE) {
       // The next one would fail in the same way.
-      return this.#end(`Node cannot start a processor: ${stderr.trim().split('\n', 1)[0]}`, true)
+      const { name } = this.#options.gateway ?? {}
+      const what = name === undefined ? 'Node cannot start a processor' : `no ${name}`
+      return this.#end(`${what}: ${stderr.trim().split('\n', 1)[0]}`, true)
     }
     const wasKilled = this.#slot.state === 'dying'
-    const text = `the processor ${causeOf(event.death)}`
+    const text = `the ${this.#options.gateway?.name ?? 'processor'} ${causeOf(event.death)}`
     const { pid } = this.#slot
     const fields = pid === 0 ? { stderr: event.death.stderr } : { processorId: pid }
     this.#stacks.onProcessorExited()
@@ -392,7 +394,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const isFirst = !this.#hasReported
     this.#hasReported = true
     const { isBusy, queuedCount } = this.#flow
-    const { info } = this.#options
+    const { info, gateway } = this.#options
     const { pid } = this.#slot
     this.#turn.act({
       type: 'sendHeartbeat',
@@ -408,9 +410,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
           pid !== 0
             ? [{ pid, initialized: true, hasTask: isBusy, suspended: false, resource: NO_RESOURCE }]
             : [],
-        features: OUR_FEATURES,
+        features: gateway?.features ?? OUR_FEATURES,
         runtime: this.#options.runtime,
         ...PLAIN_HEARTBEAT,
+        concurrency: gateway?.concurrency.limit ?? 0,
         capabilities: this.#options.units?.capabilities ?? PLAIN_HEARTBEAT.capabilities,
         agentId: this.#options.agentId ?? PLAIN_HEARTBEAT.agentId,
         tasks: isFirst ? this.#flow.recoverableIds : PLAIN_HEARTBEAT.tasks,

@@ -2110,6 +2110,8 @@ export interface WorkerHeartbeat {
   readonly info: readonly PeerInfo[]
   /** Tasks that have run for a while, in the order in which they started; at most 32. Only to schedulers with bit 6. Not in 1.9.9. */
   readonly running: readonly RunningTask[]
+  /** How many tasks it runs at a time (docs/protocol.md#concurrency); 0: one, in a processor. Not in 1.9.9. */
+  readonly concurrency: number
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -2139,6 +2141,7 @@ export function readWorkerHeartbeat(
     agentId: reader.text(pointersAt + 40, structEnd),
     info: readPeerInfoList(reader, pointersAt + 48, structEnd),
     running: readRunningTaskList(reader, pointersAt + 56, structEnd),
+    concurrency: reader.uint32(structAt + 20, pointersAt),
     bytes,
   }
 }
@@ -2153,7 +2156,8 @@ function isExtendedWorkerHeartbeat(value: WorkerHeartbeat): boolean {
     value.isLeaving ||
     value.agentId.length > 0 ||
     value.info.length > 0 ||
-    value.running.length > 0
+    value.running.length > 0 ||
+    value.concurrency !== 0
   )
 }
 
@@ -2221,6 +2225,7 @@ function writeWorkerHeartbeat(
   writer.text(pointersAt + 40, value.agentId)
   addPeerInfoList(writer, pointersAt + 48, value.info)
   addRunningTaskList(writer, pointersAt + 56, value.running)
+  writer.uint32(at + 20, value.concurrency)
 }
 
 /** The answer to each WorkerHeartbeat: scheduler -> worker. (docs/protocol.md#struct-workerheartbeatecho) */

@@ -102,8 +102,8 @@ function surveyOf(state: SchedulerState, runtime: Runtime): Survey {
     const active = activeCount(worker)
     survey.count += 1
     if (active === 0) survey.idleCount += 1
-    if (active < 2) continue
-    survey.queuedCount += Math.max(0, active - 1 - worker.recalledCount)
+    if (active <= worker.slots) continue
+    survey.queuedCount += Math.max(0, active - worker.slots - worker.recalledCount)
     // Until it has answered, its tasks are uncertain.
     if (worker.recalledCount > 0) continue
     const dueAt = dueAtOf(state, worker)
@@ -127,7 +127,11 @@ function dueAtOf({ options }: SchedulerState, worker: WorkerEntry): InstantMs {
 function askBack(state: SchedulerState, { givers, ...all }: Survey): number {
   let asked = 0
   for (const worker of givers) prolongFirst(state, worker)
-  const shares = sharesOf(givers.map(activeCount), all)
+  const queuedCounts = givers.map((worker) => activeCount(worker) - worker.slots)
+  const shares = sharesOf(
+    queuedCounts.map((count) => count + 1),
+    all,
+  )
   for (const [index, worker] of givers.entries()) {
     asked += askOne(state, worker, Math.min(shares[index] as number, MAX_AT_ONCE - asked))
   }

@@ -145,6 +145,16 @@ export function avoidedBy({ extra, node }: TaskEntry): WorkerEntry | undefined {
   return parent?.extra?.isFragile === true ? parent.worker : undefined
 }
 
+/** Whether a worker runs fewer tasks than it can at a time. */
+export function hasFreeSlot(worker: WorkerEntry): boolean {
+  return activeCount(worker) < worker.slots
+}
+
+/** How much more work fits into the windows of a worker's slots, in seconds. */
+export function roomSeconds({ windowSeconds: seconds, slots, load }: WorkerEntry): number {
+  return seconds * slots - load
+}
+
 /** Of one task on a worker. */
 export function expectedSeconds(task: TaskEntry, worker: WorkerEntry): number {
   return callSeconds(task.function, worker)
@@ -200,7 +210,7 @@ export function sliceSize(task: TaskEntry, worker: WorkerEntry, limits: SliceLim
   const room = maxTasks < LARGE_LIMIT ? maxTasks - activeCount(worker) : MAX_RUN_TASKS
   const isNew = task.function === undefined || task.function.measuredTasks < NEW_TASKS
   const seconds = isNew ? NEW_SLICE_SECONDS : SLICE_SECONDS
-  const most = Math.min(worker.windowSeconds - worker.load, seconds) / each
+  const most = Math.min(roomSeconds(worker), seconds) / each
   const least = Math.max(Math.ceil(share), Math.floor(MIN_SLICE_SECONDS / each))
   return Math.max(1, Math.min(task.count, Math.floor(most), least, room))
 }
@@ -236,9 +246,9 @@ export function addDuration(
 }
 
 /**
- * Whether a worker comes before another one. Full workers are last; then idle ones come first; then
- * most room in the window, fewest tasks, fewest waiting tasks (a task that runs beside those may
- * end their process), and order of registration.
+ * Whether a worker comes before another one. Full workers are last; then those with a free slot
+ * come first; then most room in the window, fewest tasks, fewest waiting tasks (a task that runs
+ * beside those may end their process), and order of registration.
  */
 export function ranksBefore(a: WorkerEntry, b: WorkerEntry, maxTasks: number): boolean {
   const countA = activeCount(a)
@@ -246,9 +256,11 @@ export function ranksBefore(a: WorkerEntry, b: WorkerEntry, maxTasks: number): b
   const isAFull = heldCount(a, maxTasks) >= maxTasks
   const isBFull = heldCount(b, maxTasks) >= maxTasks
   if (isAFull !== isBFull) return isBFull
-  if (countA > 0 && countB > 0) {
-    const roomA = a.windowSeconds - a.load
-    const roomB = b.windowSeconds - b.load
+  const isAFree = hasFreeSlot(a)
+  if (isAFree !== hasFreeSlot(b)) return isAFree
+  if (!isAFree) {
+    const roomA = roomSeconds(a)
+    const roomB = roomSeconds(b)
     if (roomA !== roomB) return roomA > roomB
   }
   if (countA !== countB) return countA < countB

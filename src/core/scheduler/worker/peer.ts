@@ -185,6 +185,8 @@ function addWorker(
     waitingCount: 0,
     load: 0,
     windowSeconds: windowSeconds(message.latencyUS),
+    slots: Math.max(1, message.concurrency),
+    nestedPass: runtime === 'python' || message.concurrency > 0,
     held: new Set(),
     owed: undefined,
     late: undefined,

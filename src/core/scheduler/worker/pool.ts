@@ -2,10 +2,11 @@
 // bookkeeping; the scheduler sends messages and changes states.
 //
 // A worker holds about 20 ms of work, as measured for each function from the durations in results,
-// and in addition that of a round trip, if it is far away (load.ts).
+// and in addition that of a round trip, if it is far away (load.ts); one that runs several tasks at
+// a time holds this for each of its slots.
 // Tiny tasks therefore never wait for a round trip. A task that takes longer, or whose function was
-// never measured, is assigned only to an idle worker: neither it nor another task waits behind a
-// long one while a worker idles.
+// never measured, is assigned only to a free slot: neither it nor another task waits behind a long
+// one while a worker idles.
 
 import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
@@ -23,10 +24,12 @@ import {
   avoidedBy,
   expectedSeconds,
   forgetStay,
+  hasFreeSlot,
   heldCount,
   leastSeconds,
   leave,
   ranksBefore,
+  roomSeconds,
   sliceSize,
 } from './load.js'
 
@@ -57,27 +60,20 @@ export class WorkerPool {
   readonly #turn: Turn<SchedulerAction>
   readonly #heldUntil: Alarm
   readonly #maxTasks: number
-  readonly #nestedPass: boolean
   /** The number of tasks that these workers have to run. */
   #assignedCount = 0
   /** The first task, if it was denied the worker with room, and since when. */
   #stalled: { readonly task: TaskEntry; readonly since: InstantMs } | undefined
-  /** The number of these workers with two or more tasks. */
+  /** The number of these workers with more tasks than they run at a time. */
   #crowdedCount = 0
   /** The number of tasks chosen, and its value at the last plain task. */
   #turns = 0
   #plainTurn = 0
 
-  /**
-   * `nestedPass`: tasks of a priority above 0 are children of waiting tasks, and ignore the window,
-   * which their parents may fill. This is for 1.9.9 workers, which suspend a parent for its
-   * children; only `perWorkerQueueSize` limits how many tasks they hold.
-   */
-  constructor(turn: Turn<SchedulerAction>, perWorkerQueueSize: number, nestedPass: boolean) {
+  constructor(turn: Turn<SchedulerAction>, perWorkerQueueSize: number) {
     this.#turn = turn
     this.#heldUntil = turn.alarm(() => this.#releaseHeld())
     this.#maxTasks = perWorkerQueueSize
-    this.#nestedPass = nestedPass
     this.#workers = new IndexedHeap((a, b) => ranksBefore(a, b, this.#maxTasks))
     this.queue = new Lanes(
       (a, b) => ranksBefore(a, b, this.#maxTasks),
@@ -110,7 +106,7 @@ export class WorkerPool {
     return this.queue.size + this.held.size
   }
 
-  /** Whether a worker is idle, with no task queued, while another worker has several tasks. */
+  /** Whether a worker is idle, with no task queued, while another worker has tasks queued. */
   get isLopsided(): boolean {
     const { first } = this.#workers
     if (this.#crowdedCount === 0 || first === undefined) return false
@@ -298,7 +294,7 @@ export class WorkerPool {
     const assigned = counts.reduce((sum, count) => sum + count, 0)
     assert(candidates.length === this.#workers.size, 'a pool has the wrong workers')
     assert(assigned === this.#assignedCount, 'a pool miscounts its tasks')
-    const crowded = counts.filter((count) => count >= 2).length
+    const crowded = candidates.filter((worker) => activeCount(worker) > worker.slots).length
     assert(crowded === this.#crowdedCount, 'a pool miscounts its crowded workers')
   }
 
@@ -315,7 +311,7 @@ export class WorkerPool {
   #exclude(worker: WorkerEntry): void {
     const count = activeCount(worker)
     this.#assignedCount -= count
-    if (count >= 2) this.#crowdedCount -= 1
+    if (count > worker.slots) this.#crowdedCount -= 1
     this.#workers.remove(worker)
     this.queue.onGone(worker)
   }
@@ -334,7 +330,7 @@ export class WorkerPool {
     if (worker.isLeaving) return
     this.#assignedCount += task.count
     const count = activeCount(worker)
-    if (count >= 2 && count - task.count < 2) this.#crowdedCount += 1
+    if (count > worker.slots && count - task.count <= worker.slots) this.#crowdedCount += 1
     this.#update(worker)
   }
 
@@ -346,7 +342,7 @@ export class WorkerPool {
     worker.movedAt = since
     if (worker.isLeaving) return
     this.#assignedCount -= task.count
-    if (count < 2 && count + task.count >= 2) this.#crowdedCount -= 1
+    if (count <= worker.slots && count + task.count > worker.slots) this.#crowdedCount -= 1
     this.#update(worker)
   }
 
@@ -434,11 +430,16 @@ export class WorkerPool {
     return nearest ?? first
   }
 
+  /**
+   * Tasks of a priority above 0 are children of waiting tasks. Workers that do not report which
+   * tasks wait run them nevertheless: a 1.9.9 worker suspends the parent, and one with a
+   * `concurrency` exceeds it. Only `perWorkerQueueSize` limits how many tasks these hold.
+   */
   #hasRoom(worker: WorkerEntry, task: TaskEntry): boolean {
     const count = heldCount(worker, this.#maxTasks)
     if (count === 0) return true
     if (count >= this.#maxTasks) return false
-    if (this.#nestedPass && task.priority > 0) return true
-    return worker.load + leastSeconds(task, worker) <= worker.windowSeconds
+    if (worker.nestedPass && task.priority > 0) return true
+    return hasFreeSlot(worker) || leastSeconds(task, worker) <= roomSeconds(worker)
   }
 }

@@ -27,6 +27,7 @@ type SlotState = 'none' | 'starting' | 'ready' | 'dying'
 /** The current processor, and when the next one starts. */
 export class ProcessorSlot {
   readonly #turn: WorkerTurn
+  readonly #name: string
   #state: SlotState = 'none'
   #number: ProcessorNumber = 0
   #pid = 0
@@ -38,8 +39,10 @@ export class ProcessorSlot {
   #deathsAt: InstantMs[] = []
   readonly #useless = new Recurrence(LOG_INTERVAL_MS)
 
-  constructor(turn: WorkerTurn) {
+  /** `name`: what it is called in the log. */
+  constructor(turn: WorkerTurn, name: string = 'processor') {
     this.#turn = turn
+    this.#name = name
     this.#alarm = turn.alarm(() => this.#giveUpStart())
   }
 
@@ -85,7 +88,7 @@ export class ProcessorSlot {
 
   /**
    * It was given a task: if it exits, the task is the cause, and the next processor starts
-   * immediately.
+   * immediately. (One that passes tasks on must have answered one.)
    */
   onUsed(): void {
     this.#wasUseful = true
@@ -116,7 +119,7 @@ export class ProcessorSlot {
     this.#failures += 1
     this.#alarm.set(now + pauseMs)
     const count = this.#useless.note(now)
-    const problem = reason ?? 'the processor ended before it was given a task'
+    const problem = reason ?? `the ${this.#name} ended without having finished a task`
     const fields = { pauseMs, ...(count > 1 ? { count } : {}) }
     if (count > 0) this.#turn.log('warn', `${problem}; trying again`, fields)
   }
@@ -124,7 +127,7 @@ export class ProcessorSlot {
   /** Kills a processor that hangs while starting. */
   #giveUpStart(): void {
     if (this.#state !== 'starting') return
-    this.#turn.log('warn', 'the processor did not become ready in time; replacing it', {
+    this.#turn.log('warn', `the ${this.#name} did not become ready in time; replacing it`, {
       afterMs: START_TIMEOUT_MS,
     })
     this.kill()

@@ -4,7 +4,9 @@
 import { assert } from '../../../base/assert.js'
 import { IndexedHeap } from '../../../base/indexed-heap.js'
 import type { InstantMs } from '../../../base/machine.js'
+import type { WorkerTurn } from '../events.js'
 import { type ObjectEntry, runsBefore, taskCountOf, type WorkerTask } from '../task/task.js'
+import type { HostConcurrency } from './concurrency.js'
 import type { HostUnits } from './units.js'
 
 // How many tasks a processor may have at a time. One while no durations are known or tasks are
@@ -112,8 +114,9 @@ class DispatchWindow {
 
   /**
    * Throws unless the counts match `tasks`, all tasks that are in the processor and not waiting.
+   * `isLimited`: and unless there are as few as the window allows.
    */
-  checkInvariants(tasks: readonly WorkerTask[]): void {
+  checkInvariants(tasks: readonly WorkerTask[], isLimited: boolean): void {
     const total = taskCountOf(tasks)
     assert(total === this.#count, 'the window does not count the tasks in the processor')
     const measured = tasks.filter(({ expectedMs }) => expectedMs !== Infinity)
@@ -127,6 +130,7 @@ class DispatchWindow {
     )
     // Tasks that continue after waiting, or are more urgent, may exceed the limits.
     const [first] = tasks
+    if (!isLimited) return
     if (tasks.some((task) => task.hasWaited || task.priority !== first?.priority)) return
     assert(total <= MAX_TASKS, 'too many tasks are in the window')
     if (total < 2) return
@@ -206,11 +210,16 @@ export class Dispatcher {
   /** The number of tasks that are waiting for others. */
   #waitingCount = 0
   readonly #units: HostUnits | undefined
+  readonly #concurrency: HostConcurrency | undefined
   #dispatchCount = 0
 
-  /** `units`: those of its agent. */
-  constructor(units?: HostUnits) {
+  /**
+   * `units`: those of its agent. `concurrency`: how many tasks run at a time, one by one, instead
+   * of what the window allows.
+   */
+  constructor(units?: HostUnits, concurrency?: HostConcurrency) {
     this.#units = units
+    this.#concurrency = concurrency
   }
 
   /** The number of queued tasks. */
@@ -293,6 +302,7 @@ export class Dispatcher {
    * waiting. Tasks that use units of their own are entries of their own.
    */
   roomFor(task: WorkerTask, isOneByOne: boolean): number {
+    if (this.#concurrency !== undefined) return this.#hasSlot(task, isOneByOne) ? 1 : 0
     if (isOneByOne) return this.#window.count === 0 ? 1 : 0
     const room = this.#window.roomFor(task)
     // While tasks wait, the processor starts whatever it has: that should be the most urgent task.
@@ -308,13 +318,18 @@ export class Dispatcher {
     return task.grant !== undefined
   }
 
+  /** No queued task can start now, whatever others finish. */
+  waitForNothing(): void {
+    this.#concurrency?.withdraw(this)
+  }
+
   /** Moves the task, which must be the next one, to the processor. */
-  handOver(task: WorkerTask, now: InstantMs): void {
+  handOver(task: WorkerTask, turn: WorkerTurn): void {
     this.remove(task)
     if (task.isCandidate) this.#candidatesOut.add(task)
     task.dispatchNumber = this.#dispatchCount
     this.#dispatchCount += task.count
-    task.dispatchedAt = now
+    task.dispatchedAt = turn.now
     task.hasBegun = false
     task.begunAt = undefined
     task.isReported = false
@@ -323,6 +338,7 @@ export class Dispatcher {
     task.hasWaited = false
     this.#unanswered.add(task)
     this.#window.add(task)
+    this.#concurrency?.take(this, task.priority, turn)
   }
 
   /** A task in the processor waits for its children, or continues. False if that is not new. */
@@ -342,6 +358,7 @@ export class Dispatcher {
   take(task: WorkerTask): void {
     this.#unanswered.remove(task)
     this.#giveUnitsBack(task)
+    this.#concurrency?.giveBack(this, task.priority)
     this.#candidatesOut.delete(task)
     if (task.isWaiting) this.#waitingCount -= task.count
     else this.#window.remove(task)
@@ -351,6 +368,16 @@ export class Dispatcher {
   /** The worker has ended. */
   giveAllUnitsBack(): void {
     this.#units?.giveBackAll(this)
+    this.#concurrency?.giveBackAll(this)
+  }
+
+  /** A task that may have ended a processor waits until all others have been answered. */
+  #hasSlot({ priority }: WorkerTask, isOneByOne: boolean): boolean {
+    if (isOneByOne && this.#window.count > 0) {
+      this.waitForNothing()
+      return false
+    }
+    return this.#concurrency?.hasRoom(this, priority) === true
   }
 
   #giveUnitsBack(task: WorkerTask): void {
@@ -367,7 +394,10 @@ export class Dispatcher {
   /** The processor is gone. Returns the tasks that it had not answered, in order. */
   takeAll(): WorkerTask[] {
     const tasks = this.#unanswered.takeAll()
-    for (const task of tasks) this.#giveUnitsBack(task)
+    for (const task of tasks) {
+      this.#giveUnitsBack(task)
+      this.#concurrency?.giveBack(this, task.priority)
+    }
     this.#waitingCount = 0
     this.#candidatesOut.clear()
     this.#window.clear()
@@ -380,7 +410,12 @@ export class Dispatcher {
     this.#queue.checkInvariants()
     this.#candidates.checkInvariants()
     const unanswered = this.#unanswered.entries
-    this.#window.checkInvariants(unanswered.filter((task) => !task.isWaiting))
+    const isLimited = this.#concurrency === undefined
+    this.#window.checkInvariants(
+      unanswered.filter((task) => !task.isWaiting),
+      isLimited,
+    )
+    this.#concurrency?.checkInvariants(this, taskCountOf(unanswered))
     const waiting = taskCountOf(unanswered.filter((task) => task.isWaiting))
     assert(waiting === this.#waitingCount, 'the waiting tasks are miscounted')
     let last = -1

@@ -45,6 +45,8 @@ export class WorkerTaskFlow {
   readonly #turn: WorkerTurn
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
+  /** Tasks run elsewhere, through the processor. */
+  readonly #isGateway: boolean
   /** What the scheduler asks for. */
   readonly orders: TaskOrders
   readonly #tasks: WorkerTaskTable
@@ -68,6 +70,7 @@ export class WorkerTaskFlow {
     this.#turn = turn
     this.#answers = answers
     this.#slot = slot
+    this.#isGateway = options.gateway !== undefined
     const onCut = (task: WorkerTask, rest: WorkerTask): void => {
       for (const part of [this.#dispatcher, this.fetcher, this.#watch, this.#giveBack]) {
         part.onCut(task, rest)
@@ -75,7 +78,7 @@ export class WorkerTaskFlow {
     }
     const onLeft = (task: WorkerTask): void => this.#links.onLeft(task)
     this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true, onCut, onLeft)
-    this.#dispatcher = new Dispatcher(options.units)
+    this.#dispatcher = new Dispatcher(options.units, options.gateway?.concurrency)
     answers.outputs.listenTo(this.#tasks, this.#dispatcher)
     this.#watch = new TaskWatch(turn, options.cancelGraceMs, {
       separate: (task, number) => this.#tasks.separate(task, number - task.dispatchNumber),
@@ -214,6 +217,7 @@ export class WorkerTaskFlow {
       this.#slot.kill()
       return
     }
+    if (this.#isGateway) this.#slot.onUsed()
     let done = 0
     for (const task of tasks) {
       const part = partOfResult(result, done, done + task.count)
@@ -293,6 +297,7 @@ export class WorkerTaskFlow {
   dispatch(): void {
     const mayDispatch = this.#slot.state === 'ready' && !this.#isCongested
     if (mayDispatch) this.#dispatchAll()
+    else this.#dispatcher.waitForNothing()
     this.#turnAlarm.set(mayDispatch ? this.#dispatcher.turnAt(this.#turn.now) : undefined)
   }
 
@@ -328,7 +333,7 @@ export class WorkerTaskFlow {
     const { now } = this.#turn
     for (;;) {
       const task = this.#dispatcher.nextAt(now)
-      if (task === undefined) return
+      if (task === undefined) return this.#dispatcher.waitForNothing()
       if (!this.fetcher.isUpToDate(task) && !this.fetcher.fetch(task)) {
         this.#sendBack(task)
         continue
@@ -351,7 +356,10 @@ export class WorkerTaskFlow {
    */
   #roomFor(task: WorkerTask): number {
     const { hasCandidates } = this.#tasks
-    if (this.#tasks.isStillOut(task.id, task.count)) return 0
+    if (this.#tasks.isStillOut(task.id, task.count)) {
+      this.#dispatcher.waitForNothing()
+      return 0
+    }
     return this.#dispatcher.roomFor(task, hasCandidates)
   }
 
@@ -372,9 +380,9 @@ export class WorkerTaskFlow {
 
   #handOver(task: WorkerTask): void {
     this.#tasks.change(task, 'handedOver')
-    this.#dispatcher.handOver(task, this.#turn.now)
+    this.#dispatcher.handOver(task, this.#turn)
     task.wasTied = isTied(task)
-    this.#slot.onUsed()
+    if (!this.#isGateway) this.#slot.onUsed()
     this.#turn.act({ type: 'dispatch', bytes: bytesOf(task), units: task.grant?.units })
     this.#watch.onHandedOver(task)
     this.#beginnings.onHandedOver()
