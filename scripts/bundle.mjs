@@ -64,7 +64,7 @@ const CHUNKS = [
   ['transport', /^(transport|runtime|scheduler)\//],
   ['scheduler', /^core\/scheduler\//],
   ['serializer', /^serializer\//],
-  ['agent', /^(core\/worker|worker\/(agent|link)|worker\/object-ids)/],
+  ['agent', /^(core\/worker|worker\/(agent|link|symphony)|worker\/object-ids)/],
   ['ui', /^cli\/ui\//],
   ['cli', /^cli\//],
 ]
@@ -173,7 +173,7 @@ function chunkOf(id, { getModuleInfo }) {
 }
 
 /** In one file, all of them. */
-const COMMAND = /^cli\/(command|completion)\/[a-z]+$/
+const COMMAND = /^cli\/(command|completion)\/[a-z-]+$/
 
 const known = new Map()
 

@@ -8,6 +8,10 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = n
   ['scheduler', async () => (await import('./command/scheduler.js')).SCHEDULER],
   ['cluster', async () => (await import('./command/cluster.js')).CLUSTER],
   [
+    'symphony-cluster',
+    async () => (await import('./command/symphony-cluster.js')).SYMPHONY_CLUSTER,
+  ],
+  [
     'object-storage-server',
     async () => (await import('./command/object-storage-server.js')).OBJECT_STORAGE_SERVER,
   ],
@@ -39,6 +43,7 @@ export const EXECUTABLES: ReadonlyMap<string, string> = new Map([
   ['scaler_scheduler', 'scheduler'],
   ['scaler_cluster', 'cluster'],
   ['scaler_worker', 'cluster'],
+  ['scaler_symphony_cluster', 'symphony-cluster'],
   ['scaler_object_storage_server', 'object-storage-server'],
   ['scaler_run', 'run'],
   ['scaler_submit', 'submit'],

@@ -32,7 +32,12 @@ const DEADLINE_MS = 60_000
 /**
  * Starts a program. It and all its child processes are ended with the test, whatever its outcome.
  */
-export function startProgram(t: TestContext, command: string, args: readonly string[]): Program {
+export function startProgram(
+  t: TestContext,
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Program {
   const folder = mkdtempSync(join(tmpdir(), 'p-'))
   const path = join(folder, 'log')
   // A file, not a pipe: the Python commands open /dev/stdout by name, which is impossible for a
@@ -41,7 +46,13 @@ export function startProgram(t: TestContext, command: string, args: readonly str
   const child = spawn(command, args, {
     detached: true,
     stdio: ['ignore', file, file],
-    env: { ...process.env, TMPDIR: folder, PYTHONUNBUFFERED: '1', PYTHONDONTWRITEBYTECODE: '1' },
+    env: {
+      ...process.env,
+      TMPDIR: folder,
+      PYTHONUNBUFFERED: '1',
+      PYTHONDONTWRITEBYTECODE: '1',
+      ...env,
+    },
   })
   closeSync(file)
   const exited = once(child, 'exit')
@@ -89,6 +100,11 @@ function killGroup(pid: number | undefined): void {
 }
 
 /** Starts one of our commands, for example `scaler-scheduler`. */
-export function startCommand(t: TestContext, name: string, args: readonly string[]): Program {
-  return startProgram(t, process.execPath, [join(ROOT, 'dist/cli', `${name}.js`), ...args])
+export function startCommand(
+  t: TestContext,
+  name: string,
+  args: readonly string[],
+  env?: Readonly<Record<string, string>>,
+): Program {
+  return startProgram(t, process.execPath, [join(ROOT, 'dist/cli', `${name}.js`), ...args], env)
 }

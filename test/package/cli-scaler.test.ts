@@ -122,6 +122,7 @@ test('scaler config prints all commands, as JSON too', async (t) => {
   assert.deepEqual(sections, [
     'scheduler',
     'cluster',
+    'symphony-cluster',
     'object-storage-server',
     'run',
     'submit',

@@ -13,6 +13,7 @@ import { StorageChild } from '../../runtime/storage/child.js'
 import { isLoopback, parseAddress } from '../../transport/address.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { type ConnectionEnd, isPublisher } from '../../transport/end.js'
+import type { TaskHosting } from './hosting.js'
 import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
 import { SparePool } from './spare-pool.js'
 import { AgentStore } from './store.js'
@@ -102,12 +103,16 @@ export class Agent {
   #isStopping = false
   #isUrgent = false
 
-  private constructor(settings: CheckedAgentOptions, spares: SparePool) {
+  private constructor(
+    settings: CheckedAgentOptions,
+    spares: SparePool,
+    hostings: readonly TaskHosting[],
+  ) {
     this.#settings = settings
     this.#spares = spares
     this.#store = new AgentStore(settings.logger, settings.objectDirectory)
     if (settings.objectStorage) this.#storage = newStorage(settings)
-    this.#started = this.#start(settings)
+    this.#started = this.#start(settings, hostings)
     this.ready = this.#started.then(() => this.#allReady())
     // Not before, which would delay the start. A rejection here is not an unhandled one.
     this.ready.then(
@@ -119,11 +124,16 @@ export class Agent {
 
   /**
    * Starts the workers; they connect in the background. Rejects with `ConfigError` for a bad
-   * option. `spares`: of `poolOf`, with the same options.
+   * option. `spares`: of `poolOf`, with the same options. `hostings`: what runs the tasks of each
+   * worker, if that is not processors of Node.
    */
-  static async start(options: AgentOptions, spares?: SparePool): Promise<Agent> {
+  static async start(
+    options: AgentOptions,
+    spares?: SparePool,
+    hostings: readonly TaskHosting[] = [],
+  ): Promise<Agent> {
     const settings = checkAgentOptions(options)
-    return new Agent(settings, spares ?? newPool(settings))
+    return new Agent(settings, spares ?? newPool(settings), hostings)
   }
 
   /**
@@ -146,15 +156,13 @@ export class Agent {
    * Starts one worker per turn of the event loop: starting a process takes a while, and workers
    * that already run must not wait for all of them.
    */
-  async #start(settings: CheckedAgentOptions): Promise<void> {
+  async #start(settings: CheckedAgentOptions, hostings: readonly TaskHosting[]): Promise<void> {
     const agentId = randomBytes(8).toString('hex')
     const units = new HostUnits(settings.capabilities)
-    units.listen(() => {
-      // Not within the turn of the worker that released them.
-      setImmediate(() => {
-        for (const worker of this.#workers) worker.nudge()
-      })
-    })
+    // Not within the turn of the worker that released them.
+    const onFree = (): unknown => setImmediate(() => this.#nudge())
+    units.listen(onFree)
+    for (const { gateway } of hostings) gateway.concurrency.listen(onFree)
     const { endsMS, allocation } = settings
     const sampler = new ProcessSampler()
     const report = new ConnectReport(settings.address)
@@ -168,12 +176,17 @@ export class Agent {
       logger.info(`Worker[${index}] started`)
       const shared = { settings, agentId, units, sampler, report, spares, hostObjects }
       const info = peerInfo({ name, endsMS, allocation })
-      const worker = new AgentWorker({ ...shared, identity, info, logger })
+      const hosting = hostings[index]
+      const worker = new AgentWorker({ ...shared, identity, info, logger, hosting })
       this.#workers.push(worker)
       void worker.ended.then(({ reason, isFailure }) => {
         logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
       })
     }
+  }
+
+  #nudge(): void {
+    for (const worker of this.#workers) worker.nudge()
   }
 
   #tellDraining(): void {

@@ -5,17 +5,16 @@
 import { DisconnectedError } from '../../base/errors.js'
 import { isStorageServer, NO_SCHEDULER_HERE } from '../../base/features.js'
 import type { Identity } from '../../base/ids.js'
-import { logsTasks, type Logger } from '../../base/logger.js'
+import type { Logger } from '../../base/logger.js'
 import type { WorkerAction, WorkerEvent } from '../../core/worker/events.js'
 import type { HostUnits } from '../../core/worker/queue/units.js'
 import type { HostObjects, WorkerObjects } from '../../core/worker/host-objects.js'
-import { WorkerMachine } from '../../core/worker/worker-machine.js'
+import type { WorkerMachine } from '../../core/worker/worker-machine.js'
 import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
 import { MessageReader } from '../../runtime/message-reader.js'
 import { ObjectServers } from '../../runtime/storage/servers.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
-import { ownErrorToBytes } from '../../serializer/own-error.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { ConnectionEnd } from '../../transport/end.js'
 import type { IncomingMessage } from '../../transport/options.js'
@@ -33,10 +32,10 @@ import { nthTaskId } from '../../wire/run.js'
 import type { TakenResults } from '../link/frames.js'
 import type { CheckedAgentOptions } from './options.js'
 import type { ConnectReport } from './agent.js'
-import { newResultId, serializerIdOf } from '../object-ids.js'
 import { LastLines } from './output.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import { AgentFiles } from './files.js'
+import { newMachine, type TaskHosting } from './hosting.js'
 import type { SparePool } from './spare-pool.js'
 
 /** Why a worker or an agent stopped. */
@@ -66,6 +65,8 @@ export interface AgentWorkerOptions {
   readonly spares: SparePool
   /** What the workers of the agent fetch together. */
   readonly hostObjects: HostObjects
+  /** Undefined: processors of Node run its tasks. */
+  readonly hosting: TaskHosting | undefined
 }
 
 /** A worker that has stopped waits for object storage servers for this long. */
@@ -93,6 +94,7 @@ export class AgentWorker {
   readonly #outputLogger: Logger
   readonly #sampler: ProcessSampler
   readonly #spares: SparePool
+  readonly #hosting: TaskHosting | undefined
   readonly #report: ConnectReport
   readonly #machine: WorkerMachine
   readonly #driver: Driver<WorkerEvent, WorkerAction>
@@ -117,6 +119,7 @@ export class AgentWorker {
     const { identity, settings, logger, sampler, report, spares } = options
     this.#identity = identity
     this.#spares = spares
+    this.#hosting = options.hosting
     this.#report = report
     this.#settings = settings
     this.#logger = this.#lines.of(logger)
@@ -310,7 +313,8 @@ export class AgentWorker {
   #startProcessor(processor: number): void {
     const { address, inlineLimitBytes, taskTimeoutMs, processor: options } = this.#settings
     const handle = (event: WorkerEvent): void => this.#driver.handle(event)
-    const host = this.#spares.take() ?? hostProcessor(options, this.#outputLogger)
+    const own = this.#hosting?.newProcessor()
+    const host = own ?? this.#spares.take() ?? hostProcessor(options, this.#outputLogger)
     this.#processor = host
     host.serve({
       facts: { address, worker: this.#identity, inlineLimitBytes, taskTimeoutMs },
@@ -415,35 +419,4 @@ function resultOf(taken: TakenResults, worker: Identity): TaskResult {
   const metadata = Buffer.from(taken.metadata, 'base64')
   const what = { taskId: nthTaskId(id, from), attempt, count, packed, metadata, worker }
   return { kind: 'taskResult', status: 'success', results: [], ...PLAIN_RESULT, ...what }
-}
-
-function newMachine(options: AgentWorkerOptions): WorkerMachine {
-  const { identity, info, settings, logger, agentId, units } = options
-  return new WorkerMachine({
-    identity,
-    info,
-    agentId,
-    units,
-    logsTasks: logsTasks(logger),
-    runtime: `node/${process.versions.node}`,
-    heartbeatIntervalMs: settings.heartbeatIntervalMs,
-    deathTimeoutMs: settings.deathTimeoutMs,
-    drainMs: settings.drainMs,
-    reportsErrors: settings.errorTexts,
-    inlineLimitBytes: settings.inlineLimitBytes,
-    cancelGraceMs: settings.cancelGraceMs,
-    objectCacheBytes: settings.objectCacheBytes,
-    taskTimeoutMs: settings.taskTimeoutMs,
-    garbageCollectIntervalMs: settings.garbageCollectIntervalMs,
-    trimMemoryThresholdBytes: settings.trimMemoryThresholdBytes,
-    serializerIdOf,
-    newResultId,
-    encodeError: encodeOwnError,
-  })
-}
-
-/** Serializes an error of the agent, without its stack, which does not help users. */
-function encodeOwnError(error: Error): Uint8Array {
-  error.stack = String(error)
-  return ownErrorToBytes(error)
 }

@@ -1,0 +1,217 @@
+// The bridge, as a process: Python with IBM's library, which passes inputs of services to Symphony
+// and their outputs back. The frames are described in service/symphony_bridge.py.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Writable } from 'node:stream'
+import { asBuffer } from '../../base/bytes.js'
+import { ProtocolError, type ProcessorDeath } from '../../base/errors.js'
+import type { ErrorText } from '../../base/text.js'
+import type { LastRun } from '../../core/worker/events.js'
+import { ByteTail, exitOf, inTime, LineSplitter } from '../agent/spawn.js'
+
+const SCRIPT: string = fileURLToPath(
+  new URL('../../../service/symphony_bridge.py', import.meta.url),
+)
+
+/** The bridge exits with this code if it cannot work at all, and so do we for it. */
+const CANNOT_WORK = 9
+
+const TASK = 0
+const READY = 0
+const OUTPUT = 1
+const FAILURE = 2
+const LOST = 3
+const REFUSED = 4
+
+const HEADER_BYTES = 5
+const NUMBER_BYTES = 8
+const LENGTH_BYTES = 4
+
+/** How much of stderr is kept, in bytes. */
+const STDERR_TAIL_BYTES = 4096
+
+/** A bridge that should end gets SIGTERM after this time, */
+const PATIENCE_MS = 1_000
+/** and SIGKILL this long after SIGTERM. */
+const KILL_DELAY_MS = 2_000
+
+/** How long to wait for the remaining frames of a bridge that has exited. */
+const DRAIN_TIMEOUT_MS = 1_000
+
+/** How to start bridges. */
+export interface BridgeOptions {
+  /** The program: `python3`. */
+  readonly python: string
+  readonly serviceName: string
+}
+
+/** Handles the events of a bridge. */
+export interface BridgeHandler {
+  /** A session is open. */
+  onReady(pid: number, ids: { readonly connection: string; readonly session: string }): void
+  onOutput(number: number, output: Buffer): void
+  /** The service has failed. `pickled`: its exception; empty if there is none. */
+  onFailure(number: number, text: ErrorText, pickled: Buffer): void
+  /** It writes lines to stderr, for example those of IBM's library. */
+  onLine(line: string): void
+  /** `reason`: why it ended, as reported by itself; undefined if it crashed. */
+  onExit(death: ProcessorDeath, lastRun: LastRun, reason: string | undefined): void
+}
+
+/** One bridge process. */
+export class Bridge {
+  /** Resolves when it has exited, after `onExit`. */
+  readonly exited: Promise<void>
+  readonly #child: ChildProcess
+  readonly #input: Writable | null
+  readonly #handler: BridgeHandler
+  readonly #stderr = new ByteTail(STDERR_TAIL_BYTES)
+  #chunks: Buffer[] = []
+  #bytes = 0
+  /** How many bytes are needed to go on. */
+  #wanted = HEADER_BYTES
+  #isReady = false
+  #end: { readonly reason: string; readonly isOfTask: boolean } | undefined
+  #startError: NodeJS.ErrnoException | undefined
+  #killTimer: NodeJS.Timeout | undefined
+
+  /** Starts it. The handler is never called within this call. */
+  constructor({ python, serviceName }: BridgeOptions, handler: BridgeHandler) {
+    this.#handler = handler
+    this.#child = spawn(python, [SCRIPT, serviceName], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // Ctrl-C in a terminal does not reach it.
+      detached: true,
+      windowsHide: true,
+    })
+    const { stdin, stdout, stderr } = this.#child
+    this.#input = stdin
+    // A pipe breaks when the process exits, which is reported separately.
+    for (const stream of [stdin, stdout, stderr]) stream?.on('error', () => {})
+    stdout?.on('data', (chunk: Buffer) => this.#onChunk(chunk))
+    const lines = new LineSplitter((line) => handler.onLine(line))
+    stderr?.on('data', (chunk: Buffer) => {
+      this.#stderr.write(chunk)
+      lines.write(chunk)
+    })
+    this.exited = this.#watch(new Promise((resolve) => stdout?.once('close', resolve)))
+  }
+
+  /** Passes the input of a service to Symphony. Numbers must not be used twice. */
+  submit(number: number, input: readonly Uint8Array[]): void {
+    const stdin = this.#input
+    if (stdin === null || stdin.destroyed || stdin.writableEnded) return
+    const size = input.reduce((sum, piece) => sum + piece.byteLength, NUMBER_BYTES)
+    const head = Buffer.allocUnsafe(HEADER_BYTES + NUMBER_BYTES)
+    head.writeUInt32LE(size, 0)
+    head[4] = TASK
+    head.writeBigUInt64LE(BigInt(number), HEADER_BYTES)
+    stdin.cork()
+    for (const piece of [head, ...input]) stdin.write(piece)
+    process.nextTick(() => stdin.uncork())
+  }
+
+  /** Kills it: SIGTERM first, then SIGKILL. */
+  kill(): void {
+    this.#child.kill('SIGTERM')
+    clearTimeout(this.#killTimer)
+    this.#killTimer = setTimeout(() => this.#child.kill('SIGKILL'), KILL_DELAY_MS)
+  }
+
+  /** Has it exit. Resolves after `onExit`. */
+  async end(): Promise<void> {
+    this.#input?.end()
+    this.#killTimer ??= setTimeout(() => this.kill(), PATIENCE_MS)
+    await this.exited
+  }
+
+  async #watch(closed: Promise<unknown>): Promise<void> {
+    const failed = new Promise<[number, null]>((resolve) => {
+      this.#child.once('error', (error: NodeJS.ErrnoException) => {
+        this.#startError = error
+        if (this.#child.pid === undefined) resolve([CANNOT_WORK, null])
+      })
+    })
+    const [exitCode, signal] = await Promise.race([exitOf(this.#child), failed])
+    clearTimeout(this.#killTimer)
+    if (this.#child.pid !== undefined) await inTime(closed, DRAIN_TIMEOUT_MS)
+    for (const stream of this.#child.stdio) stream?.destroy()
+    this.#handler.onExit(this.#deathOf(exitCode, signal), this.#lastRun, this.#end?.reason)
+  }
+
+  /**
+   * A bridge that could not open its session has not been started, as far as tasks are concerned;
+   * this may be different a moment later.
+   */
+  #deathOf(exitCode: number | null, signal: NodeJS.Signals | null): ProcessorDeath {
+    const { code, message } = this.#startError ?? {}
+    if (code === 'ENOENT' || code === 'EACCES')
+      return { exitCode: CANNOT_WORK, stderr: message ?? '' }
+    if (message !== undefined) return { stderr: `the process could not be started: ${message}` }
+    if (!this.#isReady && this.#end !== undefined) return { stderr: this.#end.reason }
+    return {
+      exitCode: exitCode ?? undefined,
+      signal: signal ?? undefined,
+      stderr: this.#end?.reason ?? this.#stderr.toString(),
+    }
+  }
+
+  /** A lost session is not the fault of a task, which may be retried however often. */
+  get #lastRun(): LastRun {
+    return this.#end?.isOfTask === false ? 'retired' : 'nothing'
+  }
+
+  #onChunk(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.byteLength
+    if (this.#bytes < this.#wanted) return
+    let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks)
+    for (;;) {
+      this.#wanted = HEADER_BYTES + (rest.byteLength < HEADER_BYTES ? 0 : rest.readUInt32LE(0))
+      if (rest.byteLength < this.#wanted) break
+      try {
+        this.#onFrame(rest[4] as number, rest.subarray(HEADER_BYTES, this.#wanted))
+      } catch (error) {
+        return this.#onGarbage(error)
+      }
+      rest = rest.subarray(this.#wanted)
+    }
+    this.#chunks = rest.byteLength === 0 ? [] : [rest]
+    this.#bytes = rest.byteLength
+  }
+
+  #onGarbage(error: unknown): void {
+    this.#end = { reason: `received invalid data: ${String(error)}`, isOfTask: true }
+    this.#child.stdout?.removeAllListeners('data').resume()
+    this.#child.kill('SIGKILL')
+  }
+
+  #onFrame(kind: number, content: Buffer): void {
+    switch (kind) {
+      case READY: {
+        this.#isReady = true
+        const ids = JSON.parse(content.toString()) as { connection: string; session: string }
+        return this.#handler.onReady(this.#child.pid ?? 0, ids)
+      }
+      case OUTPUT:
+        return this.#handler.onOutput(numberIn(content), content.subarray(NUMBER_BYTES))
+      case FAILURE: {
+        const textAt = NUMBER_BYTES + LENGTH_BYTES
+        const textEnd = textAt + content.readUInt32LE(NUMBER_BYTES)
+        const text = JSON.parse(content.toString('utf8', textAt, textEnd)) as ErrorText
+        return this.#handler.onFailure(numberIn(content), text, content.subarray(textEnd))
+      }
+      case LOST:
+      case REFUSED:
+        this.#end = { reason: content.toString(), isOfTask: kind === REFUSED }
+        return undefined
+      default:
+        throw new ProtocolError(`the bridge sent a frame of the unknown kind ${kind}`)
+    }
+  }
+}
+
+function numberIn(content: Buffer): number {
+  return Number(asBuffer(content).readBigUInt64LE(0))
+}

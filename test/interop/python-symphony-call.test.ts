@@ -1,0 +1,85 @@
+// The inputs that services of Symphony get for tasks of Python clients, loaded by Python.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ProcessorDiedError } from '#src/base/errors.js'
+import { pickledCall, pickledError } from '#src/worker/symphony/pickle.js'
+import { ROOT } from './program.js'
+import { pythonTest } from './python.js'
+
+const PYTHON = join(ROOT, '.venv-interop/bin/python')
+const SOURCE = readFileSync(join(ROOT, 'service/symphony_call.py'), 'utf8')
+const FLAGS = Buffer.from('0000000003', 'hex')
+
+function python(input: Uint8Array, ...args: readonly string[]): Readonly<Record<string, unknown>> {
+  const { stdout, stderr } = spawnSync(PYTHON, args, { input, encoding: 'utf8' })
+  assert.equal(stderr, '')
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
+}
+
+/** What Python has pickled for this expression. */
+function pickled(expression: string): Buffer {
+  const code = `import sys, math, cloudpickle; sys.stdout.buffer.write(cloudpickle.dumps(${expression}))`
+  return spawnSync(PYTHON, ['-c', code]).stdout
+}
+
+/** How a service calls this function with these arguments; some modules are missing there. */
+function call(
+  fn: string,
+  args: readonly string[],
+  hidden: readonly string[] = [],
+): Readonly<Record<string, unknown>> {
+  const pieces = { fn: pickled(fn), args: args.map(pickled) }
+  const input = Buffer.concat(pickledCall({ source: SOURCE, ...pieces, flags: FLAGS }))
+  return python(input, join(ROOT, 'test/interop/python/symphony_call.py'), ...hidden)
+}
+
+pythonTest('function and arguments are what the client has pickled', async () => {
+  assert.deepEqual(call('math.pow', ['2', '0.5']), {
+    name: 'pow',
+    arguments: [2, 0.5],
+    result: Math.SQRT2,
+    imported: false,
+  })
+  const long = "'x' * 100_000"
+  assert.deepEqual(call('len', [long])['result'], 100_000)
+})
+
+pythonTest('a failure has the traceback, with and without tblib', async () => {
+  const text = 'ValueError: math domain error'
+  const failure = ['ValueError', 'math domain error', text]
+  const fn = '(lambda number: math.sqrt(number))'
+  assert.deepEqual(call(fn, ['-1']), {
+    name: '<lambda>',
+    arguments: [-1],
+    text,
+    failure,
+    error: ['ValueError', 'math domain error', null, ['<lambda>']],
+    imported: false,
+  })
+  assert.deepEqual(call(fn, ['-1'], ['tblib'])['error'], [
+    'ValueError',
+    'math domain error',
+    'RemoteTraceback',
+    [],
+  ])
+})
+
+pythonTest('clients in a task have the priority of the task plus 1', async () => {
+  const priority = "(lambda: __import__('scaler').Client._Client__get_parent_task_priority())"
+  assert.equal(call(priority, [])['result'], 3)
+  assert.deepEqual(call("(lambda: 'scaler')", [], ['scaler'])['result'], 'scaler')
+})
+
+pythonTest('our errors are exceptions of Python', async () => {
+  const show = 'import sys, pickle, json; e = pickle.loads(sys.stdin.buffer.read()); '
+  const code = `${show} print(json.dumps({"class": str(type(e)), "args": e.args}))`
+  const shown = (error: Error): unknown => python(pickledError(error), '-c', code)
+  assert.deepEqual(shown(new ProcessorDiedError('ended: "ä"\n', { stderr: '' })), {
+    class: "<class 'scaler.utility.exceptions.ProcessorDiedError'>",
+    args: ['ended: "ä"\n'],
+  })
+  assert.deepEqual(shown(new Error('')), { class: "<class 'RuntimeError'>", args: [''] })
+})
