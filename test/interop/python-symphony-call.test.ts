@@ -32,7 +32,9 @@ function call(
   hidden: readonly string[] = [],
 ): Readonly<Record<string, unknown>> {
   const pieces = { fn: pickled(fn), args: args.map(pickled) }
-  const input = Buffer.concat(pickledCall({ source: SOURCE, ...pieces, flags: FLAGS }))
+  const input = Buffer.concat(
+    pickledCall({ source: SOURCE, module: 'call', ...pieces, flags: FLAGS }),
+  )
   return python(input, join(ROOT, 'test/interop/python/symphony_call.py'), ...hidden)
 }
 

@@ -104,6 +104,9 @@ pythonTest('cancelled tasks, time limits and retries are as on other workers', a
   assert.equal(running.cancel(), true)
   await assert.rejects(running, TaskCancelledError)
   assert.equal(await client.submit(() => 'next'), 'next')
+  // Its answer, which comes late, is nobody's.
+  writeFileSync(at('go'), '')
+  assert.equal(await client.submit(() => 'after that'), 'after that')
   assert.equal(existsSync(at('queued')), false)
   const limited = client.with({ timeoutMs: 300 }).submit(waitFor, at('never'))
   await assert.rejects(limited, TaskTimeoutError)

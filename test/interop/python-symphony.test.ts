@@ -2,10 +2,12 @@
 // and our workers for Symphony are between them.
 
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { isAlive, until } from '../integration/condition.js'
 import type { Program } from './program.js'
-import { pythonTest, startScript } from './python.js'
+import { pythonTest, startPythonScheduler, startScript } from './python.js'
 import {
   bridgesOf,
   startScheduler,
@@ -34,6 +36,23 @@ async function sessionOf(client: Program): Promise<unknown> {
   return JSON.parse(text)
 }
 
+/** What client_symphony.py has seen. Cancels must arrive before the running task ends. */
+async function symphonySession(
+  t: TestContext,
+  address: string,
+  workers: Program,
+): Promise<Readonly<Record<string, unknown>>> {
+  const folder = temporaryFolder(t)
+  const client = startScript(t, 'client_symphony.py', address, folder)
+  // The client submits it after the cancels.
+  await workers.logged(/task waits for its turn.*"name":"round"/)
+  writeFileSync(join(folder, 'go'), '')
+  return (await sessionOf(client)) as Readonly<Record<string, unknown>>
+}
+
+/** Each step of each task is logged. */
+const DEBUG = ['--logging-level', 'DEBUG']
+
 function warningsOf({ workers }: Cluster): readonly string[] {
   return workers.log().match(/"level":"(?:warn|error)".*/g) ?? []
 }
@@ -59,9 +78,8 @@ pythonTest('a Python client works with the service of the documents', async (t) 
 })
 
 pythonTest('exceptions, cancelled and nested tasks are as on workers of theirs', async (t) => {
-  const { address, workers } = await startCluster(t, { baseConcurrency: 1, instances: 6 })
-  const folder = temporaryFolder(t)
-  assert.deepEqual(await sessionOf(startScript(t, 'client_symphony.py', address, folder)), {
+  const { address, workers } = await startCluster(t, { instances: 6, args: DEBUG })
+  assert.deepEqual(await symphonySession(t, address, workers), {
     error: ['ValueError', ['boom'], 'fail', null],
     chain: ['OwnError', ['chained', '1'], 'fail_in_chain', 'ValueError'],
     unpicklable: ['RuntimeError', ["KeyError, which cannot be pickled: 'lock'"]],
@@ -116,9 +134,8 @@ pythonTest('no task is lost if the bridge is killed', async (t) => {
 
 pythonTest('exceptions that contain others are looked into', async (t) => {
   const faults = { wrapExceptions: true }
-  const { address } = await startCluster(t, { baseConcurrency: 1, instances: 6, faults })
-  const client = startScript(t, 'client_symphony.py', address, temporaryFolder(t))
-  const { error, chain } = (await sessionOf(client)) as Readonly<Record<string, unknown>>
+  const { address, workers } = await startCluster(t, { instances: 6, faults, args: DEBUG })
+  const { error, chain } = await symphonySession(t, address, workers)
   assert.deepEqual(error, ['ValueError', ['boom'], 'fail', null])
   assert.deepEqual(chain, ['OwnError', ['chained', '1'], 'fail_in_chain', 'ValueError'])
 })
@@ -143,4 +160,14 @@ pythonTest('the workers return to a scheduler that was killed and restarted', as
   const client = startScript(t, 'client_many.py', address, '50')
   assert.deepEqual(await sessionOf(client), { squares: true })
   assert.equal(bridgesOf(workers).length, 1)
+})
+
+pythonTest('the workers work on a scheduler of 1.9.9', async (t) => {
+  const { address } = await startPythonScheduler(t)
+  const workers = startSymphonyCluster(t, { address, instances: 6, args: DEBUG })
+  const seen = await symphonySession(t, address, workers)
+  assert.deepEqual(seen['error'], ['ValueError', ['boom'], 'fail', null])
+  assert.deepEqual([seen['queued_ran'], seen['after_cancel'], seen['nested']], [false, 2, 5])
+  workers.signal('SIGTERM')
+  assert.equal(await workers.exitCode(), 143)
 })

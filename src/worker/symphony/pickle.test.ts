@@ -16,6 +16,7 @@ const NO_SCALER_FLAG_AND_END = '898752'
 function hexOf(fn: string, ...args: readonly string[]): string {
   const pieces = pickledCall({
     source: 'def bind(): pass',
+    module: 'call',
     fn: Buffer.from(fn),
     args: args.map((text) => Buffer.from(text)),
     flags: Buffer.from([0, 0, 0, 0, 1]),

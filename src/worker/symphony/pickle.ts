@@ -6,8 +6,10 @@ import { MissingObjectError, ProcessorDiedError, TaskTimeoutError } from '../../
 
 /** How a task of a Python client is called. */
 export interface PythonCall {
-  /** The source of service/symphony_call.py. */
+  /** The source of service/symphony_call.py, which services keep as a module, */
   readonly source: string
+  /** and its name: another source has another one. */
+  readonly module: string
   /** The pickled function. */
   readonly fn: Uint8Array
   /** The pickled arguments. */
@@ -39,6 +41,7 @@ const TUPLE3 = bytes(0x87)
 const EMPTY_DICT = bytes(0x7d)
 const TRUE = bytes(0x88)
 const FALSE = bytes(0x89)
+const SET = bytes(0x73)
 const CALL = bytes(0x52)
 const POP = bytes(0x30)
 const STOP = bytes(0x2e)
@@ -50,11 +53,25 @@ const LOADS = 1
 /** What occurs in the pickle of anything that uses Python Scaler. */
 const SCALER = Buffer.from('scaler')
 
+/** Makes `bind` a name. Compiling the source takes a millisecond, so it is done once. */
+const DEFINE = `import sys
+if module not in sys.modules:
+    made = type(sys)(module)
+    exec(source, made.__dict__)
+    sys.modules[module] = made
+bind = sys.modules[module].bind`
+
 /**
  * The pieces of a pickle of the tuple `(function, *arguments)`. Loading it calls
  * `cloudpickle.loads` for each piece. The function is wrapped by `bind` of the source.
  */
-export function pickledCall({ source, fn, args, flags }: PythonCall): readonly Uint8Array[] {
+export function pickledCall({
+  source,
+  module,
+  fn,
+  args,
+  flags,
+}: PythonCall): readonly Uint8Array[] {
   const maySubmit = [fn, ...args].some((piece) => asBuffer(piece).includes(SCALER))
   const load = (piece: Uint8Array): readonly Uint8Array[] => [
     recall(LOADS),
@@ -62,8 +79,9 @@ export function pickledCall({ source, fn, args, flags }: PythonCall): readonly U
     TUPLE1,
     CALL,
   ]
-  const names = [EMPTY_DICT, remember(NAMES), POP]
-  const define = [global('builtins', 'exec'), text(source), recall(NAMES), TUPLE2, CALL, POP]
+  const items = [text('source'), text(source), SET, text('module'), text(module), SET]
+  const names = [EMPTY_DICT, remember(NAMES), ...items, POP]
+  const define = [global('builtins', 'exec'), text(DEFINE), recall(NAMES), TUPLE2, CALL, POP]
   const loads = [global('cloudpickle', 'loads'), remember(LOADS), POP]
   const bind = [global('operator', 'getitem'), recall(NAMES), text('bind'), TUPLE2, CALL]
   const bound = [...load(fn), ...byteString(flags), maySubmit ? TRUE : FALSE, TUPLE3, CALL]

@@ -1,6 +1,7 @@
 // Tasks of Python clients as inputs of the services that users of Python Scaler have: the pickled
 // tuple of function and arguments. The output is the pickled result.
 
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { joinBytes, totalBytes } from '../../base/bytes.js'
 import { MissingObjectError, SerializeError } from '../../base/errors.js'
@@ -19,6 +20,7 @@ const OWN_SERIALIZER =
 /** Tasks of Python clients. */
 export class PythonForm implements ServiceForm {
   readonly #source = readFileSync(SOURCE, 'utf8')
+  readonly #module = `scaler_ts_${digestOf(this.#source)}`
 
   inputOf(call: ServiceCall): readonly Uint8Array[] {
     const { task } = call
@@ -28,6 +30,7 @@ export class PythonForm implements ServiceForm {
     }
     return pickledCall({
       source: this.#source,
+      module: this.#module,
       fn: contentOf(call, task.funcObjectId),
       args: task.functionArgs.map(({ type, data }) =>
         type === 'objectID' ? contentOf(call, objectIdOf(data)) : data,
@@ -54,4 +57,8 @@ function contentOf({ objects }: ServiceCall, id: ObjectId): Uint8Array {
   const isThere = object?.type === 'object' || object?.type === 'serializer'
   if (!isThere || totalBytes(object.chunks) === 0) throw new MissingObjectError(idToHex(id))
   return joinBytes(object.chunks)
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
