@@ -221,3 +221,7 @@ class ServiceContainer(soamapi.ServiceContainer):
 
     def on_destroy_service(self):
         self.__node.close()
+
+
+if __name__ == "__main__":
+    ServiceContainer().run()

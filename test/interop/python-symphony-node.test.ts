@@ -18,6 +18,7 @@ import type { Program } from './program.js'
 import { pythonTest, startScript } from './python.js'
 import {
   bridgesOf,
+  DOCUMENTS_SERVICE,
   OUR_SERVICE,
   startScheduler,
   startSymphonyCluster,
@@ -228,8 +229,6 @@ pythonTest('a host without Node says so', async (t) => {
 })
 
 pythonTest('the service of the documents does not run closures, and that is said', async (t) => {
-  const { client } = await startCluster(t, {
-    serviceFile: join(OUR_SERVICE, '../../test/interop/symphony/documents_service.py'),
-  })
+  const { client } = await startCluster(t, { serviceFile: DOCUMENTS_SERVICE })
   await assert.rejects(client.submit(slowly, 1), { message: /failed in Symphony: / })
 })

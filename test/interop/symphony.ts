@@ -10,7 +10,7 @@ import { type Program, ROOT, startCommand } from './program.js'
 const FOLDER = join(ROOT, 'test/interop/symphony')
 
 /** The service of the documents of Python Scaler. */
-const DOCUMENTS_SERVICE = join(FOLDER, 'documents_service.py')
+export const DOCUMENTS_SERVICE: string = join(FOLDER, 'documents_service.py')
 
 /** The service of this package, for tasks of Python and of Node clients. */
 export const OUR_SERVICE: string = join(ROOT, 'service/symphony_service.py')
@@ -34,7 +34,8 @@ export function startSymphonyCluster(t: TestContext, setup: SymphonySetup): Prog
   const { address, baseConcurrency = 1, instances = 4, faults = {}, args = [] } = setup
   const folder = temporaryFolder(t)
   const config = join(folder, 'soamapi.json')
-  const service = { file: setup.serviceFile ?? DOCUMENTS_SERVICE, instances }
+  const file = setup.serviceFile ?? DOCUMENTS_SERVICE
+  const service = { file, instances, isProgram: file !== DOCUMENTS_SERVICE }
   writeFileSync(config, JSON.stringify({ services: { ScalerService: service }, ...faults }))
   const own = ['-n', String(baseConcurrency), '--python', join(ROOT, '.venv-interop/bin/python')]
   const env = { SOAMAPI_CONFIG: config, PYTHONPATH: FOLDER, ...setup.env }

@@ -3,7 +3,7 @@
 It runs services as processes of this machine. The file that SOAMAPI_CONFIG names says which, and
 what goes wrong:
 
-    {"services": {"NAME": {"file": "service.py", "instances": 4}},
+    {"services": {"NAME": {"file": "service.py", "instances": 4, "isProgram": true}},
      "connectFailures": 1,       the first so many connections fail
      "loseSessionAfter": 3,      sessions are lost after so many answers; the other answers arrive
      "lostSessions": 1,          nevertheless. Only so many sessions are lost
@@ -14,7 +14,8 @@ what goes wrong:
      "answerOnSend": true,       an answer may arrive before `send_task_input` returns
      "delayMs": 5}               each answer is this late
 
-`python -m soamapi FILE` is the process of a service. Answers arrive on other threads each time.
+`python -m soamapi FILE` is the process of a service; one that is a program, and calls `run` of its
+container, is started as that. Answers arrive on other threads each time.
 """
 
 import importlib.util
@@ -174,7 +175,8 @@ class _Instance:
         folder = os.path.dirname(os.path.abspath(__file__))
         paths = [folder, os.environ.get("PYTHONPATH", "")]
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        command = [service.get("python", sys.executable), "-m", "soamapi", service["file"]]
+        start = [] if service.get("isProgram", False) else ["-m", "soamapi"]
+        command = [sys.executable, *start, service["file"]]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=env)
 
@@ -328,6 +330,9 @@ class ServiceContainer:
     def on_destroy_service(self):
         pass
 
+    def run(self):
+        _serve(self)
+
 
 def _write(file, kind, content):
     file.write(HEADER.pack(len(content), kind) + content)
@@ -360,7 +365,7 @@ def _pickled(exception):
         return b""
 
 
-def _run(path):
+def _serve(container):
     output = os.fdopen(os.dup(1), "wb")
     # What services print must not end up between the answers.
     os.dup2(2, 1)
@@ -373,7 +378,6 @@ def _run(path):
         except EOFError:
             os._exit(0)
 
-    container = _container_of(path)
     container.on_create_service(None)
     container.on_session_enter(None)
     threading.Thread(target=receive, daemon=True).start()
@@ -391,4 +395,4 @@ if __name__ == "__main__":
     # The service imports the module by its name: there must be one.
     import soamapi
 
-    soamapi._run(sys.argv[1])
+    soamapi._serve(soamapi._container_of(sys.argv[1]))
