@@ -148,7 +148,6 @@ class Session(soamapi.SessionCallback):
     """One session, and the tasks in it. The library calls it on threads of its own."""
 
     def __init__(self, frames):
-        super().__init__()
         self.__frames = frames
         self.__lock = threading.Lock()
         # Numbers of the worker by the ids of Symphony.
