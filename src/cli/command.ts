@@ -146,6 +146,8 @@ export interface RunningCommand {
    * signal ends the process immediately.
    */
   readonly stop: (isUrgent: boolean, signal?: NodeJS.Signals) => Promise<void>
+  /** How long it may take to stop after the program that started it has exited. Default: 5,000. */
+  readonly orphanGraceMs?: number
 }
 
 /** How a command ended. */

@@ -65,7 +65,8 @@ export class Stopper {
     // -9.
     process.stdin.on('error', () => {})
     process.stdin.once('close', () => {
-      setTimeout(() => process.exit(EXIT_FAILURE), ORPHAN_GRACE_MS).unref()
+      const graceMs = running.orphanGraceMs ?? ORPHAN_GRACE_MS
+      setTimeout(() => process.exit(EXIT_FAILURE), graceMs).unref()
       // The program that would use the results of running tasks is gone.
       void this.#stop(running, true, undefined)
     })

@@ -20,15 +20,31 @@ const UNUSED_MS = 60_000
 
 const SWEEP_MS = 10_000
 
-/** For so many contents, a server knows which others have asked for them. */
-const MAX_FOLLOWED = 10_000
+/** For so many contents, a server knows which others have asked for them: so many, at most. */
+const [MAX_FOLLOWED, MAX_FOLLOWERS] = [10_000, 1_000]
+
+/** Servers with longer names are sent what they ask for. */
+const MAX_NAME_LENGTH = 300
+
+/** A server that did not have a copy is not asked for this long. */
+const AVOIDED_MS = 10_000
 
 /** More servers than this are not reached at the same time. */
 const MAX_LINKS = 1_000
 
 interface Copy {
+  readonly source: string
   readonly isStored: Promise<boolean>
+  isPending: boolean
   usedAt: number
+}
+
+/** A connection to another server. */
+interface OtherServer {
+  readonly link: StorageLink
+  usedAt: number
+  /** When it did not have a copy that it should have. */
+  failedAt: number
 }
 
 /** The copies of one server. */
@@ -39,7 +55,7 @@ export class ContentCopies {
   readonly #logger: Logger
   /** To this server itself: it is the user of all copies. */
   #own: StorageLink | undefined
-  readonly #links = new Map<string, StorageLink>()
+  readonly #others = new Map<string, OtherServer>()
   readonly #copies = new Map<ObjectId, Copy>()
   /** The servers that have asked for a content, in order. */
   readonly #followers = new Map<ObjectId, string[]>()
@@ -69,17 +85,19 @@ export class ContentCopies {
 
   close(): void {
     clearInterval(this.#timer)
-    for (const link of [this.#own, ...this.#links.values()]) void link?.close()
+    void this.#own?.close()
+    for (const { link } of this.#others.values()) void link.close()
   }
 
   /** From which server this one is to copy; '' = from here. */
   #sourceFor(id: ObjectId, follower: string): string {
-    if (follower === '') return ''
+    if (follower === '' || follower.length > MAX_NAME_LENGTH) return ''
     const followers = this.#followers.get(id) ?? []
     this.#followers.set(id, followers)
     const [oldest = id] = this.#followers.keys()
     if (this.#followers.size > MAX_FOLLOWED) this.#followers.delete(oldest)
     const known = followers.indexOf(follower)
+    if (known < 0 && followers.length >= MAX_FOLLOWERS) return ''
     const at = known < 0 ? followers.push(follower) - 1 : known
     return at < FAN_OUT ? '' : (followers[Math.floor(at / FAN_OUT) - 1] ?? '')
   }
@@ -88,51 +106,73 @@ export class ContentCopies {
     const known = this.#copies.get(id)
     if (known !== undefined) {
       known.usedAt = performance.now()
-      return known.isStored
+      // Two servers that copy the same content from different ones could wait for each other.
+      return known.isPending && known.source !== source ? false : known.isStored
     }
     const isStored = this.#fetch(id, source).catch((error: unknown) => {
       this.#logger.warn('cannot copy content', { server: source, error: messageOf(error) })
       return false
     })
-    this.#copies.set(id, { isStored, usedAt: performance.now() })
-    if (await isStored) return true
-    this.#copies.delete(id)
-    return false
+    const copy = { source, isStored, isPending: true, usedAt: 0 }
+    this.#copies.set(id, copy)
+    const isThere = await isStored
+    copy.isPending = false
+    copy.usedAt = performance.now()
+    if (!isThere) this.#copies.delete(id)
+    return isThere
   }
 
   async #fetch(id: ObjectId, source: string): Promise<boolean> {
     const own = this.#own
     if (own === undefined) return false
     if (await own.confirm(id)) return true
-    const origin = this.#linkTo(source)
+    const origin = this.#serverAt(source)?.link
     const from = await origin?.sourceOf(id, this.name)
     if (origin === undefined || from === undefined) return false
-    const other = from === '' || from === this.name ? undefined : this.#linkTo(from)
-    const hasCopy = (await other?.copy({ address: source, id, byteLength: 0 })) === true
-    const part = (hasCopy ? await other?.get(id) : undefined) ?? (await origin.get(id))
+    const isHere = from === '' || from === this.name
+    const copy = isHere ? undefined : await this.#copyAt(from, source, id)
+    const part = copy ?? (await origin.get(id))
     const content = part && readIn(part)
     if (content === undefined) return false
     return (await own.put(NO_BYTES, content, id)) !== undefined
   }
 
+  /** What another server has copied before; undefined: it has not. */
+  async #copyAt(name: string, source: string, id: ObjectId): Promise<Part | undefined> {
+    const other = this.#serverAt(name)
+    if (other === undefined || performance.now() - other.failedAt < AVOIDED_MS) return undefined
+    const hasCopy = await other.link.copy({ address: source, id, byteLength: 0 })
+    const part = hasCopy ? await other.link.get(id) : undefined
+    if (part === undefined) other.failedAt = performance.now()
+    return part
+  }
+
   /** Throws `ConfigError` for a wrong address. */
-  #linkTo(name: string): StorageLink | undefined {
-    const known = this.#links.get(name)
-    if (known !== undefined && !known.hasFailed) return known
-    void known?.close()
-    this.#links.delete(name)
-    if (this.#links.size >= MAX_LINKS) return undefined
+  #serverAt(name: string): OtherServer | undefined {
+    const known = this.#others.get(name)
+    if (known === undefined && this.#others.size >= MAX_LINKS) return undefined
+    const other = known ?? { link: this.#linkTo(name), usedAt: 0, failedAt: -Infinity }
+    other.usedAt = performance.now()
+    this.#others.set(name, other)
+    return other
+  }
+
+  #linkTo(name: string): StorageLink {
     const address = serverAddress(name, this.#schedulerAddress ?? name)
-    const link = new StorageLink({ name, address }, this.#logger)
-    this.#links.set(name, link)
-    return link
+    return new StorageLink({ name, address }, this.#logger)
   }
 
   #sweep(now: number): void {
-    for (const [id, { usedAt }] of this.#copies) {
-      if (now - usedAt < UNUSED_MS) continue
+    for (const [id, { isPending, usedAt }] of this.#copies) {
+      if (isPending || now - usedAt < UNUSED_MS) continue
       this.#copies.delete(id)
       this.#own?.delete([id])
+    }
+    const isBusy = [...this.#copies.values()].some(({ isPending }) => isPending)
+    for (const [name, { link, usedAt }] of this.#others) {
+      if (isBusy || now - usedAt < UNUSED_MS) continue
+      this.#others.delete(name)
+      void link.close()
     }
   }
 }

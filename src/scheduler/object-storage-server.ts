@@ -27,7 +27,7 @@ const UNCLAIMED_MS = 60_000
 const REGISTER_MS = 2_000
 
 /** A server that ends waits for this long until others have what is needed. */
-const LEAVE_MS = 60_000
+export const LEAVE_MS = 60_000
 
 /** How often the log says that the scheduler cannot be reached. */
 const TELL_MS = 60_000

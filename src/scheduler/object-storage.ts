@@ -70,8 +70,10 @@ export class ObjectStorage {
         files.offerAgain(!areUsable, (peer, offer) => void send(peer, offer))
       },
       onLost: (address) => onEvent({ type: 'serverLost', address }),
-      onMoved: (from, places) => onEvent({ type: 'contentMoved', from, places }),
-      startServer: () => this.#startOwn(),
+      onMoved: (objectId, from, address) => {
+        onEvent({ type: 'contentMoved', objectId, from, address })
+      },
+      startServer: () => this.#startOwn() || this.#child !== undefined,
       onContentLost: (objectId, content) => onEvent({ type: 'contentLost', objectId, content }),
     })
     this.#logger = logger
@@ -140,7 +142,10 @@ export class ObjectStorage {
     const [address = ''] = args
     this.#ownServer = undefined
     this.#logger.info(`starting an object storage server at ${address}`, { server: address })
-    this.#child = new StorageChild(args, this.#logger, () => this.#servers.remove(address))
+    this.#child = new StorageChild(args, this.#logger, () => {
+      this.#child = undefined
+      this.#servers.remove(address)
+    })
     this.#servers.open([address])
     return true
   }

@@ -26,7 +26,7 @@ class Side {
   readonly answers: [peer: Identity, addresses: readonly string[]][] = []
   readonly lostServers: string[] = []
   readonly lostObjects: ObjectId[] = []
-  readonly moves: [from: string, places: ReadonlyMap<ObjectId, string>][] = []
+  readonly moves: [objectId: ObjectId, from: string, to: string][] = []
   /** Starts a server, if one is to be had. */
   start: () => boolean = () => false
   readonly usable: boolean[] = []
@@ -48,7 +48,7 @@ class Side {
       onUsable: (areUsable) => noted(this.usable, areUsable),
       onLost: (address) => noted(this.lostServers, address),
       onContentLost: (id) => noted(this.lostObjects, id),
-      onMoved: (from, places) => noted(this.moves, [from, places]),
+      onMoved: (id, from, to) => noted(this.moves, [id, from.address, to]),
       startServer: () => this.start(),
     })
     t.after(() => this.servers.close())
@@ -297,7 +297,7 @@ test('what a server has that ends is on others before it does', async (t) => {
   assert.deepEqual(await side.servers.read(content), Buffer.alloc(100_000, 5))
   await side.until(() => side.answers.length === 3)
   assert.deepEqual(side.answers[2], [C, []])
-  assert.deepEqual(side.moves, [[leaving.address, new Map([[content.id, other.address]])]])
+  assert.deepEqual(side.moves, [['o', leaving.address, other.address]])
   await leaving.close()
   const moved = { ...content, address: other.address }
   assert.deepEqual(await side.servers.read(moved), Buffer.alloc(100_000, 5))
@@ -326,10 +326,72 @@ test('for the last server that ends, another one is started, if possible', async
   }
   side.servers.onMessage(D, servers(true), '')
   await side.until(() => side.answers.length === 4)
-  assert.deepEqual(
-    side.moves.map(([from, places]) => [from, [...places.values()]]),
-    [[second.address, [next.address]]],
-  )
+  assert.deepEqual(side.moves, [['p', second.address, next.address]])
+})
+
+test('content that one server does not take goes to another, also of two that end at once', async (t) => {
+  const address = 'tcp://127.0.0.1:0'
+  const small = { objectDirectory: '', objectMemoryLimitBytes: 2 ** 20, objectDiskLimitBytes: 0 }
+  const full = await ObjectStorageServer.start({ address, logger: silentLogger, ...small })
+  t.after(() => full.close())
+  for (let count = 0; count < 10; count += 1) await stored(t, full.address)
+  const all = [await newServer(t), await newServer(t), full, await newServer(t)]
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  const peers = all.map((_, at) => identity(String(at)))
+  for (const [at, peer] of peers.entries()) {
+    side.servers.onMessage(peer, servers(true, all[at] as ObjectStorageServer), '')
+  }
+  await side.until(() => side.answers.length === 4)
+  const names = Array.from({ length: 10 }, (_, count) => `o${count}`)
+  for (const [count, name] of names.entries()) {
+    const content = await stored(t, all[count % 2]?.address ?? '', count)
+    side.servers.claim(create(name, content))
+  }
+  for (const peer of peers.slice(0, 2)) side.servers.onMessage(peer, servers(true), '')
+  await side.until(() => side.answers.length === 6)
+  const moved = side.moves.filter(([, , to]) => to === all[3]?.address).map(([id]) => id)
+  assert.deepEqual(moved.toSorted(), names)
+  assert.deepEqual(side.lostObjects, [])
+})
+
+test('two servers that end while a third one starts wait for it', async (t) => {
+  const [one, two, third] = [await newServer(t), await newServer(t), await newServer(t)]
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.onMessage(C, servers(true, one), '')
+  side.servers.onMessage(D, servers(true, two), '')
+  await side.until(() => side.answers.length === 2)
+  side.servers.claim(create('o', await stored(t, one.address)))
+  side.servers.claim(create('p', await stored(t, two.address)))
+  side.start = () => {
+    queueMicrotask(() => side.servers.open([third.address]))
+    return true
+  }
+  side.servers.onMessage(C, servers(true), '')
+  side.servers.onMessage(D, servers(true), '')
+  await side.until(() => side.answers.length === 4)
+  // What was moved to the second one before it wanted to end has been moved again.
+  const places = new Map(side.moves.map(([id, , to]) => [id, to]))
+  assert.deepEqual([...places.values()], [third.address, third.address])
+})
+
+test('a server that has ended is used again when it is back', async (t) => {
+  const server = await newServer(t)
+  const { address } = server
+  const side = new Side(t)
+  side.servers.offerTo(C, heartbeat())
+  side.servers.open([address])
+  await side.until(() => side.offers.length === 1)
+  side.servers.onMessage(D, servers(true, server), '')
+  side.servers.onMessage(D, servers(true), '')
+  await side.until(() => side.answers.length === 2)
+  await server.close()
+  const next = await newServer(t, address)
+  await side.until(() => side.offers.length === 3)
+  side.servers.onMessage(D, servers(true, next), '')
+  assert.deepEqual(side.offers.at(-1), [C, [address]])
+  assert.deepEqual(side.answers.at(-1), [D, [address]])
 })
 
 test('content that comes in messages all the same is a line in the log', async (t) => {

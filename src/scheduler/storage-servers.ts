@@ -13,15 +13,13 @@ import { serverName, StorageLink } from '../runtime/storage/link.js'
 import { localAddress } from '../transport/address.js'
 import type { Message, StorageServer, StorageServers } from '../wire/message.js'
 import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
+import { moveContent } from './content-moves.js'
 
 /** A server that has not come back by then has lost everything. */
 const RETURN_MS = 2_000
 
 /** A server that is started to take over content must be usable by then. */
 const START_MS = 10_000
-
-/** How many objects are moved to another server at a time. */
-const MAX_MOVES = 8
 
 /** More servers than this are refused. */
 const MAX_SERVERS = 10_000
@@ -59,9 +57,9 @@ interface ServerParts {
   onUsable(areUsable: boolean): void
   /** A server is gone, with all content. */
   onLost(address: string): void
-  /** Some content of a server is on other servers now: their addresses, by its ids. */
-  onMoved(from: string, places: ReadonlyMap<ObjectId, string>): void
-  /** A server is needed, to which content can be moved. False: there is none to be had. */
+  /** The content of an object has been copied to another server. */
+  onMoved(objectId: ObjectId, from: StoredContent, address: string): void
+  /** A server is needed, to which content can be moved. False: none is starting. */
   startServer(): boolean
   /** The content of an object is not on its server. */
   onContentLost(objectId: ObjectId, content: StoredContent): void
@@ -78,8 +76,8 @@ export class SchedulerServers {
   readonly #detours = new Recurrence(TELL_MS)
   #areUsable = false
   #isClosed = false
-  /** Another server can be used. */
-  #onNext: () => void = () => {}
+  /** Called once, when another server can be used. */
+  #onNext: (() => void)[] = []
 
   constructor(parts: ServerParts) {
     this.#parts = parts
@@ -107,7 +105,7 @@ export class SchedulerServers {
       return
     }
     if (this.#isClosed) return
-    if (server === undefined) return void this.#evacuate(peer)
+    if (server === undefined) return void this.#onLeaving(peer)
     try {
       this.#register(serverName(server.address, ip), peer, server.instance)
     } catch (error) {
@@ -129,59 +127,37 @@ export class SchedulerServers {
   }
 
   /** A server wants to end. It is answered when it may. */
-  async #evacuate(registrant: Identity): Promise<void> {
+  async #onLeaving(registrant: Identity): Promise<void> {
     const server = [...this.#servers.values()].find((each) => each.registrant === registrant)
     if (server !== undefined && !server.isLeaving) {
       server.isLeaving = true
       this.#offerToAll()
-      if (server.content.size > 0) await this.#moveAll(server)
+      const fields = { server: server.name, objects: server.content.size }
+      this.#parts.logger.info('an object storage server ends: moving what is there', fields)
+      await moveContent(server, {
+        targets: () => [...this.#servers.values()].filter((each) => isUsable(each)),
+        awaitServer: () => this.#awaitServer(),
+        isClosed: () => this.#isClosed,
+        onMoved: (objectId, id, address) => {
+          this.#parts.onMoved(objectId, { address: server.name, id, byteLength: 0 }, address)
+        },
+      })
       if (this.#offer().servers.length === 0) this.#tellUsable(false)
     }
     this.#answer(registrant)
   }
 
-  async #moveAll(server: Server): Promise<void> {
-    const failed = new Set<ObjectId>()
-    const fields = { server: server.name, objects: server.content.size }
-    this.#parts.logger.info('an object storage server ends: moving what it has to others', fields)
-    for (;;) {
-      const target = this.#anyOther() ?? (await this.#newServer())
-      const ids = [...server.content.keys()].filter((id) => !failed.has(id)).slice(0, MAX_MOVES)
-      if (target === undefined || ids.length === 0 || !server.isUp) return
-      const copied = await Promise.all(
-        ids.map((id) => target.link.copy({ address: server.name, id, byteLength: 0 })),
-      )
-      if (this.#isClosed) return
-      const places = new Map<ObjectId, string>()
-      for (const [at, id] of ids.entries()) {
-        const objectId = server.content.get(id)
-        if (copied[at] !== true || !target.isUp) failed.add(id)
-        else if (objectId !== undefined) {
-          target.content.set(id, objectId)
-          target.link.claim(id)
-          places.set(id, target.name)
-        }
-      }
-      this.#parts.onMoved(server.name, places)
-      for (const id of places.keys()) server.content.delete(id)
-    }
-  }
-
-  #anyOther(): Server | undefined {
-    const usable = [...this.#servers.values()].filter(({ isUp, isLeaving }) => isUp && !isLeaving)
-    return usable[Math.floor(Math.random() * usable.length)]
-  }
-
-  /** The last server ends: another one may be started. */
-  async #newServer(): Promise<Server | undefined> {
-    if (!this.#parts.startServer()) return undefined
-    let timer: NodeJS.Timeout | undefined
+  /** The last server ends: another one may be starting. */
+  async #awaitServer(): Promise<boolean> {
+    if (!this.#parts.startServer()) return false
     await new Promise<void>((resolve) => {
-      this.#onNext = resolve
-      timer = setTimeout(resolve, START_MS)
+      const timer = setTimeout(resolve, START_MS)
+      this.#onNext.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
     })
-    clearTimeout(timer)
-    return this.#anyOther()
+    return this.#offer().servers.length > 0
   }
 
   /** Tells a server how others reach it; undefined: they cannot. */
@@ -305,8 +281,9 @@ export class SchedulerServers {
 
   #offer(): StorageServers {
     const servers: StorageServer[] = []
-    for (const { name: address, isUp, isLeaving, instance } of this.#servers.values()) {
-      if (isUp && !isLeaving && instance !== undefined) servers.push({ address, instance })
+    for (const server of this.#servers.values()) {
+      const { name: address, instance } = server
+      if (isUsable(server) && instance !== undefined) servers.push({ address, instance })
     }
     return { kind: 'storageServers', servers, isServer: false }
   }
@@ -369,14 +346,18 @@ export class SchedulerServers {
     this.#parts.logger.info(`using the object storage server ${name}`, { server: name })
     if (server.registrant !== undefined) this.#answer(server.registrant, server)
     this.#offerToAll()
-    this.#onNext()
+    for (const tell of this.#onNext.splice(0)) tell()
   }
 
   #onDown(link: StorageLink, reason: string): void {
     const server = this.#serverOf(link)
     if (server === undefined) return
     server.reason = reason
-    if (server.isLeaving) return this.#giveUp(server)
+    if (server.isLeaving) {
+      server.isUp = false
+      server.isLeaving = false
+      return this.#giveUp(server)
+    }
     if (server.isUp) {
       server.isUp = false
       const fields = { server: server.name, reason }
@@ -424,6 +405,11 @@ export class SchedulerServers {
     const fields = { server: name, reason }
     this.#parts.logger.warn('cannot reach an object storage server; trying again', fields)
   }
+}
+
+/** Whether content can be stored there. */
+function isUsable({ isUp, isLeaving }: Server): boolean {
+  return isUp && !isLeaving
 }
 
 /** Whether its content is, or may be, still there. */

@@ -7,7 +7,7 @@ import { totalBytes } from '#src/base/bytes.js'
 import { objectId, type Identity, type ObjectId } from '#src/base/ids.js'
 import type { SchedulerAction, SchedulerEvent } from '#src/core/scheduler/events.js'
 import { keepEach } from '#src/runtime/object-files.js'
-import { HeldMessages } from '#src/runtime/storage/held.js'
+import { HeldMessages, type MessageSubject, subjectOf } from '#src/runtime/storage/held.js'
 import type { Message, ObjectInstruction, ObjectResponse } from '#src/wire/message.js'
 import {
   isLargeObject,
@@ -35,7 +35,7 @@ interface ServerHandler {
 /** What a peer has not sent yet. */
 interface PeerQueue {
   readonly held: HeldMessages
-  readonly entries: { readonly message: Message; isReady: boolean }[]
+  entries: { readonly message: Message; readonly subject: MessageSubject; isReady: boolean }[]
 }
 
 /** One server at a time. */
@@ -44,7 +44,7 @@ export class VirtualServers {
   readonly #random: Random
   readonly #handler: ServerHandler
   readonly #minBytes: number
-  #content = new Map<ObjectId, readonly Uint8Array[]>()
+  #content = new Map<ObjectId, { readonly chunks: readonly Uint8Array[]; objectId: ObjectId }>()
   /** Where a peer has stored content before. */
   readonly #remembered = new Map<string, ObjectId>()
   readonly #queues = new Map<Identity, PeerQueue>()
@@ -71,14 +71,16 @@ export class VirtualServers {
 
   /** A peer sends a message: it waits until its content is stored. */
   receive(from: Identity, message: Message): void {
-    const queue = this.#queues.get(from) ?? { held: new HeldMessages(), entries: [] }
-    const { held, entries } = queue
     const isLarge = this.#isLarge(message)
-    if (!isLarge && !held.holdsBack(message)) return this.#handler.receive(from, message)
-    const entry = { message, isReady: !isLarge }
+    const known = this.#queues.get(from)
+    if (!isLarge && known === undefined) return this.#handler.receive(from, message)
+    const queue = known ?? { held: new HeldMessages(), entries: [] }
+    const subject = subjectOf(message)
+    if (!isLarge && !queue.held.holdsBack(subject)) return this.#handler.receive(from, message)
+    const entry = { message, subject, isReady: !isLarge }
     this.#queues.set(from, queue)
-    held.add(message)
-    entries.push(entry)
+    queue.held.add(subject)
+    queue.entries.push(entry)
     if (!isLarge) return
     this.#process.after(this.#random.spread(MIN_MS, MAX_MS), () => {
       entry.isReady = true
@@ -87,11 +89,19 @@ export class VirtualServers {
   }
 
   #advance(from: Identity, queue: PeerQueue): void {
-    const { held, entries } = queue
-    while (this.#queues.get(from) === queue && entries[0]?.isReady === true) {
-      const { message } = entries[0]
-      entries.shift()
-      held.remove(message)
+    const before = new HeldMessages()
+    const ready: Message[] = []
+    queue.entries = queue.entries.filter(({ message, subject, isReady }) => {
+      if (!isReady || before.holdsBack(subject)) {
+        before.add(subject)
+        return true
+      }
+      queue.held.remove(subject)
+      ready.push(message)
+      return false
+    })
+    for (const message of ready) {
+      if (this.#queues.get(from) !== queue) return
       this.#handler.receive(from, this.#stored(from, message))
     }
   }
@@ -124,7 +134,7 @@ export class VirtualServers {
       }
       this.#count += 1
       const id = objectId(String(this.#count).padStart(24, '.'))
-      this.#content.set(id, chunks)
+      this.#content.set(id, { chunks, objectId: objectContent.objectIds[at] as ObjectId })
       this.#remembered.set(key, id)
       return [storedChunk({ byteLength, address: this.#address, id })]
     })
@@ -142,7 +152,7 @@ export class VirtualServers {
         if (place === undefined) return { type, chunks }
         const found = this.#content.get(place.id)
         if (found === undefined) lost.push(place)
-        return found && { type: 'object', chunks: found }
+        return found && { type: 'object', chunks: found.chunks }
       })
       if (content.objectIds.length > 0) {
         this.#handler.send(to, { ...response, objectContent: content })
@@ -165,10 +175,13 @@ export class VirtualServers {
   /** The server leaves: another one has what it had. */
   move(): void {
     if (this.#isDown) return
-    const from = this.#address
+    const old = this.#address
     this.#moves += 1
-    const places = new Map([...this.#content.keys()].map((id) => [id, this.#address]))
-    this.#handler.onEvent({ type: 'contentMoved', from, places })
+    const address = this.#address
+    for (const [id, { objectId: object }] of [...this.#content]) {
+      const from = { address: old, id, byteLength: 0 }
+      this.#handler.onEvent({ type: 'contentMoved', objectId: object, from, address })
+    }
   }
 
   get #address(): string {

@@ -72,10 +72,11 @@ export const OBJECT_STORAGE_SERVER: CommandDefinition = {
       throw new ConfigError('give either an ADDRESS or --name and --port, not both')
     }
     const address = given ?? addressOf(name ?? DEFAULT_HOST, port ?? DEFAULT_PORT)
-    const { ObjectStorageServer } = await import('../../scheduler/object-storage-server.js')
+    const { LEAVE_MS, ObjectStorageServer } =
+      await import('../../scheduler/object-storage-server.js')
     const server = await ObjectStorageServer.start({ ...rest, address, logger })
     logger.info(`Object storage server: address is ${server.address}`, { address: server.address })
-    return { ended: server.ended, stop: () => server.close() }
+    return { ended: server.ended, stop: () => server.close(), orphanGraceMs: LEAVE_MS + 5_000 }
   },
 }
 

@@ -50,11 +50,13 @@ export type SchedulerEvent =
     }
   /** An object storage server is gone, with everything that was there. */
   | { readonly type: 'serverLost'; readonly address: string }
-  /** Content of a server is on others now: their addresses, by its ids there. */
+  /** The content of an object was copied to the server at `address`, and is needed there only. */
   | {
       readonly type: 'contentMoved'
-      readonly from: string
-      readonly places: ReadonlyMap<ObjectId, string>
+      readonly objectId: ObjectId
+      /** Its length does not count. */
+      readonly from: StoredContent
+      readonly address: string
     }
   /** The content of an object is not on its server. */
   | {

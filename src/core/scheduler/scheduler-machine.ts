@@ -132,7 +132,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         this.#onServerLost(event.address)
         break
       case 'contentMoved':
-        this.#state.objects.moveStored(event.from, event.places)
+        this.#state.objects.moveStored(event.objectId, event.from, event.address)
         break
       case 'contentLost':
         this.#onMissing(event.objectId, event.content)

@@ -17,60 +17,74 @@ const URGENT: ReadonlySet<Message['kind']> = new Set([
   'operatorAnswer',
 ] as const)
 
-/** What a message is about, as keys: messages with a common one keep their order. */
-interface Subject {
-  /** Keys that later messages must not have while this one waits. */
-  readonly own: readonly string[]
-  /** Keys for which this one waits. */
-  readonly needed: readonly string[]
+/** What a message is about. */
+export interface Subject {
+  /** What it creates, changes or ends: nothing else about that may overtake it, or be overtaken. */
+  readonly writes: readonly string[]
+  /** What it uses. */
+  readonly reads: readonly string[]
 }
 
-/** The messages that wait. */
+/** Undefined: the message waits for all others, and they for it. */
+export type MessageSubject = Subject | undefined
+
+const NOTHING: Subject = { writes: [], reads: [] }
+
+/** The messages that wait, or what of them matters. */
 export class HeldMessages {
-  /** How many of them have each key. */
-  readonly #keys = new Map<string, number>()
+  /** How many of them change, and use, each key. */
+  readonly #writes = new Map<string, number>()
+  readonly #reads = new Map<string, number>()
   /** Those that everything waits for. */
   #barriers = 0
   #count = 0
 
-  /** Whether this message has to wait for one of them. */
-  holdsBack(message: Message): boolean {
-    if (this.#count === 0 || URGENT.has(message.kind)) return false
-    const subject = this.#barriers > 0 ? undefined : subjectOf(message)
-    return subject === undefined || subject.needed.some((key) => this.#keys.has(key))
+  /** Whether a message about this has to wait for one of them. */
+  holdsBack(subject: MessageSubject): boolean {
+    if (this.#count === 0 || subject === NOTHING) return false
+    if (this.#barriers > 0 || subject === undefined) return true
+    const isChanged = (key: string): boolean => this.#writes.has(key)
+    const isUsed = (key: string): boolean => isChanged(key) || this.#reads.has(key)
+    return subject.writes.some(isUsed) || subject.reads.some(isChanged)
   }
 
-  /** This message waits, too. */
-  add(message: Message): void {
-    this.#change(message, 1)
+  /** A message about this waits, too. */
+  add(subject: MessageSubject): void {
+    this.#change(subject, 1)
   }
 
-  /** This message, as it was added, does not wait any more. */
-  remove(message: Message): void {
-    this.#change(message, -1)
+  /** A message about this does not wait any more. */
+  remove(subject: MessageSubject): void {
+    this.#change(subject, -1)
   }
 
   /** None of them waits any more. */
   clear(): void {
-    this.#keys.clear()
+    this.#writes.clear()
+    this.#reads.clear()
     this.#barriers = 0
     this.#count = 0
   }
 
-  #change(message: Message, by: 1 | -1): void {
+  #change(subject: MessageSubject, by: 1 | -1): void {
     this.#count += by
-    const subject = subjectOf(message)
     if (subject === undefined) this.#barriers += by
-    for (const key of subject?.own ?? []) {
-      const count = (this.#keys.get(key) ?? 0) + by
-      if (count > 0) this.#keys.set(key, count)
-      else this.#keys.delete(key)
-    }
+    count(this.#writes, subject?.writes ?? [], by)
+    count(this.#reads, subject?.reads ?? [], by)
   }
 }
 
-/** Undefined: the message may be about anything. */
-function subjectOf(message: Message): Subject | undefined {
+function count(counts: Map<string, number>, keys: readonly string[], by: 1 | -1): void {
+  for (const key of keys) {
+    const next = (counts.get(key) ?? 0) + by
+    if (next > 0) counts.set(key, next)
+    else counts.delete(key)
+  }
+}
+
+/** What a message is about. */
+export function subjectOf(message: Message): MessageSubject {
+  if (URGENT.has(message.kind)) return NOTHING
   switch (message.kind) {
     case 'task':
       return joined(tasks(message.taskId, message.count), inputsOf(message))
@@ -82,7 +96,7 @@ function subjectOf(message: Message): Subject | undefined {
       return joined(tasks(message.taskId), ...nodes)
     }
     case 'taskResult':
-      return joined(tasks(message.taskId, message.count), objects(message.results))
+      return joined(tasks(message.taskId, message.count), uses(message.results))
     case 'taskCancel':
       return tasks(message.taskId, message.count)
     case 'graphTaskCancel':
@@ -91,9 +105,9 @@ function subjectOf(message: Message): Subject | undefined {
     case 'taskUpdate':
       return tasks(message.taskId)
     case 'objectInstruction':
-      return objects(message.objectContent.objectIds)
+      return { writes: message.objectContent.objectIds, reads: [] }
     case 'sharedObject':
-      return objects([message.objectId, message.name])
+      return { writes: [message.objectId, message.name], reads: [] }
     default:
       return undefined
   }
@@ -102,28 +116,30 @@ function subjectOf(message: Message): Subject | undefined {
 /** The objects, and other tasks, that a task takes. */
 function inputsOf({ funcObjectId, functionArgs }: Task): Subject {
   const inputs = functionArgs.map(({ type, data }) => {
-    if (type === 'task') return tasks(taskId(bytesToLatin1(data)))
+    if (type === 'task') {
+      const { writes, reads } = tasks(taskId(bytesToLatin1(data)))
+      return uses([...writes, ...reads])
+    }
     const isObject = type === 'objectID' || type === 'sharedObjectID'
-    return objects(isObject ? [bytesToLatin1(data)] : [])
+    return uses(isObject ? [bytesToLatin1(data)] : [])
   })
-  return joined(objects([funcObjectId]), ...inputs)
+  return joined(uses([funcObjectId]), ...inputs)
 }
 
-function objects(ids: readonly string[]): Subject {
-  return { own: ids, needed: ids }
+function uses(reads: readonly string[]): Subject {
+  return { writes: [], reads }
 }
 
-/** One task, or a run of tasks: for one, only runs in its block matter besides itself. */
+/** One task, or a run of tasks. */
 function tasks(first: TaskId, count = 0): Subject {
-  const block = blockNameOf(first)
-  const [any, run] = [`any ${block}`, `run ${block}`]
-  if (count > 1) return { own: [any, run], needed: [any] }
-  return { own: [any, first], needed: [run, first] }
+  const block = `block ${blockNameOf(first)}`
+  // Only runs, which change a whole block, matter to all of its tasks.
+  return count > 1 ? { writes: [block], reads: [] } : { writes: [first], reads: [block] }
 }
 
 function joined(...subjects: readonly Subject[]): Subject {
   return {
-    own: subjects.flatMap(({ own }) => own),
-    needed: subjects.flatMap(({ needed }) => needed),
+    writes: subjects.flatMap(({ writes }) => writes),
+    reads: subjects.flatMap(({ reads }) => reads),
   }
 }

@@ -161,6 +161,24 @@ test('one large object holds up nothing else', async (t) => {
   await peer.servers.idle()
 })
 
+test('content that is stored sooner does not wait for other content', async (t) => {
+  const peer = new Peer(t)
+  const silent = createServer().listen(0, '127.0.0.1')
+  t.after(() => silent.close())
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const slow = { address: `tcp://127.0.0.1:${port}`, instance: schedulerId('silent') }
+  peer.use(slow)
+  peer.servers.send(create('slow'))
+  peer.use(slow, await newServer(t))
+  // Some of them go to the server that does not answer.
+  for (let at = 0; at < 20; at += 1) peer.servers.send(create(`o${at}`))
+  await peer.until(() => peer.sent.length > 0)
+  const names = peer.sent.map((message) => contentOf(message).objectIds[0])
+  assert.equal(names.includes(objectId('slow')), false)
+  await peer.servers.idle(1)
+})
+
 test('after a new connection to the scheduler, nothing is stored twice', async (t) => {
   const server = await newServer(t)
   const peer = new Peer(t)

@@ -26,7 +26,7 @@ import {
 } from '../../wire/object-content.js'
 import { isOwnHost } from '../process-usage.js'
 import { type Part, readObjectFile } from '../object-files.js'
-import { HeldMessages } from './held.js'
+import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
 import { serverAddress, StorageLink } from './link.js'
 
 /** With more bytes than this in several objects on their way, the owner is asked to pause. */
@@ -59,6 +59,7 @@ interface ServerUser {
 /** A message that waits until its content is stored, and everything before it is sent. */
 interface OutgoingEntry {
   readonly message: Message
+  readonly subject: MessageSubject
   /** What is sent; undefined: its content is not stored yet. */
   ready: Message | undefined
 }
@@ -124,10 +125,14 @@ export class ObjectServers {
     const isCreate = instruction?.instructionType === 'create'
     const large = isCreate && this.isUsed ? this.#largeIn(instruction.objectContent) : []
     if (instruction?.instructionType === 'delete') this.#forget(instruction)
-    if (large.length === 0 && !this.#held.holdsBack(message)) return this.#user.send(message)
-    const entry: OutgoingEntry = { message, ready: large.length === 0 ? message : undefined }
+    const isAlone = this.#queue.length === 0
+    if (large.length === 0 && isAlone) return this.#user.send(message)
+    const subject = subjectOf(message)
+    if (large.length === 0 && !this.#held.holdsBack(subject)) return this.#user.send(message)
+    const ready = large.length === 0 ? message : undefined
+    const entry: OutgoingEntry = { message, subject, ready }
     this.#queue.push(entry)
-    this.#held.add(message)
+    this.#held.add(subject)
     if (isCreate && large.length > 0) void this.#storeAll(entry, instruction, large)
     if (this.#isCrowded) this.#isFull = true
     return !this.#isFull
@@ -208,20 +213,40 @@ export class ObjectServers {
     if (connection === this.#connection) this.#advance()
   }
 
+  /** Sends what waits for nothing any more. */
   #advance(): void {
-    let count = 0
     let hasRoom = true
-    for (const { message, ready } of this.#queue) {
-      if (ready === undefined) break
+    const before = new HeldMessages()
+    this.#queue = this.#queue.filter((entry) => {
+      const { subject, ready } = entry
+      if (ready === undefined || before.holdsBack(subject) || this.#isOutdated(entry)) {
+        before.add(subject)
+        return true
+      }
       hasRoom = this.#user.send(ready)
-      this.#held.remove(message)
-      count += 1
-    }
-    this.#queue.splice(0, count)
+      this.#held.remove(subject)
+      return false
+    })
     if (this.#queue.length === 0) this.#tellIdle()
     if (!this.#isFull || this.#isCrowded || !hasRoom) return
     this.#isFull = false
     this.#user.onDrain()
+  }
+
+  /** Whether its content is on a server that cannot be used any more: it is stored again. */
+  #isOutdated(entry: OutgoingEntry): boolean {
+    const { message, ready } = entry
+    if (ready === message || ready?.kind !== 'objectInstruction') return false
+    if (message.kind !== 'objectInstruction' || !this.isUsed) return false
+    const { objectTypes, objectBytes } = ready.objectContent
+    const isElsewhere = objectBytes.some((chunks, at) => {
+      const content = objectTypes[at] === 'stored' ? storedContentOf(chunks) : undefined
+      return content !== undefined && this.#offerOf(content.address) === undefined
+    })
+    if (!isElsewhere) return false
+    entry.ready = undefined
+    void this.#storeAll(entry, message, this.#largeIn(message.objectContent))
+    return true
   }
 
   /** Stores content, unless it is still where this process has stored it before. */

@@ -101,7 +101,6 @@ export class Agent {
   readonly #store: AgentStore
   readonly #storage: StorageChild | undefined
   #isStopping = false
-  #isUrgent = false
 
   private constructor(
     settings: CheckedAgentOptions,
@@ -142,7 +141,7 @@ export class Agent {
    * Resolves when everything is closed.
    */
   async stop({ isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<void> {
-    this.#isUrgent ||= isUrgent || this.#isStopping
+    const isAgain = this.#isStopping
     this.#isStopping = true
     await this.#started
     const ended = this.#workers.map((worker) => worker.stop(isUrgent))
@@ -150,6 +149,7 @@ export class Agent {
     const timer = setTimeout(() => this.#tellDraining(), TELL_DELAY_MS)
     await Promise.all([this.#spares.close(), ...ended])
     clearTimeout(timer)
+    await this.#storage?.close(isUrgent || isAgain)
   }
 
   /**
@@ -208,7 +208,7 @@ export class Agent {
     const ends = await Promise.all(this.#workers.map((worker) => worker.ended))
     await this.#spares.close()
     this.#store.close()
-    await this.#storage?.close(this.#isUrgent)
+    await this.#storage?.close()
     const failure = ends.find((end) => end.isFailure)
     return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
   }

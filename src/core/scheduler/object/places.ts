@@ -21,6 +21,11 @@ export class ContentPlaces {
     this.#turn = turn
   }
 
+  /** Whether an object has its content there. */
+  has(type: ObjectContentType, chunks: readonly Uint8Array[]): boolean {
+    return isElsewhere(type) && this.#counts.has(placeOf(chunks))
+  }
+
   /** Another object has its content there. Returns how many do now. */
   keep(type: ObjectContentType, chunks: readonly Uint8Array[]): number {
     if (!isElsewhere(type)) return 0

@@ -104,9 +104,9 @@ test('it takes no memory of the scheduler, but counts for the quota of its clien
 test('content that was moved to another server is found there, and lost with it', () => {
   const scheduler = twoClients()
   scheduler.receive('C', create('o')).receive('D', create('p', { client: 'D' }))
-  const places = new Map([[objectId(idOf('o')), TWO]])
+  const from = { address: ONE, id: objectId(idOf('o')), byteLength: 0 }
   scheduler.actions()
-  scheduler.handle({ type: 'contentMoved', from: ONE, places })
+  scheduler.handle({ type: 'contentMoved', objectId: objectId('o'), from, address: TWO })
   assert.deepEqual(removed(scheduler), [`remove ${idOf('o')} at ${ONE}`])
   assert.equal(scheduler.machine.metrics.objects.serverBytes, 2_000_000)
   scheduler.handle({ type: 'serverLost', address: ONE })

@@ -14,6 +14,7 @@ import {
   fileChunk,
   type ObjectFile,
   storedChunk,
+  type StoredContent,
   storedContentOf,
 } from '../../../wire/object-content.js'
 import type { ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
@@ -305,14 +306,17 @@ export class ObjectTable {
     return taken
   }
 
-  /** Content of a server is on others now: their addresses, by its ids. */
-  moveStored(from: string, places: ReadonlyMap<ObjectId, string>): void {
-    for (const entry of this.#objects.values()) {
-      const content = entry.type === 'stored' ? storedContentOf(entry.chunks) : undefined
-      const address = content?.address === from ? places.get(content.id) : undefined
-      if (content === undefined || address === undefined) continue
-      this.#fill(entry, 'stored', [storedChunk({ ...content, address })])
+  /** The content of an object, or of several, is on another server now. */
+  moveStored(id: ObjectId, from: StoredContent, address: string): void {
+    const entry = this.#objects.get(id)
+    const chunks = entry?.chunks ?? []
+    const move = (other: ObjectEntry): void => {
+      const content = other.type === 'stored' ? storedContentOf(other.chunks) : undefined
+      if (content?.id !== from.id || content.address !== from.address) return
+      this.#fill(other, 'stored', [storedChunk({ ...content, address })])
     }
+    if (entry !== undefined) move(entry)
+    if (this.#places.has('stored', chunks)) for (const other of this.#objects.values()) move(other)
   }
 
   /** Throws if the table is inconsistent. */
