@@ -178,6 +178,7 @@ const peerInfo: fc.Arbitrary<PeerInfo> = fc.record({
   startedMS: uint64,
   endsMS: uint64,
   allocation: text,
+  endsInMS: uint64,
 })
 const infos = fc.array(peerInfo, { maxLength: 2 })
 const running = list(fc.record({ taskId: taskIds, forMS: uint32, name: text }))

@@ -22,6 +22,7 @@ const INFO: PeerInfo = {
   version: '1.2.3',
   startedMS: 0,
   endsMS: 0,
+  endsInMS: 0,
   allocation: '',
 }
 

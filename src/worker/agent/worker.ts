@@ -5,17 +5,18 @@
 import { DisconnectedError } from '../../base/errors.js'
 import { isStorageServer, NO_SCHEDULER_HERE } from '../../base/features.js'
 import type { Identity } from '../../base/ids.js'
-import { logsTasks, type Logger } from '../../base/logger.js'
+import type { Logger } from '../../base/logger.js'
+import type { InstantMs } from '../../base/machine.js'
 import type { WorkerAction, WorkerEvent } from '../../core/worker/events.js'
 import type { HostUnits } from '../../core/worker/queue/units.js'
 import type { HostObjects, WorkerObjects } from '../../core/worker/host-objects.js'
-import { WorkerMachine } from '../../core/worker/worker-machine.js'
+import type { WorkerMachine } from '../../core/worker/worker-machine.js'
 import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
 import { MessageReader } from '../../runtime/message-reader.js'
+import { leftMs } from '../../runtime/peer-info.js'
 import { ObjectServers } from '../../runtime/storage/servers.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
-import { ownErrorToBytes } from '../../serializer/own-error.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { ConnectionEnd } from '../../transport/end.js'
 import type { IncomingMessage } from '../../transport/options.js'
@@ -33,8 +34,8 @@ import { nthTaskId } from '../../wire/run.js'
 import type { TakenResults } from '../link/frames.js'
 import type { CheckedAgentOptions } from './options.js'
 import type { ConnectReport } from './agent.js'
-import { newResultId, serializerIdOf } from '../object-ids.js'
 import { LastLines } from './output.js'
+import { newMachine } from './machine.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import { AgentFiles } from './files.js'
 import type { SparePool } from './spare-pool.js'
@@ -169,6 +170,11 @@ export class AgentWorker {
   /** Units have become free that a task may be waiting for. */
   nudge(): void {
     if (!this.#isFinished) this.#driver.handle({ type: 'tick' })
+  }
+
+  /** See `WorkerMachine.idleSince`; -Infinity once it has stopped. */
+  get idleSince(): InstantMs | undefined {
+    return this.#isFinished ? -Infinity : this.#machine.idleSince
   }
 
   /** How many tasks it still runs while it is shutting down. */
@@ -364,7 +370,9 @@ export class AgentWorker {
     const processors = heartbeat.processors.map((processor) => {
       return { ...processor, resource: this.#childSamplerOf(processor.pid).sample() }
     })
-    return { ...heartbeat, agent: resource, rssFree, processors }
+    const { endsMS } = this.#settings
+    const info = heartbeat.info.map((told) => ({ ...told, endsInMS: leftMs(endsMS) }))
+    return { ...heartbeat, agent: resource, rssFree, processors, info }
   }
 
   #childSamplerOf(pid: number): ChildSampler {
@@ -415,35 +423,4 @@ function resultOf(taken: TakenResults, worker: Identity): TaskResult {
   const metadata = Buffer.from(taken.metadata, 'base64')
   const what = { taskId: nthTaskId(id, from), attempt, count, packed, metadata, worker }
   return { kind: 'taskResult', status: 'success', results: [], ...PLAIN_RESULT, ...what }
-}
-
-function newMachine(options: AgentWorkerOptions): WorkerMachine {
-  const { identity, info, settings, logger, agentId, units } = options
-  return new WorkerMachine({
-    identity,
-    info,
-    agentId,
-    units,
-    logsTasks: logsTasks(logger),
-    runtime: `node/${process.versions.node}`,
-    heartbeatIntervalMs: settings.heartbeatIntervalMs,
-    deathTimeoutMs: settings.deathTimeoutMs,
-    drainMs: settings.drainMs,
-    reportsErrors: settings.errorTexts,
-    inlineLimitBytes: settings.inlineLimitBytes,
-    cancelGraceMs: settings.cancelGraceMs,
-    objectCacheBytes: settings.objectCacheBytes,
-    taskTimeoutMs: settings.taskTimeoutMs,
-    garbageCollectIntervalMs: settings.garbageCollectIntervalMs,
-    trimMemoryThresholdBytes: settings.trimMemoryThresholdBytes,
-    serializerIdOf,
-    newResultId,
-    encodeError: encodeOwnError,
-  })
-}
-
-/** Serializes an error of the agent, without its stack, which does not help users. */
-function encodeOwnError(error: Error): Uint8Array {
-  error.stack = String(error)
-  return ownErrorToBytes(error)
 }
