@@ -25,6 +25,7 @@ export type { ClusterOptions, ClusterStartOptions } from './cluster/options.js'
 export { SchedulerClusterCombo } from './cluster/combo.js'
 export type { ComboOptions } from './cluster/options.js'
 export type {
+  AllocatorInfo,
   ConnectedClient,
   ClusterEvent,
   ClusterInfo,
