@@ -83,7 +83,7 @@ function stepOf(block: CodeBlock): Step | undefined {
 }
 
 /** Commands that run until they are stopped. */
-const SERVER = /\bscaler[ _](?:scheduler|cluster|worker|object-storage-server|run|ui)\b/
+const SERVER = /\bscaler[ _](?:scheduler|cluster|worker|object-storage-server|allocate|run|ui)\b/
 
 /** `$ command`, continuation lines after `> `, and its output. */
 function exchangesOf(text: string): Exchange[] {

@@ -123,6 +123,7 @@ test('scaler config prints all commands, as JSON too', async (t) => {
     'scheduler',
     'cluster',
     'object-storage-server',
+    'allocate',
     'run',
     'submit',
     'status',

@@ -71,6 +71,8 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       case 'pauseOrdered':
         this.#isPaused = event.isPaused
         return this.#turn.log('info', event.isPaused ? 'paused' : 'resumed')
+      case 'tick':
+        return this.#turn.ring()
       default:
         return unreachable(event)
     }

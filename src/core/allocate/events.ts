@@ -86,6 +86,7 @@ export type AllocatorEvent =
   /** The last output of a unit that has failed. */
   | { readonly type: 'inspected'; readonly key: string; readonly output: string }
   | { readonly type: 'pauseOrdered'; readonly isPaused: boolean }
+  | { readonly type: 'tick' }
 
 /** What an allocator does now. */
 export type DecisionAction = 'start' | 'drain' | 'wait' | 'back-off'

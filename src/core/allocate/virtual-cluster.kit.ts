@@ -204,8 +204,9 @@ export class VirtualCluster {
         return
       case 'decided':
         this.decisions.push({ ...action.decision, name, at: this.now })
-        return
+        break
       case 'log':
+        break
     }
   }
 
