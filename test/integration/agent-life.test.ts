@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { TestCluster } from '../chaos/cluster.js'
+import { until } from './condition.js'
 import { pathFor } from './worker-agent-setup.js'
 
 const waitFor = async (ms: number): Promise<number> => {
@@ -43,4 +44,30 @@ test('an agent at its end gives back what it cannot finish', async (t) => {
   await cluster.startAgent(1)
   assert.deepEqual(await Promise.all(futures), [path, path])
   assert.equal((await client.info()).lost?.count, 0)
+})
+
+test('a signal for all processes of a job fails no task: it runs elsewhere', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const client = cluster.client()
+  const path = pathFor(t, 'go')
+  const { pid } = await client.submit(() => ({ pid: process.pid }))
+  const future = client.submit(waitForFile, path)
+  await until('it runs', () => future.state === 'running')
+  process.kill(pid, 'SIGTERM')
+  const [agent] = cluster.agents
+  agent?.signal('SIGTERM')
+  await agent?.ended
+  await cluster.startAgent(1)
+  writeFileSync(path, '')
+  assert.equal(await future, path)
+})
+
+test('a processor that alone is ended by a signal fails its task', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const client = cluster.client()
+  const { pid } = await client.submit(() => ({ pid: process.pid }))
+  const future = client.submit(waitForFile, pathFor(t, 'go'))
+  await until('it runs', () => future.state === 'running')
+  process.kill(pid, 'SIGTERM')
+  await assert.rejects(future.result(), { code: 'ERR_SCALER_PROCESSOR_DIED' })
 })

@@ -34,6 +34,7 @@ import { nthTaskId } from '../../wire/run.js'
 import type { TakenResults } from '../link/frames.js'
 import type { CheckedAgentOptions } from './options.js'
 import type { ConnectReport } from './agent.js'
+import { ExitReport } from './exit.js'
 import { LastLines } from './output.js'
 import { newMachine } from './machine.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
@@ -108,6 +109,7 @@ export class AgentWorker {
     send: (_client, frame) => this.#onSent(this.#socket.send(frame)),
     queuedBytes: () => this.#socket.queuedBytes,
   })
+  readonly #exits = new ExitReport((event) => this.#driver.handle(event))
   #isCongested = false
   #isFinished = false
   #settleReady: { resolve: () => void; reject: (error: Error) => void } | undefined
@@ -163,6 +165,7 @@ export class AgentWorker {
    * the second call. Resolves when everything has stopped.
    */
   async stop(isUrgent: boolean): Promise<void> {
+    this.#exits.onStopRequested()
     this.#driver.handle({ type: 'stopRequested', isUrgent })
     await this.ended
   }
@@ -264,6 +267,7 @@ export class AgentWorker {
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
+        this.#exits.expect()
         return this.#processor?.stop(action.taskId, action.count, action.reason)
       case 'askStatus':
         return this.#processor?.askStatus(action.dispatchNumber, action.count)
@@ -274,8 +278,10 @@ export class AgentWorker {
       case 'collectGarbage':
         return this.#processor?.collectGarbage(action.aboveBytes)
       case 'killProcessor':
+        this.#exits.expect()
         return this.#processor?.kill()
       case 'endProcessor':
+        this.#exits.expect()
         void this.#processor?.end()
         return undefined
       case 'registered':
@@ -318,6 +324,7 @@ export class AgentWorker {
     const handle = (event: WorkerEvent): void => this.#driver.handle(event)
     const host = this.#spares.take() ?? hostProcessor(options, this.#outputLogger)
     this.#processor = host
+    this.#exits.onStarted()
     host.serve({
       facts: { address, worker: this.#identity, inlineLimitBytes, taskTimeoutMs },
       logger: this.#logger,
@@ -346,7 +353,7 @@ export class AgentWorker {
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => {
           this.#objects.onProcessorGone()
-          handle({ type: 'processorExited', processor, death, lastRun })
+          this.#exits.onExited({ type: 'processorExited', processor, death, lastRun })
         },
       },
     })
