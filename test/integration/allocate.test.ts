@@ -2,71 +2,20 @@
 // starts them; nothing is asked for twice.
 
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import type { Client } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
-import { type Line, commandPath, type Program } from '../chaos/program.js'
+import {
+  allocate,
+  decisions,
+  filesGone,
+  record,
+  runAndLeave,
+  SCALER,
+  workersOf,
+} from './allocation.js'
 import { until } from './condition.js'
-
-const SCALER = commandPath('scaler')
-
-/** Workers that end soon if their scheduler does. */
-const SHORT_LIVED = ['--worker-args=--death-timeout-seconds 5 --spare-processors 0']
-const QUICK = ['--idle-seconds', '2', '--list-interval-seconds', '0.5', ...SHORT_LIVED]
-
-/** Records each run. */
-const record = async (path: string, at: number): Promise<number> => {
-  const { appendFileSync } = await import('node:fs')
-  const { setTimeout } = await import('node:timers/promises')
-  await setTimeout(50)
-  appendFileSync(path, `${at}\n`)
-  return at
-}
-
-function allocate(cluster: TestCluster, provider: string, args: readonly string[]): Program {
-  return cluster.run('allocator', [
-    SCALER,
-    'allocate',
-    provider,
-    cluster.address,
-    ...QUICK,
-    ...args,
-  ])
-}
-
-function decisions({ lines }: Program, action: string): readonly Line[] {
-  return lines.filter(({ message }) => String(message).startsWith(`${action} `))
-}
-
-async function workersOf(client: Client): Promise<number> {
-  const { hosts } = await client.info()
-  return hosts.reduce((sum, { workers }) => sum + workers.length, 0)
-}
-
-/** Runs tasks, and resolves when their workers and the files about them are gone. */
-async function runAndLeave(cluster: TestCluster, count: number): Promise<readonly string[]> {
-  const client = cluster.client()
-  const path = join(cluster.folder, 'runs')
-  const inputs = Array.from({ length: count }, (_, at) => [path, at] as const)
-  const results = await client.starmap(record, inputs)
-  assert.deepEqual(
-    results,
-    inputs.map(([, at]) => at),
-  )
-  const lines = readFileSync(path, 'utf8').trim().split('\n')
-  rmSync(path)
-  await until('all workers have left', async () => (await workersOf(client)) === 0)
-  const { lost } = await client.info()
-  assert.deepEqual(lost, { count: 0, workers: [] })
-  return lines
-}
-
-async function filesGone(cluster: TestCluster): Promise<void> {
-  const folder = join(cluster.folder, `scaler-allocate-${process.getuid?.() ?? 0}`)
-  await until('the files of units are removed', () => !existsSync(folder))
-}
 
 test('from nothing, tasks bring local workers; each runs once; the workers leave', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [] })
