@@ -1,4 +1,4 @@
-// An allocator with a real Slurm: one controller and one node on loopback, as root.
+// An allocator with a real Slurm: one slurmctld and one node on loopback, as root.
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -42,7 +42,7 @@ class Slurm {
     const ports = [await freePort(), await freePort()] as const
     writeFileSync(join(slurm.folder, 'slurm.conf'), slurm.#config(...ports))
     slurm.#startMunge()
-    slurm.startController()
+    slurm.startCtld()
     slurm.run('slurmd', '-f', join(slurm.folder, 'slurm.conf'))
     await until(
       'the node is idle',
@@ -62,7 +62,7 @@ class Slurm {
     return this.run('squeue', '-r', '-h', '-o', '%i').split('\n').filter(Boolean)
   }
 
-  startController(): void {
+  startCtld(): void {
     this.run('slurmctld', '-f', join(this.folder, 'slurm.conf'))
   }
 
@@ -95,7 +95,7 @@ class Slurm {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  #config(controllerPort: number, nodePort: number): string {
+  #config(ctldPort: number, nodePort: number): string {
     const { folder } = this
     const host = hostname()
     const settings = {
@@ -111,7 +111,7 @@ class Slurm {
       SlurmdPidFile: `${folder}/d.pid`,
       SlurmctldLogFile: `${folder}/ctld.log`,
       SlurmdLogFile: `${folder}/d.log`,
-      SlurmctldPort: controllerPort,
+      SlurmctldPort: ctldPort,
       SlurmdPort: nodePort,
       ProctrackType: 'proctrack/linuxproc',
       TaskPlugin: 'task/none',
@@ -174,14 +174,14 @@ test('a real Slurm', { skip }, async (t) => {
     await until('the queue is empty', () => slurm.jobs().length === 0, 40_000)
   })
 
-  await t.test('a restart of its controller neither ends workers nor asks twice', async (t2) => {
+  await t.test('a restart of its slurmctld neither ends workers nor asks twice', async (t2) => {
     const cluster = await TestCluster.start(t2, { agents: [], env })
     const client = cluster.client()
     const allocator = allocate(cluster, 'slurm', ['--min-workers', '1', ...output])
     await until('a worker', async () => (await workersOf(client)) === 1, 40_000)
     await slurm.stop('ctld')
     await allocator.line(({ message }) => message === 'the provider could not list its units')
-    slurm.startController()
+    slurm.startCtld()
     const listed = (): boolean => slurm.jobs().length === 1
     await until('the job is still there', listed, 40_000)
     assert.equal(await workersOf(client), 1)

@@ -42,8 +42,10 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
   const others = view.allocators.filter(({ name }) => name !== own.name)
   const rows = view.waiting.filter((work) => isMine(work, own, others))
   const bootMs = bootSeconds * 1_000
+  // Without work, those count that offer what this allocator's workers do.
+  const kinds = rows.length > 0 ? kindsOf(rows) : [{ ...own, needs: needsFor(own) }]
   const workers = view.workers.filter((worker) => {
-    return !worker.isLeaving && !rules.leaving.has(worker.id) && canServe(worker, own, rows)
+    return !worker.isLeaving && !rules.leaving.has(worker.id) && canServe(worker, kinds)
   })
   // Those that end before others could come must be replaced now.
   const lasting = workers.filter(({ endsInMs }) => endsInMs > bootMs)
@@ -126,10 +128,30 @@ function serves({ offers, runtime }: Omit<Offering, 'name'>, work: WaitingWork):
   return runtime === work.runtime && needsOf(work.needs).every((need) => isMet(offers, need))
 }
 
-/** Without work, those count that offer what this allocator's workers do. */
-function canServe(worker: SeenWorker, own: Offering, rows: readonly WaitingWork[]): boolean {
-  if (rows.length > 0) return rows.some((work) => serves(worker, work))
-  return worker.runtime === own.runtime && [...own.offers.keys()].every((n) => worker.offers.has(n))
+/** What some of the work requires of a worker. */
+interface Kind {
+  readonly runtime: WaitingWork['runtime']
+  readonly needs: readonly Need[]
+}
+
+/** Read once, not for each worker. */
+function kindsOf(rows: readonly WaitingWork[]): readonly Kind[] {
+  const kinds = new Map<string, Kind>()
+  for (const { runtime, needs } of rows) {
+    const key = `${runtime} ${needs}`
+    if (!kinds.has(key)) kinds.set(key, { runtime, needs: needsOf(needs) })
+  }
+  return [...kinds.values()]
+}
+
+function needsFor({ offers }: Offering): readonly Need[] {
+  return [...offers.keys()].map((name) => ({ name, units: 0 }))
+}
+
+function canServe({ runtime, offers }: SeenWorker, kinds: readonly Kind[]): boolean {
+  return kinds.some((kind) => {
+    return kind.runtime === runtime && kind.needs.every((need) => isMet(offers, need))
+  })
 }
 
 interface Need {

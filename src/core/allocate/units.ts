@@ -29,7 +29,7 @@ export interface Unit {
   /** Since when it is running, as far as is known; undefined: it is queued. */
   runningAt: InstantMs | undefined
   /** The workers that are there and stay. */
-  workers: readonly SeenWorker[]
+  workers: SeenWorker[]
   firstWorkerAt: InstantMs | undefined
   lastWorkerAt: InstantMs | undefined
   /** Since when all of its workers have been idle. */
@@ -57,6 +57,8 @@ export class UnitTable {
   readonly #byKey = new Map<string, Unit>()
   /** From order to first worker, in seconds; 0: unknown. */
   #bootSeconds = 0
+  /** See `staying`; undefined once it may have changed. */
+  #staying: readonly Unit[] | undefined
   /** Units that are being started. */
   #ordered = 0
   #isListed = false
@@ -93,7 +95,8 @@ export class UnitTable {
 
   /** All that are not ending. */
   get staying(): readonly Unit[] {
-    return [...this.#byKey.values()].filter(({ endedAt }) => endedAt === undefined)
+    this.#staying ??= [...this.#byKey.values()].filter(({ endedAt }) => endedAt === undefined)
+    return this.#staying
   }
 
   /** Those that have not had a worker yet. */
@@ -113,8 +116,12 @@ export class UnitTable {
 
   /** The ids of workers whose units are ending. */
   get leaving(): ReadonlySet<string> {
-    const ending = [...this.#byKey.values()].filter(({ endedAt }) => endedAt !== undefined)
-    return new Set(ending.flatMap(({ workers }) => workers.map(({ id }) => id)))
+    const ids = new Set<string>()
+    if (this.staying.length === this.#byKey.size) return ids
+    for (const { endedAt, workers } of this.#byKey.values()) {
+      if (endedAt !== undefined) for (const { id } of workers) ids.add(id)
+    }
+    return ids
   }
 
   /** Workers that are on their way. */
@@ -128,6 +135,7 @@ export class UnitTable {
   }
 
   onStarted(asked: number, units: readonly ListedUnit[], now: InstantMs): void {
+    this.#staying = undefined
     this.#ordered -= asked
     for (const listed of units) {
       if (!this.#byKey.has(listed.key)) this.#add(listed, { askedAt: now, now })
@@ -141,6 +149,7 @@ export class UnitTable {
     now: InstantMs,
   ): readonly FailedUnit[] {
     this.#isListed = true
+    this.#staying = undefined
     const listedKeys = new Set(units.map(({ key }) => key))
     for (const listed of units) {
       const known = this.#byKey.get(listed.key)
@@ -164,16 +173,14 @@ export class UnitTable {
 
   /** The workers of the cluster. Returns how many units have got their first worker. */
   onWorkers(workers: readonly SeenWorker[], now: InstantMs): number {
-    const byAllocation = new Map<string, SeenWorker[]>()
+    const prefix = `${this.#rules.name}/`
+    for (const unit of this.#byKey.values()) unit.workers = []
     for (const worker of workers) {
-      if (worker.isLeaving) continue
-      const known = byAllocation.get(worker.allocation)
-      if (known === undefined) byAllocation.set(worker.allocation, [worker])
-      else known.push(worker)
+      if (worker.isLeaving || !worker.allocation.startsWith(prefix)) continue
+      this.#byKey.get(worker.allocation.slice(prefix.length))?.workers.push(worker)
     }
     let joined = 0
-    for (const [key, unit] of this.#byKey) {
-      unit.workers = byAllocation.get(`${this.#rules.name}/${key}`) ?? []
+    for (const unit of this.#byKey.values()) {
       if (unit.workers.length > 0) {
         if (unit.firstWorkerAt === undefined) joined += 1
         this.#onThere(unit, now)
@@ -182,6 +189,7 @@ export class UnitTable {
       unit.idleSince = isIdle ? (unit.idleSince ?? now) : undefined
       const isLate = unit.endedAt !== undefined && now - unit.endedAt > DRAIN_RETRY_MS
       if (isLate) unit.endedAt = undefined
+      if (isLate) this.#staying = undefined
     }
     return joined
   }
@@ -198,6 +206,7 @@ export class UnitTable {
   /** A unit is asked to end. */
   end(key: string, now: InstantMs): void {
     const unit = this.#byKey.get(key)
+    this.#staying = undefined
     if (unit !== undefined) unit.endedAt = now
   }
 

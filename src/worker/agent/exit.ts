@@ -1,6 +1,6 @@
-// When the exit of a processor is reported to the machine. Whoever ends a job sends SIGTERM to all of
-// its processes: a task whose processor is ended together with its agent is not to blame, and runs
-// elsewhere.
+// When the exit of a processor is reported to the machine. Whoever ends a job sends SIGTERM to all
+// of its processes: a task whose processor is ended together with its agent is not to blame, and
+// runs elsewhere.
 
 import type { WorkerEvent } from '../../core/worker/events.js'
 
