@@ -2,7 +2,7 @@
 // scripts start, list and end them, run by `sh` here or there. The processes go on without their
 // allocator; files in a directory of the user's on each machine tell the next one about them.
 
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
 import type { Provider, StartedUnits } from '../provider.js'
@@ -113,8 +113,11 @@ export class ProcessProvider implements Provider {
     }
   }
 
+  /** Allocators of other schedulers have directories of their own, whatever their names are. */
   #directory(): string {
-    return `d="\${TMPDIR:-/tmp}/scaler-allocate-$(id -u)/${this.#options.name}"`
+    const { name, address } = this.#options
+    const digest = createHash('sha256').update(address).digest('hex').slice(0, 8)
+    return `d="\${TMPDIR:-/tmp}/scaler-allocate-$(id -u)/${name}-${digest}"`
   }
 
   /**
