@@ -444,6 +444,9 @@ struct WaitingCount $extension {
 
   forMS @4 :UInt32;
   # About how long the first of them has waited, in milliseconds; 0 if that is not measured.
+
+  isPython @5 :Bool;
+  # Their function is of Python.
 }
 
 struct WorkerReport $extension {
@@ -943,6 +946,9 @@ struct MonitorState $extension {
 
   diskError @28 :Text;
   # Why no objects are moved to disk; empty: they are, or need not be.
+
+  allocators @29 :List(AllocatorStatus);
+  # In the order in which they connected, at most 100.
 }
 
 struct LostWorker $extension {
@@ -1198,6 +1204,62 @@ struct TaskFailure $extension {
   # As in TaskEvent.
 }
 
+struct AllocatorReport $extension {
+  # What an allocator announces: allocator -> scheduler (docs/protocol.md#allocators).
+
+  allocator @0 :AllocatorStatus;
+  # Its state, which replaces the last one.
+}
+
+struct AllocatorStatus $extension {
+  # A process that starts workers. Numbers are of workers.
+
+  name @0 :Text;
+  # Its name, also the first part of the `allocation` of its workers, before a slash.
+
+  provider @1 :Text;
+  # What starts them: `local`, `slurm`.
+
+  runtime @2 :Text;
+  # `python`: they run tasks of Python; else those of JavaScript.
+
+  offers @3 :List(CommonType.TaskCapability);
+  # The capabilities that they offer.
+
+  room @4 :UInt32;
+  # How many more it could ask for now.
+
+  pending @5 :UInt32;
+  # Asked for, and not there yet.
+
+  claim @6 :UInt32;
+  # About to be asked for, unless another allocator does so first.
+
+  running @7 :UInt32;
+  # There.
+
+  isPaused @8 :Bool;
+  # It starts none.
+
+  decision @9 :AllocatorDecision;
+  # Its last decision.
+
+  why @10 :Text;
+  # Its reason, in one line.
+
+  problem @11 :Text;
+  # Why its last start has failed; empty: none has, or others have succeeded since.
+
+  enum AllocatorDecision {
+    # What an allocator does.
+
+    wait @0;     # Nothing.
+    start @1;    # It starts workers.
+    drain @2;    # It ends workers without tasks, or that have not come.
+    backOff @3;  # It waits after failed starts.
+  }
+}
+
 struct OperatorRequest $extension {
   # A question or an order of an operator: monitor -> scheduler, and scheduler -> worker
   # (docs/protocol.md#operators).
@@ -1223,6 +1285,9 @@ struct OperatorRequest $extension {
   limitMS @6 :UInt32;
   # drain: how long running tasks may take to finish, in milliseconds.
 
+  allocator @7 :Text;
+  # pause, resume: the name of the allocator.
+
   enum OperatorAction {
     # What an operator can ask for.
 
@@ -1233,6 +1298,8 @@ struct OperatorRequest $extension {
     drain @4;    # Have a worker leave once it has finished what it runs.
     waiting @5;  # The tasks that have waited longest.
     objects @6;  # The largest objects that are stored.
+    pause @7;    # Have an allocator start no workers.
+    resume @8;   # Have it start workers again.
   }
 }
 
@@ -1449,5 +1516,6 @@ struct Message {
     objectFiles @33 :ObjectFiles;
     sharedObject @34 :SharedObject;
     storageServers @35 :StorageServers;
+    allocatorReport @36 :AllocatorReport;
   }
 }

@@ -41,7 +41,10 @@ struct PeerInfo $extension {
   # When its time limit ends, by its own clock; 0 = no known limit.
 
   allocation @7 :Text;
-  # The cluster manager's job that it was started in, for display; empty: none.
+  # The cluster manager's job that it was started in, or NAME/UNIT of an allocator; empty: none.
+
+  endsInMS @8 :UInt64;
+  # How much of its time is left when this is sent, in milliseconds; 0 = no known limit.
 }
 
 struct RunningTask $extension {

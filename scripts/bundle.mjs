@@ -43,7 +43,8 @@ const LOADER = 'runtime/load'
 
 /** The chunks of shared code, by the files in them; the first that fits. */
 const CHUNKS = [
-  // Three that are loaded on demand.
+  // Four that are loaded on demand.
+  ['allocate', /^core\/allocate\/|^allocate\/(?!(allocator|options)$)/],
   ['log', /^runtime\/(log\/(open|output)|logging-file|toml)$/],
   ['config-file', /^cli\/option\/config-file$/],
   ['doctor', /^cli\/(table|top\/\w|command\/(\w+-text|cluster-columns))/],
@@ -59,7 +60,7 @@ const CHUNKS = [
   ],
   // For agents, which do not load the serializer.
   ['wire', /^serializer\/(own-error|bytes\/(tag|writer))$/],
-  ['client', /^((core\/)?client|core\/monitor|cluster\/|runtime\/progress)/],
+  ['client', /^((core\/)?client|core\/monitor|cluster\/|allocate\/|runtime\/progress)/],
   // The shell of the scheduler is small, and its machine is loaded on demand.
   ['transport', /^(transport|runtime|scheduler)\//],
   ['scheduler', /^core\/scheduler\//],

@@ -23,8 +23,9 @@ const FOLDERS = {
   worker: { may: SHELL },
   client: { may: SHELL },
   cluster: { may: [...SHELL, 'scheduler', 'worker'] },
+  allocate: { may: [...SHELL, 'client', 'worker'] },
   cli: {
-    may: ['base', 'runtime', 'scheduler', 'worker', 'client', 'cluster'],
+    may: ['base', 'runtime', 'scheduler', 'worker', 'client', 'cluster', 'allocate'],
     packages: ['smol-toml'],
   },
 }

@@ -6,6 +6,10 @@ import { run } from './process.mjs'
 /** Tools that npm does not install: a command that checks for them, and their Debian packages. */
 const TOOLS = [
   { check: ['capnp', '--version'], packages: ['capnproto'] },
+  {
+    check: ['sh', '-c', 'PATH=$PATH:/usr/sbin; command -v slurmctld slurmd sbatch munged sshd'],
+    packages: ['slurmctld', 'slurmd', 'slurm-client', 'munge', 'openssh-server'],
+  },
   { check: ['systemd-analyze', '--version'], packages: ['systemd'] },
   { check: ['zsh', '--version'], packages: ['zsh'] },
   { check: ['fish', '--version'], packages: ['fish'] },

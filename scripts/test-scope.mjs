@@ -42,6 +42,7 @@ export const LONG_GROUPS = [
     isPart: true,
   },
   { what: 'the web page in Chromium', files: /^test\/browser\//, peers: /^browser$/ },
+  { what: 'Slurm and sshd', files: /^test\/integration\/allocate-(slurm|ssh)\./ },
   { what: 'OpenTelemetry', files: /^test\/integration\/spans\./, peers: /^opentelemetry$/ },
   {
     what: 'a cut at every single byte',

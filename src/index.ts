@@ -20,11 +20,15 @@ export type { ResultOptions } from './client/future/future.js'
 export { asCompleted, type CompletedFuture } from './client/future/wait.js'
 export { gather } from './client/future/gather.js'
 export { wait, type WaitOptions, type WaitResult } from './client/future/wait.js'
+export { Allocator, type AllocatorStartOptions } from './allocate/allocator.js'
+export type { AllocatorEnd } from './allocate/engine.js'
+export type { AllocatorOptions } from './allocate/options.js'
 export { Cluster } from './cluster/cluster.js'
 export type { ClusterOptions, ClusterStartOptions } from './cluster/options.js'
 export { SchedulerClusterCombo } from './cluster/combo.js'
 export type { ComboOptions } from './cluster/options.js'
 export type {
+  AllocatorInfo,
   ConnectedClient,
   ClusterEvent,
   ClusterInfo,

@@ -6,12 +6,13 @@ const CODE_TABLES = {
   scheduler: { from: ['scheduler/scheduler-options.js', 'SCHEDULER_OPTIONS'], without: 'shared' },
   cluster: { from: ['cluster/options.js', 'CLUSTER_START_OPTIONS'], without: 'shared' },
   combo: { from: ['cluster/options.js', 'COMBO_OPTIONS'], without: 'same' },
+  allocator: { from: ['allocate/options.js', 'ALLOCATOR_OPTIONS'], without: 'shared' },
   shared: { from: ['runtime/log/log.js', 'LOGGING_OPTIONS'] },
   unnecessary: { from: ['runtime/unnecessary-options.js', 'UNNECESSARY_WORKER_OPTIONS'] },
 }
 
 /** The required options of `Cluster.start`, which the page lists separately. */
-const REQUIRED = { cluster: ['address', 'workers'] }
+const REQUIRED = { cluster: ['address', 'workers'], allocator: ['provider', 'address'] }
 
 const load = (path) => import(new URL(`../../lib/${path}`, import.meta.url))
 

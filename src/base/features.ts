@@ -55,6 +55,9 @@ export const FEATURE_SERVERS = 32768
 /** Bit 16: of a scheduler that is only an object storage server. It runs no tasks. */
 export const FEATURE_STORAGE_ONLY = 65536
 
+/** Bit 17: AllocatorReport, and orders to allocators. */
+export const FEATURE_ALLOCATORS = 131072
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -72,7 +75,8 @@ export const OUR_FEATURES: number =
   FEATURE_REFUSALS |
   FEATURE_SHARED |
   FEATURE_NOTES |
-  FEATURE_SERVERS
+  FEATURE_SERVERS |
+  FEATURE_ALLOCATORS
 
 /** Those of peers that neither send nor receive objects. */
 export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~(FEATURE_FILES | FEATURE_SERVERS)

@@ -106,6 +106,8 @@ export interface CommandDefinition {
   readonly examples: readonly string[]
   /** Whether it takes the logging options and gets a logger set up by them; else a silent one. */
   readonly hasLog: boolean
+  /** Whether the words and options of a call make it one that logs nothing. Default: never. */
+  readonly isQuiet?: (input: Pick<CommandInput, 'positionals' | 'values'>) => boolean
   /**
    * Throws `ConfigError`, as `start` does, for values that the option tables cannot refuse.
    * `values` are those of `CommandInput`. For `scaler config`; absent if there are no such values.

@@ -15,6 +15,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = n
     'object-storage-server',
     async () => (await import('./command/object-storage-server.js')).OBJECT_STORAGE_SERVER,
   ],
+  ['allocate', async () => (await import('./command/allocate.js')).ALLOCATE],
   ['run', async () => (await import('./command/run.js')).RUN],
   ['submit', async () => (await import('./command/submit.js')).SUBMIT],
   ['status', async () => (await import('./command/status.js')).STATUS],

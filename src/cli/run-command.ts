@@ -185,9 +185,12 @@ class CommandRun {
   }
 
   async #openLog(settings: Settings): Promise<Logger> {
-    if (!this.#definition.hasLog) return silentLogger
+    const { hasLog, isQuiet } = this.#definition
+    const positionals = settings.words.map(({ text }) => text)
+    const values = valuesOfSettings(settings)
+    if (!hasLog || isQuiet?.({ positionals, values }) === true) return silentLogger
     const { openLogger } = await import('../runtime/log/open.js')
-    this.#log = await openLogger(optionsIn(LOGGING_OPTIONS, valuesOfSettings(settings)), {
+    this.#log = await openLogger(optionsIn(LOGGING_OPTIONS, values), {
       calledAs: this.#calledAs,
     })
     return startLog(this.#log, givenOf(settings))

@@ -78,7 +78,13 @@ export function peerInfo({ name, endsMS = 0, allocation = '' }: OwnInfo): PeerIn
     startedMS: Math.round(Date.now() - process.uptime() * 1_000),
     endsMS,
     allocation,
+    endsInMS: leftMs(endsMS),
   }
+}
+
+/** How much is left until `endsMS`, by this machine's clock: at least 1; 0 = no known limit. */
+export function leftMs(endsMS: number): number {
+  return endsMS === 0 ? 0 : Math.max(1, endsMS - Date.now())
 }
 
 /**

@@ -115,6 +115,8 @@ export type {
   TaskStory,
   TaskUpdate,
   TaskUpdateType,
+  AllocatorReport,
+  AllocatorStatus,
   WaitingCount,
   WaitingTasks,
   WorkerHeartbeat,

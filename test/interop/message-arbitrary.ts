@@ -21,6 +21,7 @@ import type {
   TaskStory,
   TaskCapability,
   TaskStatus,
+  AllocatorStatus,
   WaitingCount,
   WaitingTasks,
   WorkerReport,
@@ -28,6 +29,7 @@ import type {
 } from '#src/wire/message.js'
 import { WAIT_REASON } from '#src/wire/generated/common.js'
 import {
+  ALLOCATOR_DECISION,
   ATTEMPT_OUTCOME,
   GRAPH_NODE_STATE,
   EXPLAINED_STATE,
@@ -178,6 +180,7 @@ const peerInfo: fc.Arbitrary<PeerInfo> = fc.record({
   startedMS: uint64,
   endsMS: uint64,
   allocation: text,
+  endsInMS: uint64,
 })
 const infos = fc.array(peerInfo, { maxLength: 2 })
 const running = list(fc.record({ taskId: taskIds, forMS: uint32, name: text }))
@@ -208,6 +211,22 @@ const waitingCount: fc.Arbitrary<WaitingCount> = fc.record({
   function: text,
   tasks: uint32,
   forMS: uint32,
+  isPython: bool,
+})
+
+const allocatorStatus: fc.Arbitrary<AllocatorStatus> = fc.record({
+  name: text,
+  provider: text,
+  runtime: text,
+  offers: capabilities,
+  room: uint32,
+  pending: uint32,
+  claim: uint32,
+  running: uint32,
+  isPaused: bool,
+  decision: fc.constantFrom(...ALLOCATOR_DECISION),
+  why: text,
+  problem: text,
 })
 
 const lostWorker: fc.Arbitrary<LostWorker> = fc.record({
@@ -324,6 +343,7 @@ const monitorState: fc.Arbitrary<MonitorState> = fc.record({
   lostWorkers: list(lostWorker, 2),
   graphCount: uint32,
   graphs: list(graphReport, 2),
+  allocators: list(allocatorStatus, 2),
 })
 
 const report: fc.Arbitrary<SchedulerReport> = fc.record({
@@ -412,6 +432,10 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     sizeBytes: fc.maxSafeNat(),
   }),
   fc.record({
+    kind: fc.constant('allocatorReport' as const),
+    allocator: allocatorStatus,
+  }),
+  fc.record({
     kind: fc.constant('storageServers' as const),
     servers: list(fc.record({ address: text, instance: schedulerIds })),
     isServer: bool,
@@ -472,6 +496,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     worker: identities,
     lines: uint32,
     limitMS: uint32,
+    allocator: text,
   }),
   fc.record({
     kind: fc.constant('operatorAnswer' as const),

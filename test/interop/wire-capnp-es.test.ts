@@ -54,7 +54,8 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
 
 /** Those of fields whose names occur in several structs; one of these is meant if it has the value. */
 const MORE_ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
-  action: ['explain', 'cancel', 'stack', 'logs', 'drain', 'waiting', 'objects'],
+  action: ['explain', 'cancel', 'stack', 'logs', 'drain', 'waiting', 'objects', 'pause', 'resume'],
+  decision: ['wait', 'start', 'drain', 'backOff'],
   outcome: ['done', 'unknown', 'ambiguous', 'refused', 'unsupported', 'timedOut', 'busy'],
   source: ['log', 'stdout', 'stderr'],
   type: [

@@ -208,6 +208,7 @@ const NEW_KINDS: ReadonlySet<Message['kind']> = new Set([
   'objectFiles',
   'sharedObject',
   'storageServers',
+  'allocatorReport',
   'monitorRequest',
   'monitorReport',
 ] as const)

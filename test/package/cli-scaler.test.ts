@@ -124,6 +124,7 @@ test('scaler config prints all commands, as JSON too', async (t) => {
     'cluster',
     'symphony-cluster',
     'object-storage-server',
+    'allocate',
     'run',
     'submit',
     'status',

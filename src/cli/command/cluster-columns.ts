@@ -2,6 +2,7 @@
 // sizes and times are written in them.
 
 import type {
+  AllocatorInfo,
   ClusterInfo,
   ConnectedClient,
   FailureInfo,
@@ -10,7 +11,7 @@ import type {
 } from '../../client/monitor/cluster-info.js'
 import type { ExplainedTask, ObjectInfo } from '../../client/monitor/operator-reply.js'
 import { sizeText } from '../../base/text.js'
-import { type Column, grouped, UNKNOWN } from '../table.js'
+import { type Column, grouped, plainText, UNKNOWN } from '../table.js'
 import { comparedNeeds, LOSS_TEXTS } from './problem-text.js'
 
 /** A worker with its host. */
@@ -181,6 +182,17 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     value: ({ client }) => client,
     isText: true,
   },
+]
+
+/** Columns of allocators. */
+export const ALLOCATOR_COLUMNS: readonly Column<AllocatorInfo>[] = [
+  { name: 'allocator', cell: ({ name }) => name },
+  { name: 'provider', cell: ({ provider }) => provider, isText: true },
+  { name: 'running', cell: (row) => grouped(row.running), value: (row) => row.running },
+  { name: 'pending', cell: (row) => grouped(row.pending), value: (row) => row.pending },
+  { name: 'room', isExtra: true, cell: (row) => grouped(row.room), value: (row) => row.room },
+  { name: 'action', cell: (row) => (row.paused ? 'paused' : row.action), isText: true },
+  { name: 'reason', cell: ({ reason }) => plainText(reason), isText: true },
 ]
 
 /** Columns of clients. */

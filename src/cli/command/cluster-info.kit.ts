@@ -26,6 +26,7 @@ export function worker(id: string, more: Partial<WorkerInfo> = {}): WorkerInfo {
     itl: '101',
     silentS: 0,
     version: '0.1.0',
+    allocation: '',
     endsAt: undefined,
     ...more,
   }
@@ -56,6 +57,7 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
     clients: [],
     functions: [],
     failures: [],
+    allocators: [],
     objects: {
       count: 3,
       bytes: 1_500,

@@ -8,7 +8,15 @@ const ADDRESS = 'tcp://10.0.0.1:2345'
 
 function waiting(requirement: string, more: Partial<WaitingInfo> = {}): WaitingInfo {
   const reason = 'no-capability'
-  return { reason, requirement, function: 'price', count: 4_000, seconds: 9, ...more }
+  return {
+    reason,
+    requirement,
+    function: 'price',
+    runtime: 'javascript',
+    count: 4_000,
+    seconds: 9,
+    ...more,
+  }
 }
 
 /** All problems as text. */

@@ -46,6 +46,11 @@ export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
   const failing = problemOfFailures(info)
   if (failing !== undefined) problems.push(failing)
   problems.push(...problemsOfStorage(info.objects))
+  for (const { name, problem } of info.allocators ?? []) {
+    if (problem === '') continue
+    const what = `the allocator ${plainText(name)} cannot start workers (${plainText(problem)})`
+    problems.push({ what, advice: 'see its log; it tries again on its own' })
+  }
   if (turnP99Ms > LONG_TURN_MS) {
     const advice = 'give it a core of its own, or submit fewer and longer tasks'
     problems.push({ what: `the scheduler is overloaded (turns of ${turnP99Ms} ms)`, advice })

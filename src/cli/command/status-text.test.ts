@@ -22,7 +22,16 @@ const BUSY = info({
       ],
     },
   ],
-  waiting: [{ reason: 'all-busy', requirement: '', function: 'price', count: 4_000, seconds: 12 }],
+  waiting: [
+    {
+      reason: 'all-busy',
+      requirement: '',
+      function: 'price',
+      runtime: 'javascript',
+      count: 4_000,
+      seconds: 12,
+    },
+  ],
   clients: [
     {
       id: '12|Client|00',

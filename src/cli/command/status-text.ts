@@ -20,6 +20,7 @@ import {
 } from '../table.js'
 import {
   CLIENT_COLUMNS,
+  ALLOCATOR_COLUMNS,
   FAILURE_COLUMNS,
   failureRows,
   functionName,
@@ -63,6 +64,7 @@ export function statusText(info: ClusterInfo, style: TableStyle): string {
       return show(STATUS_WORKER_COLUMNS, rows, hostTitle(host))
     }),
     show(LOST_COLUMNS, lostRows(info), 'lost workers, the last first'),
+    show(ALLOCATOR_COLUMNS, info.allocators ?? [], 'allocators'),
     show(CLIENT_COLUMNS, info.clients, 'clients'),
     show(FUNCTION_COLUMNS, info.functions),
     show(FAILURE_COLUMNS, failureRows(info), 'failures, the last first'),

@@ -117,7 +117,14 @@ test('every size is filled exactly, with every pane', () => {
     },
   ]
   const waiting = [
-    { reason: 'no-capability', requirement: 'gpu=1', function: 'f', count: 4_000, seconds: 12 },
+    {
+      reason: 'no-capability',
+      requirement: 'gpu=1',
+      function: 'f',
+      runtime: 'javascript',
+      count: 4_000,
+      seconds: 12,
+    },
   ] as const
   const report = { ...many(100), failures, waiting }
   for (const keys of [[], ['e'], ['F'], ['t'], ['?'], ['return'], ['/', '9'], ['p']]) {
@@ -139,7 +146,14 @@ test('names and errors cannot control the terminal, and wide ones are cut', () =
   const report = clusterOf(workers, {
     failures: [{ ...failure, ...error, client: hostile, worker: hostile }],
     waiting: [
-      { reason: 'no-capability', requirement: hostile, function: hostile, count: 1, seconds: 0 },
+      {
+        reason: 'no-capability',
+        requirement: hostile,
+        function: hostile,
+        runtime: 'javascript',
+        count: 1,
+        seconds: 0,
+      },
     ],
     scheduler: {
       ...info().scheduler,

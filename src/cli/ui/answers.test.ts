@@ -117,7 +117,8 @@ test('all problems are listed, with what to do; lost workers by their names', ()
   )
   const need = (at: number): ClusterInfo['waiting'][number] => {
     const name = `f${at}`
-    return { reason: 'no-capability', requirement: 'gpu=1', function: name, count: 1, seconds: 1 }
+    const kind = { reason: 'no-capability', requirement: 'gpu=1', runtime: 'javascript' } as const
+    return { ...kind, function: name, count: 1, seconds: 1 }
   }
   const lost = { count: 1, workers: [lostWorker('w7', { name: 'third' })] }
   const waiting = Array.from({ length: 12 }, (_, at) => need(at))

@@ -69,7 +69,16 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
   const workers = [worker('w1', { state: 'busy', running, cpu: 90 }), worker('w2')]
   return plainInfo({
     tasks: { waiting: 4, running: 1, success: 12_345, failed: 2, canceled: 0, notFound: 0 },
-    waiting: [{ reason: 'all-busy', requirement: '', function: 'price', count: 4, seconds: 1 }],
+    waiting: [
+      {
+        reason: 'all-busy',
+        requirement: '',
+        function: 'price',
+        runtime: 'javascript',
+        count: 4,
+        seconds: 1,
+      },
+    ],
     hosts: [{ host: 'one', address: undefined, cpu: 20, freeBytes: 4e9, workers }],
     clients: [{ id: 'c', name: 'shop', host: 'two', unfinished: 5, bytes: 9, worker: undefined }],
     ...more,

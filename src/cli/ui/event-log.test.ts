@@ -124,7 +124,14 @@ test('a problem is told when it begins', () => {
   const board = new Board()
   told(board, {})
   const waiting = [
-    { reason: 'no-capability', requirement: 'gpu=1', function: 'f', count: 1, seconds: 1 } as const,
+    {
+      reason: 'no-capability',
+      requirement: 'gpu=1',
+      function: 'f',
+      runtime: 'javascript',
+      count: 1,
+      seconds: 1,
+    } as const,
   ]
   const [line] = told(board, { waiting })
   assert.match(line ?? '', /^! 1 task of f\(\) waits: no worker offers gpu=1; start one that does/)

@@ -28,6 +28,33 @@ export interface ClusterInfo {
   /** The last failures that the scheduler keeps, the oldest first; at most 1,000. */
   readonly failures: readonly FailureInfo[]
   readonly objects: ObjectTotals
+  /** The processes that start workers, by `scaler allocate`; undefined if not reported. */
+  readonly allocators: readonly AllocatorInfo[] | undefined
+}
+
+/** An allocator: it starts workers as they are needed. Numbers are of workers. */
+export interface AllocatorInfo {
+  readonly name: string
+  /** What starts its workers: `local`, `slurm`. */
+  readonly provider: string
+  readonly runtime: 'javascript' | 'python'
+  /** What its workers offer, by name; -1 for a capability without a quantity. */
+  readonly offers: Readonly<Record<string, number>>
+  /** How many more it could ask for now. */
+  readonly room: number
+  /** Asked for, and not there yet. */
+  readonly pending: number
+  /** About to be asked for, unless another allocator does so first. */
+  readonly claim: number
+  /** There. */
+  readonly running: number
+  /** Whether an operator has paused it. */
+  readonly paused: boolean
+  /** Its last decision, and why. */
+  readonly action: 'start' | 'drain' | 'wait' | 'back-off'
+  readonly reason: string
+  /** Why its last start has failed; empty: none has, or others have succeeded since. */
+  readonly problem: string
 }
 
 /** The scheduler. */
@@ -89,6 +116,7 @@ export interface WaitingInfo {
   readonly requirement: string
   /** Empty: their function has no name. */
   readonly function: string
+  readonly runtime: 'javascript' | 'python'
   readonly count: number
   /** For how long the first of them has waited, in seconds; 0 if that is not measured. */
   readonly seconds: number
@@ -153,6 +181,8 @@ export interface WorkerInfo {
   readonly silentS: number
   /** The version of its package; undefined for workers of Python Scaler. */
   readonly version: string | undefined
+  /** The job that it was started in, or the name and the unit of its allocator; may be empty. */
+  readonly allocation: string
   /** When its time limit ends, if it is known to have one. */
   readonly endsAt: Date | undefined
 }

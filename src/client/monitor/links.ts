@@ -21,6 +21,7 @@ import { DealerSocket } from '../../transport/dealer.js'
 import type { IncomingMessage } from '../../transport/options.js'
 import { SubSocket } from '../../transport/sub.js'
 import {
+  type AllocatorStatus,
   decode,
   encodeFrame,
   type Message,
@@ -59,8 +60,10 @@ export interface Link {
 export interface MonitorHandler {
   /** One report. `events` is empty if there is nothing to tell. */
   onReport(events: readonly ClusterEvent[], picture: ClusterPicture, link: Link): void
-  /** The answer to the request. */
+  /** The answer to a request. */
   onAnswer?(answer: OperatorAnswer): void
+  /** An order for an allocator. */
+  onOrder?(request: OperatorRequest): void
   /** The scheduler serves no monitors, or takes no requests: it is older, or of Python Scaler. */
   onRefused?(): void
   /** A bug of ours. */
@@ -143,7 +146,17 @@ export class MonitorLink implements Link {
     this.#driver.handle({ type: 'reportRead' })
   }
 
-  /** Sends a request, once the scheduler takes it. One at a time. */
+  /** Announces an allocator, if the scheduler understands it. */
+  announce(status: AllocatorStatus): void {
+    this.#driver.handle({ type: 'announced', status })
+  }
+
+  /** Answers an order. */
+  answer(answer: OperatorAnswer): void {
+    this.#driver.handle({ type: 'answered', answer })
+  }
+
+  /** Sends a request, once the scheduler takes it. Each has another number. */
   request(request: OperatorRequest): void {
     this.#driver.handle({ type: 'requested', request })
   }
@@ -172,6 +185,8 @@ export class MonitorLink implements Link {
         return this.#onReport(action.report, action.isFirst)
       case 'answer':
         return this.#handler.onAnswer?.(action.answer)
+      case 'order':
+        return this.#handler.onOrder?.(action.request)
       case 'refuse':
         return this.#handler.onRefused?.()
       case 'log':

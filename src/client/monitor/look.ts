@@ -50,6 +50,8 @@ export interface OperatorQuestion {
   readonly action: OperatorRequest['action']
   readonly task?: string
   readonly worker?: string
+  /** pause, resume: its name. */
+  readonly allocator?: string
   /** logs, waiting, objects: the most lines, tasks, objects. */
   readonly lines?: number
   /** drain: how long running tasks get, in milliseconds. */
@@ -63,7 +65,9 @@ export function requestOf(
   timeoutMs: number,
 ): Promise<OperatorReply> {
   const { action, task = '', worker = '', lines = 0, limitMs: limitMS = 0 } = question
-  const about = { action, task, taskId: taskId(''), worker: identity(worker), lines, limitMS }
+  const { allocator = '' } = question
+  const who = { taskId: taskId(''), worker: identity(worker), allocator }
+  const about = { action, task, ...who, lines, limitMS }
   return answered<OperatorReply>({ timeoutMs, signal: undefined }, (answer, fail) => {
     const link = new MonitorLink(setup, undefined, {
       onReport: () => {},

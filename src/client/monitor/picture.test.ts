@@ -22,6 +22,7 @@ const INFO: PeerInfo = {
   version: '1.2.3',
   startedMS: 0,
   endsMS: 0,
+  endsInMS: 0,
   allocation: '',
 }
 
@@ -112,6 +113,7 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
     binder: { received: [{ client: 'Task', number: 3 }], sent: [{ client: 'TaskLog', number: 2 }] },
     graphCount: 0,
     graphs: [],
+    allocators: [],
     ...more,
   }
 }
@@ -128,11 +130,47 @@ function told(picture: ClusterPicture, message: MonitorReport): readonly Cluster
   return events.filter(({ type }) => type !== 'sample')
 }
 
+const ALLOCATOR = {
+  name: 'night',
+  provider: 'slurm',
+  runtime: '',
+  offers: [{ name: 'gpu', value: -1 }],
+  room: 5,
+  pending: 1,
+  claim: 0,
+  running: 2,
+  isPaused: true,
+  decision: 'backOff',
+  why: 'r',
+  problem: 'p',
+} as const
+
+const ALLOCATOR_INFO = {
+  name: 'night',
+  provider: 'slurm',
+  runtime: 'javascript',
+  offers: { gpu: -1 },
+  room: 5,
+  pending: 1,
+  claim: 0,
+  running: 2,
+  paused: true,
+  action: 'back-off',
+  reason: 'r',
+  problem: 'p',
+}
+
 test('a state is translated into the words and units of users', () => {
   const picture = new ClusterPicture('tcp://h:1')
   assert.deepEqual([picture.isComplete, picture.info(NOW)], [false, undefined])
   const running = [{ taskId: taskId('\u0001'), forMS: 40, name: 'price' }]
-  const waiting = { reason: 'noCapability', needs: 'tpu=1', function: 'f', tasks: 7 } as const
+  const waiting = {
+    reason: 'noCapability',
+    needs: 'tpu=1',
+    function: 'f',
+    isPython: false,
+    tasks: 7,
+  } as const
   const counts = { name: 'f', ended: 9, failed: 1, measured: 8, totalMS: 80, longestMS: 20 }
   const quantiles = { p50MS: 9, p90MS: 18, p99MS: 19.5, peakBytes: 0 }
   told(
@@ -144,6 +182,7 @@ test('a state is translated into the words and units of users', () => {
           clientReports: [client('C')],
           waitingCounts: [{ ...waiting, forMS: 2_500 }],
           functions: [{ ...counts, ...quantiles }],
+          allocators: [ALLOCATOR],
         }),
       ],
     }),
@@ -166,7 +205,14 @@ test('a state is translated into the words and units of users', () => {
     tasks: { waiting: 4, running: 5, success: 10, failed: 3, canceled: 3, notFound: 0 },
     rates: { submitted: 100, ended: 90, failed: 1 },
     waiting: [
-      { reason: 'no-capability', requirement: 'tpu=1', function: 'f', count: 7, seconds: 2.5 },
+      {
+        reason: 'no-capability',
+        requirement: 'tpu=1',
+        function: 'f',
+        runtime: 'javascript',
+        count: 7,
+        seconds: 2.5,
+      },
     ],
     hosts: [
       {
@@ -194,6 +240,7 @@ test('a state is translated into the words and units of users', () => {
             itl: '101',
             silentS: 0,
             version: '1.2.3',
+            allocation: '',
             endsAt: undefined,
           },
         ],
@@ -223,6 +270,7 @@ test('a state is translated into the words and units of users', () => {
       refused: undefined,
       diskError: undefined,
     },
+    allocators: [ALLOCATOR_INFO],
   })
 })
 

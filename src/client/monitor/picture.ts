@@ -3,6 +3,7 @@
 
 import { idToHex, type Identity } from '../../base/ids.js'
 import type {
+  AllocatorStatus,
   BinderStatus,
   ClientReport,
   FunctionReport,
@@ -13,11 +14,13 @@ import type {
   TaskEvent,
   TaskFailure,
   TaskStatus,
+  WaitingCount,
   WorkerReport,
 } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
 import { attemptsFrom } from '../explanation.js'
 import type {
+  AllocatorInfo,
   ConnectedClient,
   ClusterEvent,
   ClusterInfo,
@@ -30,73 +33,15 @@ import type {
   TaskCounts,
   TaskEnd,
   TaskEnded,
+  WaitingInfo,
   WorkerInfo,
   WorkerState,
 } from './cluster-info.js'
 import { type GraphInfo, GraphInfos } from './graph-info.js'
+import { Rows } from './rows.js'
 
 /** As many failures as a scheduler keeps. */
 const MAX_FAILURES = 1_000
-
-/** A row of a table that comes in parts, and the round in which it was listed last. */
-interface Row<Report, Info> {
-  readonly report: Report
-  readonly info: Info
-  round: number
-}
-
-/** A table of the scheduler that is listed in parts: once all parts have come, it is complete. */
-class Rows<Report, Info> {
-  readonly #rows = new Map<Identity, Row<Report, Info>>()
-  readonly #read: (report: Report) => Info
-  #round = 0
-  #isComplete = false
-
-  constructor(read: (report: Report) => Info) {
-    this.#read = read
-  }
-
-  /** Whether each row has been listed since the beginning. */
-  get isComplete(): boolean {
-    return this.#isComplete
-  }
-
-  get reports(): readonly Report[] {
-    return [...this.#rows.values()].map(({ report }) => report)
-  }
-
-  get infos(): readonly Info[] {
-    return [...this.#rows.values()].map(({ info }) => info)
-  }
-
-  /** One part, which starts with row `first` of `total`. Returns who has come, and who has left. */
-  update(
-    part: readonly (readonly [Identity, Report])[],
-    { first, total }: { readonly first: number; readonly total: number },
-  ): { readonly joined: readonly Info[]; readonly left: readonly Info[] } {
-    if (first === 0) this.#round += 1
-    const joined: Info[] = []
-    for (const [id, report] of part) {
-      const isKnown = this.#rows.has(id)
-      const row = { report, info: this.#read(report), round: this.#round }
-      this.#rows.set(id, row)
-      if (!isKnown) joined.push(row.info)
-    }
-    if (first + part.length < total) return { joined, left: [] }
-    this.#isComplete = true
-    return { joined, left: this.#dropOld() }
-  }
-
-  #dropOld(): readonly Info[] {
-    const left: Info[] = []
-    for (const [id, { info, round }] of this.#rows) {
-      if (round === this.#round) continue
-      this.#rows.delete(id)
-      left.push(info)
-    }
-    return left
-  }
-}
 
 /** What one scheduler has reported so far. Times are milliseconds since 1970, by this machine. */
 export class ClusterPicture {
@@ -180,13 +125,7 @@ export class ClusterPicture {
         ended: round(state.endedPerS, 1),
         failed: round(state.failedPerS, 1),
       },
-      waiting: state.waitingCounts.map(({ reason, needs, function: name, tasks, forMS }) => ({
-        reason: waitingReasonOf(reason),
-        requirement: needs,
-        function: name,
-        count: tasks,
-        seconds: round(forMS / 1_000, 1),
-      })),
+      waiting: state.waitingCounts.map(waitingInfo),
       hosts: hostsOf(this.#workers.reports),
       lost: {
         count: state.lost,
@@ -196,6 +135,7 @@ export class ClusterPicture {
       functions: state.functions.map(functionInfo),
       failures: [...this.#failures],
       objects: objectTotals(state),
+      allocators: state.allocators.map(allocatorInfo),
     }
     return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
@@ -235,8 +175,37 @@ function withoutUnknown(info: ClusterInfo, monitorAddress: string): ClusterInfo 
     // Before the second report.
     rates: rates === undefined || Number.isNaN(rates.ended) ? undefined : rates,
     lost: undefined,
+    allocators: undefined,
     clients: clients.map((client) => ({ ...client, bytes: undefined })),
     objects: { ...UNKNOWN_OBJECTS, count: info.objects.count },
+  }
+}
+
+function waitingInfo({ reason, needs, isPython, tasks, forMS, ...row }: WaitingCount): WaitingInfo {
+  return {
+    reason: waitingReasonOf(reason),
+    requirement: needs,
+    function: row.function,
+    runtime: isPython ? 'python' : 'javascript',
+    count: tasks,
+    seconds: round(forMS / 1_000, 1),
+  }
+}
+
+function allocatorInfo({
+  offers,
+  isPaused,
+  decision,
+  why,
+  ...status
+}: AllocatorStatus): AllocatorInfo {
+  return {
+    ...status,
+    runtime: status.runtime === 'python' ? 'python' : 'javascript',
+    offers: Object.fromEntries(offers.map(({ name, value }) => [name, value])),
+    paused: isPaused,
+    reason: why,
+    action: decision === 'backOff' ? 'back-off' : decision,
   }
 }
 
@@ -349,6 +318,7 @@ function workerInfo(report: WorkerReport): WorkerInfo {
     itl: worker.itl,
     silentS: worker.lastS,
     version: info?.version,
+    allocation: info?.allocation ?? '',
     endsAt: info === undefined || info.endsMS === 0 ? undefined : new Date(info.endsMS),
   }
 }

@@ -133,6 +133,7 @@ test('a request is sent once per connection until it is answered; an older sched
     worker: identity(''),
     lines: 0,
     limitMS: 0,
+    allocator: '',
   } as const
   const answer = (number: number): string[] => {
     const rest = { note: '', tasks: [], stack: [], lines: [], worker: identity(''), objects: [] }

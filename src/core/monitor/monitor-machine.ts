@@ -2,7 +2,12 @@
 // heartbeats, and gives credit for as many reports as its reader takes. docs/protocol.md#monitors
 
 import { unreachable } from '../../base/assert.js'
-import { FEATURE_MONITORS, FEATURE_OPERATORS, hasFeature } from '../../base/features.js'
+import {
+  FEATURE_ALLOCATORS,
+  FEATURE_MONITORS,
+  FEATURE_OPERATORS,
+  hasFeature,
+} from '../../base/features.js'
 import type { SchedulerId } from '../../base/ids.js'
 import {
   type Alarm,
@@ -12,6 +17,7 @@ import {
   Turn,
 } from '../../base/machine.js'
 import type {
+  AllocatorStatus,
   ClientHeartbeatEcho,
   Message,
   MonitorReport,
@@ -46,6 +52,10 @@ export type MonitorEvent =
   | { readonly type: 'reportRead' }
   /** A question or an order; sent again after a lost connection, until it is answered. */
   | { readonly type: 'requested'; readonly request: OperatorRequest }
+  /** This monitor is an allocator, and says so while there is a scheduler that understands it. */
+  | { readonly type: 'announced'; readonly status: AllocatorStatus }
+  /** It answers an order. */
+  | { readonly type: 'answered'; readonly answer: OperatorAnswer }
   | { readonly type: 'tick' }
 
 /** What the shell carries out. */
@@ -58,6 +68,8 @@ export type MonitorAction =
   /** `isFirst`: it is the first of another scheduler, so that nothing from before holds. */
   | { readonly type: 'report'; readonly report: MonitorReport; readonly isFirst: boolean }
   | { readonly type: 'answer'; readonly answer: OperatorAnswer }
+  /** An order for an allocator. */
+  | { readonly type: 'order'; readonly request: OperatorRequest }
   /** The scheduler cannot serve monitors of this kind: it is one of Python Scaler. */
   | { readonly type: 'refuse' }
   | LogAction
@@ -79,10 +91,12 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   #unread = 0
   /** Whether the next report is the first of this scheduler. */
   #isFirst = true
-  /** What has not been answered. */
-  #request: OperatorRequest | undefined
+  /** What has not been answered, by number. */
+  readonly #requests = new Map<number, OperatorRequest>()
   /** Whether the scheduler at the other end of this connection takes requests. */
   #takesRequests = false
+  /** The same for what allocators announce. */
+  #takesAllocators = false
 
   constructor(options: MonitorCoreOptions) {
     this.#options = options
@@ -102,6 +116,7 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
       case 'disconnected':
         this.#credit = 0
         this.#takesRequests = false
+        this.#takesAllocators = false
         return this.#heartbeat.clear()
       case 'messageReceived':
         return this.#onMessage(event.message)
@@ -109,9 +124,14 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
         this.#unread -= 1
         return this.#giveCredit()
       case 'requested':
-        this.#request = event.request
+        this.#requests.set(event.request.number, event.request)
         if (this.#takesRequests) this.#send(event.request)
         return
+      case 'announced':
+        if (!this.#takesAllocators) return
+        return this.#send({ kind: 'allocatorReport', allocator: event.status })
+      case 'answered':
+        return this.#takesAllocators ? this.#send(event.answer) : undefined
       case 'tick':
         return this.#turn.ring()
       default:
@@ -132,6 +152,9 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
     if (message.kind === 'clientHeartbeatEcho') return this.#onEcho(message)
     if (message.kind === 'monitorReport') return this.#onReport(message)
     if (message.kind === 'operatorAnswer') return this.#onAnswer(message)
+    if (message.kind === 'operatorRequest') {
+      return this.#turn.act({ type: 'order', request: message })
+    }
     this.#turn.log('warn', 'ignored a message that is not for monitors', { kind: message.kind })
   }
 
@@ -145,16 +168,16 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
       this.#isFirst = true
     }
     this.#giveCredit()
+    this.#takesAllocators = hasFeature(features, FEATURE_ALLOCATORS)
     if (this.#takesRequests) return
     this.#takesRequests = hasFeature(features, FEATURE_OPERATORS)
-    if (this.#request === undefined) return
-    if (this.#takesRequests) this.#send(this.#request)
-    else this.#turn.act({ type: 'refuse' })
+    if (this.#requests.size === 0) return
+    if (!this.#takesRequests) return this.#turn.act({ type: 'refuse' })
+    for (const request of this.#requests.values()) this.#send(request)
   }
 
   #onAnswer(answer: OperatorAnswer): void {
-    if (answer.number !== this.#request?.number) return
-    this.#request = undefined
+    if (!this.#requests.delete(answer.number)) return
     this.#turn.act({ type: 'answer', answer })
   }
 

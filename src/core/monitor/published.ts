@@ -182,6 +182,7 @@ export class PublishedState {
       lostWorkers: [],
       graphCount: 0,
       graphs: [],
+      allocators: [],
     }
   }
 

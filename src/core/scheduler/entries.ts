@@ -69,6 +69,10 @@ export interface WorkerEntry extends HeapItem {
   readonly heartbeat: WorkerHeartbeat
   /** What it reported about itself. */
   info: PeerInfo | undefined
+  /** When its time limit ends; Infinity: it has none. */
+  endsAt: InstantMs
+  /** Whether a task was not assigned to it because it would take longer than that. Never reset. */
+  isLate: boolean
   /** It receives no new tasks but keeps those that it has. Never reset. */
   isLeaving: boolean
   /** In order of assignment. Invariant: each is running or canceling and names this worker. */

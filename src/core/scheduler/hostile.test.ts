@@ -106,6 +106,7 @@ const operatorRequest = fc
     worker: identity(worker),
     lines: count,
     limitMS: count,
+    allocator: '',
   }))
 
 const operatorAnswer = fc

@@ -46,6 +46,7 @@ const INFO = {
   version: '1.2.3',
   startedMS: 1,
   endsMS: 2,
+  endsInMS: 0,
   allocation: 'night',
 }
 

@@ -181,6 +181,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'operatorRequest':
         this.#touch(from)
         return state.operators.onRequest(from, message)
+      case 'allocatorReport':
+        this.#touch(from)
+        return state.allocators.onReport(from, message)
       case 'operatorAnswer':
         this.#touch(from)
         return state.operators.onAnswer(from, message)
@@ -272,6 +275,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (client === undefined) return
     this.#state.monitors.leave(client)
     this.#state.operators.leave(client)
+    this.#state.allocators.leave(client)
     if (client.runtime === 'python') return
     onClientLost(this.#state, client)
     for (const graph of client.graphs.values()) graph.onLinkLost()

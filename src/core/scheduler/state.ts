@@ -11,6 +11,7 @@ import { Leases } from './worker/return.js'
 import type { ClientEntry, GraphFact, Runtime, TaskEntry, WorkerEntry } from './entries.js'
 import { EarlyResults } from './graph/outcome.js'
 import { EventBudget } from './publication.js'
+import { Allocators } from './monitor/allocators.js'
 import { Monitors } from './monitor/monitors.js'
 import { Losses } from './monitor/losses.js'
 import { Operators } from './monitor/operators.js'
@@ -63,6 +64,7 @@ export class SchedulerState {
   readonly waiting: Waiting
   readonly monitors: Monitors
   readonly operators: Operators
+  readonly allocators: Allocators
   readonly losses: Losses = new Losses(this)
   /** Limits the task events that are sent to subscribers. */
   readonly eventBudget: EventBudget = new EventBudget(this.turn)
@@ -103,6 +105,7 @@ export class SchedulerState {
     this.waiting = new Waiting(this)
     this.monitors = new Monitors(this)
     this.operators = new Operators(this)
+    this.allocators = new Allocators(this)
   }
 
   /** How many tasks wait for a worker. */

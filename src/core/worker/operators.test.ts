@@ -10,7 +10,14 @@ import { ScriptedWorker, WORKER } from './scripted-worker.test.js'
 const STACK = [{ function: 'f', file: '/x.mjs', line: 1, column: 2 }]
 
 function request(action: OperatorRequest['action'], number = 1, task = ''): OperatorRequest {
-  const about = { task: '', taskId: taskId(task), worker: WORKER, lines: 9, limitMS: 0 }
+  const about = {
+    task: '',
+    taskId: taskId(task),
+    worker: WORKER,
+    lines: 9,
+    limitMS: 0,
+    allocator: '',
+  }
   return { kind: 'operatorRequest', number, action, ...about }
 }
 

@@ -183,7 +183,7 @@ test('back at a scheduler that cannot know what runs here, it leaves', () => {
 
 /** An operator's order to leave, with this much time for what runs. */
 function drainOrder(limitMS: number): OperatorRequest {
-  const place = { task: '', taskId: taskId(''), worker: WORKER, lines: 0 }
+  const place = { task: '', taskId: taskId(''), worker: WORKER, lines: 0, allocator: '' }
   return { kind: 'operatorRequest', number: 5, action: 'drain', ...place, limitMS }
 }
 

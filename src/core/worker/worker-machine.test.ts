@@ -26,6 +26,7 @@ const PEER = {
   version: '1.2.3',
   startedMS: 1,
   endsMS: 0,
+  endsInMS: 0,
   allocation: '',
 }
 

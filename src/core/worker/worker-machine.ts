@@ -29,6 +29,8 @@ const BAD_OPTION_EXIT_CODE = 9
 
 /** One worker. Its first event must be `started`; after `end` it ignores all events. */
 export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
+  /** Since when it has had no task; undefined while it has one, or no scheduler. */
+  idleSince: InstantMs | undefined
   readonly #options: WorkerCoreOptions
   readonly #turn = new Turn<WorkerAction>()
   readonly #heartbeat: Heartbeat
@@ -93,7 +95,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     if (!this.#isWorking) return
     if (this.#slot.isStartDue) this.#startProcessor()
     this.#flow.dispatch()
-    this.#idleCollection.update(this.#slot.state === 'ready' && this.#flow.hasNoTasks)
+    const { hasNoTasks } = this.#flow
+    this.#idleCollection.update(this.#slot.state === 'ready' && hasNoTasks)
+    const isIdle = hasNoTasks && this.#isRegistered && this.#isConnected
+    this.idleSince = isIdle ? (this.idleSince ?? now) : undefined
   }
 
   /** The worker has ended and its processor is gone: the units of its tasks become free. */

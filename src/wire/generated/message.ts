@@ -310,6 +310,23 @@ export const GRAPH_NODE_STATE: readonly GraphNodeState[] = [
 ]
 
 /**
+ * `AllocatorStatus.AllocatorDecision` of the schema.
+ * - `wait`: Nothing.
+ * - `start`: It starts workers.
+ * - `drain`: It ends workers without tasks, or that have not come.
+ * - `backOff`: It waits after failed starts.
+ */
+export type AllocatorDecision = 'wait' | 'start' | 'drain' | 'backOff'
+
+/** The names of `AllocatorDecision` by their numbers. */
+export const ALLOCATOR_DECISION: readonly AllocatorDecision[] = [
+  'wait',
+  'start',
+  'drain',
+  'backOff',
+]
+
+/**
  * `OperatorRequest.OperatorAction` of the schema.
  * - `explain`: The state and the history of a task.
  * - `cancel`: Cancel a task, as its client would.
@@ -318,9 +335,11 @@ export const GRAPH_NODE_STATE: readonly GraphNodeState[] = [
  * - `drain`: Have a worker leave once it has finished what it runs.
  * - `waiting`: The tasks that have waited longest.
  * - `objects`: The largest objects that are stored.
+ * - `pause`: Have an allocator start no workers.
+ * - `resume`: Have it start workers again.
  */
 export type OperatorAction =
-  'explain' | 'cancel' | 'stack' | 'logs' | 'drain' | 'waiting' | 'objects'
+  'explain' | 'cancel' | 'stack' | 'logs' | 'drain' | 'waiting' | 'objects' | 'pause' | 'resume'
 
 /** The names of `OperatorAction` by their numbers. */
 export const OPERATOR_ACTION: readonly OperatorAction[] = [
@@ -331,6 +350,8 @@ export const OPERATOR_ACTION: readonly OperatorAction[] = [
   'drain',
   'waiting',
   'objects',
+  'pause',
+  'resume',
 ]
 
 /**
@@ -1816,6 +1837,8 @@ export interface WaitingCount {
   readonly tasks: number
   /** About how long the first of them has waited, in milliseconds; 0 if that is not measured. */
   readonly forMS: number
+  /** Their function is of Python. */
+  readonly isPython: boolean
 }
 
 /** Reads the struct that was entered last. */
@@ -1827,6 +1850,7 @@ export function readWaitingCount(reader: Reader): WaitingCount {
     function: reader.text(pointersAt + 8, structEnd),
     tasks: reader.uint32(structAt + 4, pointersAt),
     forMS: reader.uint32(structAt + 8, pointersAt),
+    isPython: reader.bool(structAt, 16, pointersAt),
   }
 }
 
@@ -1870,6 +1894,7 @@ function writeWaitingCount(writer: Writer, at: number, value: WaitingCount): voi
   writer.text(pointersAt + 8, value.function)
   writer.uint32(at + 4, value.tasks)
   writer.uint32(at + 8, value.forMS)
+  writer.bool(at, 16, value.isPython)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3499,6 +3524,8 @@ export interface MonitorState {
   readonly objectsRefused: number
   /** Why no objects are moved to disk; empty: they are, or need not be. */
   readonly diskError: string
+  /** In the order in which they connected, at most 100. */
+  readonly allocators: readonly AllocatorStatus[]
 }
 
 /** Reads the struct that was entered last. */
@@ -3534,6 +3561,7 @@ export function readMonitorState(reader: Reader): MonitorState {
     objectDiskBytes: reader.uint64(structAt + 112, pointersAt),
     objectsRefused: reader.uint32(structAt + 100, pointersAt),
     diskError: reader.text(pointersAt + 72, structEnd),
+    allocators: readAllocatorStatusList(reader, pointersAt + 80, structEnd),
   }
 }
 
@@ -3566,7 +3594,8 @@ export function measureMonitorState(value: MonitorState, referenceFrom: number):
     sizeBinderStatus(value.binder, referenceFrom) +
     measureLostWorkerList(value.lostWorkers, referenceFrom) +
     measureGraphReportList(value.graphs, referenceFrom) +
-    textWords(value.diskError)
+    textWords(value.diskError) +
+    measureAllocatorStatusList(value.allocators, referenceFrom)
   )
 }
 
@@ -3575,7 +3604,7 @@ export function measureMonitorStateList(
   values: readonly MonitorState[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 25)
+  let words = structListWords(values.length, 26)
   for (const value of values) words += measureMonitorState(value, referenceFrom)
   return words
 }
@@ -3612,6 +3641,7 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   writer.uint64(at + 112, value.objectDiskBytes)
   writer.uint32(at + 100, value.objectsRefused)
   writer.text(pointersAt + 72, value.diskError)
+  addAllocatorStatusList(writer, pointersAt + 80, value.allocators)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3620,11 +3650,11 @@ export function addMonitorStateList(
   pointerAt: number,
   values: readonly MonitorState[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 15, 10)
+  let at = writer.structList(pointerAt, values.length, 15, 11)
   for (const value of values) {
     writer.zero(at, 15)
     writeMonitorState(writer, at, value)
-    at += 200
+    at += 208
   }
 }
 
@@ -4482,6 +4512,191 @@ export function addTaskFailureList(
   }
 }
 
+/** What an allocator announces: allocator -> scheduler (docs/protocol.md#allocators). (docs/protocol.md#struct-allocatorreport) */
+export interface AllocatorReport {
+  readonly kind: 'allocatorReport'
+  /** Its state, which replaces the last one. */
+  readonly allocator: AllocatorStatus
+  /**
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readAllocatorReport(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): AllocatorReport {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'allocatorReport',
+    allocator: readAllocatorStatus(reader.enterStruct(pointersAt, structEnd)),
+    bytes,
+  }
+}
+
+/** Words of everything that the struct points to. */
+export function measureAllocatorReport(value: AllocatorReport, referenceFrom: number): number {
+  return sizeAllocatorStatus(value.allocator, referenceFrom)
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeAllocatorReport(value: AllocatorReport, referenceFrom: number): number {
+  return 1 + measureAllocatorReport(value, referenceFrom)
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addAllocatorReport(
+  writer: Writer,
+  pointerAt: number,
+  value: AllocatorReport,
+): void {
+  writeAllocatorReport(writer, writer.struct(pointerAt, 0, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeAllocatorReport(writer: Writer, at: number, value: AllocatorReport): void {
+  const pointersAt = at
+  addAllocatorStatus(writer, pointersAt, value.allocator)
+}
+
+/** A process that starts workers. Numbers are of workers. */
+export interface AllocatorStatus {
+  /** Its name, also the first part of the `allocation` of its workers, before a slash. */
+  readonly name: string
+  /** What starts them: `local`, `slurm`. */
+  readonly provider: string
+  /** `python`: they run tasks of Python; else those of JavaScript. */
+  readonly runtime: string
+  /** The capabilities that they offer. */
+  readonly offers: readonly TaskCapability[]
+  /** How many more it could ask for now. */
+  readonly room: number
+  /** Asked for, and not there yet. */
+  readonly pending: number
+  /** About to be asked for, unless another allocator does so first. */
+  readonly claim: number
+  /** There. */
+  readonly running: number
+  /** It starts none. */
+  readonly isPaused: boolean
+  /** Its last decision. */
+  readonly decision: AllocatorDecision
+  /** Its reason, in one line. */
+  readonly why: string
+  /** Why its last start has failed; empty: none has, or others have succeeded since. */
+  readonly problem: string
+}
+
+/** Reads the struct that was entered last. */
+export function readAllocatorStatus(reader: Reader): AllocatorStatus {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    name: reader.text(pointersAt, structEnd),
+    provider: reader.text(pointersAt + 8, structEnd),
+    runtime: reader.text(pointersAt + 16, structEnd),
+    offers: readTaskCapabilityList(reader, pointersAt + 24, structEnd),
+    room: reader.uint32(structAt, pointersAt),
+    pending: reader.uint32(structAt + 4, pointersAt),
+    claim: reader.uint32(structAt + 8, pointersAt),
+    running: reader.uint32(structAt + 12, pointersAt),
+    isPaused: reader.bool(structAt, 128, pointersAt),
+    decision: nameOf(
+      ALLOCATOR_DECISION,
+      reader.uint16(structAt + 18, pointersAt),
+      'AllocatorStatus.decision',
+    ),
+    why: reader.text(pointersAt + 32, structEnd),
+    problem: reader.text(pointersAt + 40, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readAllocatorStatusList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly AllocatorStatus[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: AllocatorStatus[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readAllocatorStatus(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureAllocatorStatus(value: AllocatorStatus, referenceFrom: number): number {
+  return (
+    textWords(value.name) +
+    textWords(value.provider) +
+    textWords(value.runtime) +
+    measureTaskCapabilityList(value.offers, referenceFrom) +
+    textWords(value.why) +
+    textWords(value.problem)
+  )
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeAllocatorStatus(value: AllocatorStatus, referenceFrom: number): number {
+  return 9 + measureAllocatorStatus(value, referenceFrom)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureAllocatorStatusList(
+  values: readonly AllocatorStatus[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 9)
+  for (const value of values) words += measureAllocatorStatus(value, referenceFrom)
+  return words
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addAllocatorStatus(
+  writer: Writer,
+  pointerAt: number,
+  value: AllocatorStatus,
+): void {
+  writeAllocatorStatus(writer, writer.struct(pointerAt, 3, 6), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeAllocatorStatus(writer: Writer, at: number, value: AllocatorStatus): void {
+  const pointersAt = at + 24
+  writer.text(pointersAt, value.name)
+  writer.text(pointersAt + 8, value.provider)
+  writer.text(pointersAt + 16, value.runtime)
+  addTaskCapabilityList(writer, pointersAt + 24, value.offers)
+  writer.uint32(at, value.room)
+  writer.uint32(at + 4, value.pending)
+  writer.uint32(at + 8, value.claim)
+  writer.uint32(at + 12, value.running)
+  writer.bool(at, 128, value.isPaused)
+  writer.uint16(at + 18, codeOf(ALLOCATOR_DECISION, value.decision, 'AllocatorStatus.decision'))
+  writer.text(pointersAt + 32, value.why)
+  writer.text(pointersAt + 40, value.problem)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addAllocatorStatusList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly AllocatorStatus[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 3, 6)
+  for (const value of values) {
+    writer.zero(at, 3)
+    writeAllocatorStatus(writer, at, value)
+    at += 72
+  }
+}
+
 /** A question or an order of an operator: monitor -> scheduler, and scheduler -> worker (docs/protocol.md#operators). (docs/protocol.md#struct-operatorrequest) */
 export interface OperatorRequest {
   readonly kind: 'operatorRequest'
@@ -4499,6 +4714,8 @@ export interface OperatorRequest {
   readonly lines: number
   /** drain: how long running tasks may take to finish, in milliseconds. */
   readonly limitMS: number
+  /** pause, resume: the name of the allocator. */
+  readonly allocator: string
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -4525,18 +4742,24 @@ export function readOperatorRequest(
     worker: reader.id(pointersAt + 16, structEnd) as Identity,
     lines: reader.uint32(structAt + 8, pointersAt),
     limitMS: reader.uint32(structAt + 12, pointersAt),
+    allocator: reader.text(pointersAt + 24, structEnd),
     bytes,
   }
 }
 
 /** Words of everything that the struct points to. */
 export function measureOperatorRequest(value: OperatorRequest, _referenceFrom: number): number {
-  return textWords(value.task) + idWords(value.taskId) + idWords(value.worker)
+  return (
+    textWords(value.task) +
+    idWords(value.taskId) +
+    idWords(value.worker) +
+    textWords(value.allocator)
+  )
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeOperatorRequest(value: OperatorRequest, referenceFrom: number): number {
-  return 5 + measureOperatorRequest(value, referenceFrom)
+  return 6 + measureOperatorRequest(value, referenceFrom)
 }
 
 /** Adds the struct and sets the pointer to it. */
@@ -4545,7 +4768,7 @@ export function addOperatorRequest(
   pointerAt: number,
   value: OperatorRequest,
 ): void {
-  writeOperatorRequest(writer, writer.struct(pointerAt, 2, 3), value)
+  writeOperatorRequest(writer, writer.struct(pointerAt, 2, 4), value)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
@@ -4558,6 +4781,7 @@ function writeOperatorRequest(writer: Writer, at: number, value: OperatorRequest
   writer.id(pointersAt + 16, value.worker)
   writer.uint32(at + 8, value.lines)
   writer.uint32(at + 12, value.limitMS)
+  writer.text(pointersAt + 24, value.allocator)
 }
 
 /** The answer to an OperatorRequest: worker -> scheduler -> monitor. (docs/protocol.md#struct-operatoranswer) */
@@ -5163,6 +5387,7 @@ export type Message =
   | ObjectFiles
   | SharedObject
   | StorageServers
+  | AllocatorReport
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -5241,8 +5466,10 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readSharedObject(reader.enterStruct(pointersAt, structEnd), bytes)
     case 35:
       return readStorageServers(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 36:
+      return readAllocatorReport(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 35`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 36`)
   }
 }
 
@@ -5321,6 +5548,8 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeSharedObject(message, referenceFrom)
     case 'storageServers':
       return 3 + sizeStorageServers(message, referenceFrom)
+    case 'allocatorReport':
+      return 3 + sizeAllocatorReport(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -5473,6 +5702,10 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'storageServers':
       writer.uint16(at, 35)
       addStorageServers(writer, at + 8, message)
+      break
+    case 'allocatorReport':
+      writer.uint16(at, 36)
+      addAllocatorReport(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

@@ -60,8 +60,10 @@ export interface PeerInfo {
   readonly startedMS: number
   /** When its time limit ends, by its own clock; 0 = no known limit. */
   readonly endsMS: number
-  /** The cluster manager's job that it was started in, for display; empty: none. */
+  /** The cluster manager's job that it was started in, or NAME/UNIT of an allocator; empty: none. */
   readonly allocation: string
+  /** How much of its time is left when this is sent, in milliseconds; 0 = no known limit. */
+  readonly endsInMS: number
 }
 
 /** Reads the struct that was entered last. */
@@ -76,6 +78,7 @@ export function readPeerInfo(reader: Reader): PeerInfo {
     startedMS: reader.uint64(structAt + 8, pointersAt),
     endsMS: reader.uint64(structAt + 16, pointersAt),
     allocation: reader.text(pointersAt + 32, structEnd),
+    endsInMS: reader.uint64(structAt + 24, pointersAt),
   }
 }
 
@@ -109,14 +112,14 @@ export function measurePeerInfo(value: PeerInfo, _referenceFrom: number): number
 
 /** Words of a list of the struct: all its elements have the same size. */
 export function measurePeerInfoList(values: readonly PeerInfo[], referenceFrom: number): number {
-  let words = structListWords(values.length, 8)
+  let words = structListWords(values.length, 9)
   for (const value of values) words += measurePeerInfo(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writePeerInfo(writer: Writer, at: number, value: PeerInfo): void {
-  const pointersAt = at + 24
+  const pointersAt = at + 32
   writer.text(pointersAt, value.name)
   writer.text(pointersAt + 8, value.host)
   writer.text(pointersAt + 16, value.machineId)
@@ -125,6 +128,7 @@ function writePeerInfo(writer: Writer, at: number, value: PeerInfo): void {
   writer.uint64(at + 8, value.startedMS)
   writer.uint64(at + 16, value.endsMS)
   writer.text(pointersAt + 32, value.allocation)
+  writer.uint64(at + 24, value.endsInMS)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -133,11 +137,11 @@ export function addPeerInfoList(
   pointerAt: number,
   values: readonly PeerInfo[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 3, 5)
+  let at = writer.structList(pointerAt, values.length, 4, 5)
   for (const value of values) {
-    writer.zero(at, 3)
+    writer.zero(at, 4)
     writePeerInfo(writer, at, value)
-    at += 64
+    at += 72
   }
 }
 

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LogFields, Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
+import { agentVerdict, type AgentLimits } from '../../core/worker/agent-life.js'
 import { HostObjects } from '../../core/worker/host-objects.js'
 import { HostUnits } from '../../core/worker/queue/units.js'
 import { newIdentity, peerInfo } from '../../runtime/peer-info.js'
@@ -88,6 +89,9 @@ export type { AgentEnd } from './worker.js'
 /** An agent that shuts down logs what it waits for after this time, in milliseconds. */
 const TELL_DELAY_MS = 100
 
+/** The longest time that Node's timers accept. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 /** Workers in this process. They keep it alive until they have stopped. */
 export class Agent {
   /** Resolves when all workers are registered with the scheduler; rejects if one stops first. */
@@ -100,6 +104,8 @@ export class Agent {
   readonly #spares: SparePool
   readonly #store: AgentStore
   readonly #storage: StorageChild | undefined
+  readonly #limits: AgentLimits
+  #lifeTimer: NodeJS.Timeout | undefined
   #isStopping = false
 
   private constructor(
@@ -108,6 +114,7 @@ export class Agent {
     hostings: readonly TaskHosting[],
   ) {
     this.#settings = settings
+    this.#limits = limitsOf(settings)
     this.#spares = spares
     this.#store = new AgentStore(settings.logger, settings.objectDirectory)
     if (settings.objectStorage) this.#storage = newStorage(settings)
@@ -119,6 +126,7 @@ export class Agent {
       () => {},
     )
     this.ended = this.#started.then(() => this.#allEnded())
+    void this.#started.then(() => this.#lookAtLife())
   }
 
   /**
@@ -143,6 +151,7 @@ export class Agent {
   async stop({ isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<void> {
     const isAgain = this.#isStopping
     this.#isStopping = true
+    clearTimeout(this.#lifeTimer)
     await this.#started
     const ended = this.#workers.map((worker) => worker.stop(isUrgent))
     // By then it is known which tasks have started.
@@ -189,6 +198,22 @@ export class Agent {
     for (const worker of this.#workers) worker.nudge()
   }
 
+  /** Ends the agent if it has been idle for too long, or its time is nearly over. */
+  #lookAtLife(): void {
+    if (this.#isStopping) return
+    const now = performance.now()
+    const idleSince = this.#workers.map((worker) => worker.idleSince)
+    const verdict = agentVerdict(this.#limits, idleSince, now)
+    if ('endsBecause' in verdict) {
+      this.#settings.logger.info(`Cluster: leaving, ${verdict.endsBecause}`)
+      void this.stop()
+      return
+    }
+    if (verdict.nextLookAt === Infinity) return
+    const delayMs = Math.min(MAX_TIMER_MS, Math.ceil(verdict.nextLookAt - now))
+    this.#lifeTimer = setTimeout(() => this.#lookAtLife(), delayMs)
+  }
+
   #tellDraining(): void {
     const tasks = this.#workers.reduce((sum, worker) => sum + worker.drainingCount, 0)
     if (tasks === 0) return
@@ -206,6 +231,7 @@ export class Agent {
   /** Resolves with the first failure, if there is one. */
   async #allEnded(): Promise<AgentEnd> {
     const ends = await Promise.all(this.#workers.map((worker) => worker.ended))
+    clearTimeout(this.#lifeTimer)
     await this.#spares.close()
     this.#store.close()
     await this.#storage?.close()
@@ -234,6 +260,12 @@ export function poolOf(
   const pool = newPool(checkAgentOptions(options))
   pool.adopt(children)
   return pool
+}
+
+function limitsOf({ idleTimeoutMs, endsMS, drainMs }: CheckedAgentOptions): AgentLimits {
+  const startedAt = performance.now()
+  const endsAt = endsMS === 0 ? Infinity : startedAt + endsMS - Date.now()
+  return { idleTimeoutMs, startedAt, endsAt, drainMs }
 }
 
 function newPool({ processor, spareProcessors: count, logger }: CheckedAgentOptions): SparePool {

@@ -31,19 +31,21 @@ const NAME = /^[^\p{Cc}]{1,128}$/u
 
 /** The allocation from options, or from `env` of a Slurm job. Throws `ConfigError`. */
 export function allocationOf(
-  options: { readonly timeLimitMs?: number | undefined; readonly allocation?: string | undefined },
+  options: Pick<AgentOptions, 'timeLimitMs' | 'lifetimeMs' | 'allocation'>,
   env: NodeJS.ProcessEnv,
   nowMS: number,
 ): Allocation {
-  const { timeLimitMs, allocation } = options
+  const { timeLimitMs, lifetimeMs, allocation } = options
   if (allocation !== undefined && !NAME.test(allocation)) {
     const rule = '1 to 128 characters without control characters'
     throw new ConfigError(`option allocation: expected ${rule}, got ${show(allocation)}`)
   }
   const job = env['SLURM_JOB_ID'] ?? ''
-  const limitMS = timeLimitMs === 0 ? 0 : nowMS + (timeLimitMs ?? 0)
+  const after = (ms: number): number => (ms === 0 ? 0 : nowMS + ms)
+  const limitMS = timeLimitMs === undefined ? slurmEndMS(env) : after(timeLimitMs)
+  const ends = [limitMS, after(lifetimeMs ?? 0)].filter((endMS) => endMS > 0)
   return {
-    endsMS: timeLimitMs === undefined ? slurmEndMS(env) : limitMS,
+    endsMS: ends.length === 0 ? 0 : Math.min(...ends),
     allocation: allocation ?? (NAME.test(job) ? `slurm-${job}` : ''),
   }
 }
@@ -70,10 +72,20 @@ export interface AgentOptions {
   readonly capabilities?: readonly string[] | Readonly<Record<string, number>> | undefined
   /**
    * 0: after how long the agent will be terminated by whatever started it; 0 = never, or unknown.
-   * Only reported to the scheduler, which shows it. Default in a Slurm job: the time left
-   * (`SLURM_JOB_END_TIME`). Up to 2^40.
+   * The agent drains `drainMs` before, and the scheduler gives it no task that takes longer than
+   * what is left, as measured. Default in a Slurm job: the time left (`SLURM_JOB_END_TIME`). Up to
+   * 2^40.
    */
   readonly timeLimitMs?: number | undefined
+  /**
+   * 0: the agent ends on its own after this long, in the same way; 0 = never. Up to 2^40.
+   */
+  readonly lifetimeMs?: number | undefined
+  /**
+   * 0: the agent drains and ends once none of its workers has had a task for this long; 0 = never.
+   * Time without a connection to the scheduler does not count. Up to 2^40.
+   */
+  readonly idleTimeoutMs?: number | undefined
   /**
    * A label for what the agent was started as part of. Default: `slurm-ID` in a Slurm job
    * (`SLURM_JOB_ID`), else nothing. Up to 128 characters, without control characters.
@@ -161,6 +173,7 @@ type Converted =
   | 'workerNames'
   | 'capabilities'
   | 'timeLimitMs'
+  | 'lifetimeMs'
   | 'allocation'
   | 'execArgv'
   | 'env'
@@ -210,9 +223,21 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
   },
   timeLimitMs: {
     type: { kind: 'duration', min: 0, max: 1_099_511_627_776 },
-    description: 'report to the scheduler that the workers stop after this long; 0 = no limit',
+    description: 'the workers will be terminated after this long, and drain before; 0 = no limit',
     defaultText: 'the time left in the Slurm job, or 0',
     flag: 'time-limit-seconds',
+  },
+  lifetimeMs: {
+    type: { kind: 'duration', min: 0, max: 1_099_511_627_776 },
+    description: 'end after this long, and drain before; 0 = never',
+    default: 0,
+    flag: 'lifetime-seconds',
+  },
+  idleTimeoutMs: {
+    type: { kind: 'duration', min: 0, max: 1_099_511_627_776 },
+    description: 'end once no worker has had a task for this long; 0 = never',
+    default: 0,
+    flag: 'idle-timeout-seconds',
   },
   allocation: {
     type: { kind: 'text' },
@@ -319,8 +344,9 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
 /** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value. */
 export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   const checked = checkOptions('agent', AGENT_OPTIONS, options)
-  const { workers, workerNames, capabilities, timeLimitMs, allocation, ...others } = checked
-  const { execArgv = [], env, cwd, killDelayMs, logger, objectDirectory, ...rest } = others
+  const { workers, workerNames, capabilities, timeLimitMs, ...others } = checked
+  const { lifetimeMs, allocation, execArgv = [], env, cwd, ...more } = others
+  const { killDelayMs, logger, objectDirectory, ...rest } = more
   checkDirectoryOption('objectDirectory', objectDirectory)
   if (rest.address === undefined)
     throw new ConfigError('option address: expected text, got nothing')
@@ -329,7 +355,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   return {
     ...(rest as Settled<AgentOptions, Converted>),
     names: checkNames(workerNames, workers),
-    ...allocationOf({ timeLimitMs, allocation }, process.env, Date.now()),
+    ...allocationOf({ timeLimitMs, lifetimeMs, allocation }, process.env, Date.now()),
     objectDirectory,
     capabilities: checkCapabilities((capabilities ?? []) as readonly string[]),
     processor: {

@@ -6,6 +6,7 @@ import { DisconnectedError } from '../../base/errors.js'
 import { isStorageServer, NO_SCHEDULER_HERE } from '../../base/features.js'
 import type { Identity } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
+import type { InstantMs } from '../../base/machine.js'
 import type { WorkerAction, WorkerEvent } from '../../core/worker/events.js'
 import type { HostUnits } from '../../core/worker/queue/units.js'
 import type { HostObjects, WorkerObjects } from '../../core/worker/host-objects.js'
@@ -13,6 +14,7 @@ import type { WorkerMachine } from '../../core/worker/worker-machine.js'
 import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
 import { MessageReader } from '../../runtime/message-reader.js'
+import { leftMs } from '../../runtime/peer-info.js'
 import { ObjectServers } from '../../runtime/storage/servers.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
 import { DealerSocket } from '../../transport/dealer.js'
@@ -32,6 +34,7 @@ import { nthTaskId } from '../../wire/run.js'
 import type { TakenResults } from '../link/frames.js'
 import type { CheckedAgentOptions } from './options.js'
 import type { ConnectReport } from './agent.js'
+import { ExitReport } from './exit.js'
 import { LastLines } from './output.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import { AgentFiles } from './files.js'
@@ -109,6 +112,7 @@ export class AgentWorker {
     send: (_client, frame) => this.#onSent(this.#socket.send(frame)),
     queuedBytes: () => this.#socket.queuedBytes,
   })
+  readonly #exits = new ExitReport((event) => this.#driver.handle(event))
   #isCongested = false
   #isFinished = false
   #settleReady: { resolve: () => void; reject: (error: Error) => void } | undefined
@@ -165,6 +169,7 @@ export class AgentWorker {
    * the second call. Resolves when everything has stopped.
    */
   async stop(isUrgent: boolean): Promise<void> {
+    this.#exits.onStopRequested()
     this.#driver.handle({ type: 'stopRequested', isUrgent })
     await this.ended
   }
@@ -172,6 +177,11 @@ export class AgentWorker {
   /** Units have become free that a task may be waiting for. */
   nudge(): void {
     if (!this.#isFinished) this.#driver.handle({ type: 'tick' })
+  }
+
+  /** See `WorkerMachine.idleSince`; -Infinity once it has stopped. */
+  get idleSince(): InstantMs | undefined {
+    return this.#isFinished ? -Infinity : this.#machine.idleSince
   }
 
   /** How many tasks it still runs while it is shutting down. */
@@ -261,6 +271,7 @@ export class AgentWorker {
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
+        this.#exits.expect()
         return this.#processor?.stop(action.taskId, action.count, action.reason)
       case 'askStatus':
         return this.#processor?.askStatus(action.dispatchNumber, action.count)
@@ -271,8 +282,10 @@ export class AgentWorker {
       case 'collectGarbage':
         return this.#processor?.collectGarbage(action.aboveBytes)
       case 'killProcessor':
+        this.#exits.expect()
         return this.#processor?.kill()
       case 'endProcessor':
+        this.#exits.expect()
         void this.#processor?.end()
         return undefined
       case 'registered':
@@ -316,6 +329,7 @@ export class AgentWorker {
     const own = this.#hosting?.newProcessor()
     const host = own ?? this.#spares.take() ?? hostProcessor(options, this.#outputLogger)
     this.#processor = host
+    this.#exits.onStarted()
     host.serve({
       facts: { address, worker: this.#identity, inlineLimitBytes, taskTimeoutMs },
       logger: this.#logger,
@@ -344,7 +358,7 @@ export class AgentWorker {
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => {
           this.#objects.onProcessorGone()
-          handle({ type: 'processorExited', processor, death, lastRun })
+          this.#exits.onExited({ type: 'processorExited', processor, death, lastRun })
         },
       },
     })
@@ -368,7 +382,9 @@ export class AgentWorker {
     const processors = heartbeat.processors.map((processor) => {
       return { ...processor, resource: this.#childSamplerOf(processor.pid).sample() }
     })
-    return { ...heartbeat, agent: resource, rssFree, processors }
+    const { endsMS } = this.#settings
+    const info = heartbeat.info.map((told) => ({ ...told, endsInMS: leftMs(endsMS) }))
+    return { ...heartbeat, agent: resource, rssFree, processors, info }
   }
 
   #childSamplerOf(pid: number): ChildSampler {

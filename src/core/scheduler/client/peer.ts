@@ -124,6 +124,7 @@ export function removeClient(state: SchedulerState, client: ClientEntry, reason:
   client.hasLeft = true
   state.monitors.leave(client)
   state.operators.leave(client)
+  state.allocators.leave(client)
   forgetRoom(state, client)
   attach(client, undefined)
   state.clients.delete(client.identity)

@@ -403,8 +403,15 @@ test('the state counts current and ended tasks, by function as well', () => {
   ])
   const sorted = state.waitingCounts.toSorted((a, b) => a.needs.localeCompare(b.needs))
   assert.deepEqual(sorted, [
-    { reason: 'allBusy', needs: '', function: 'name of f', tasks: 1, forMS: 500 },
-    { reason: 'noCapability', needs: 'tpu=1', function: 'name of f', tasks: 1, forMS: 500 },
+    { reason: 'allBusy', needs: '', function: 'name of f', isPython: false, tasks: 1, forMS: 500 },
+    {
+      reason: 'noCapability',
+      needs: 'tpu=1',
+      function: 'name of f',
+      isPython: false,
+      tasks: 1,
+      forMS: 500,
+    },
   ])
   assert.deepEqual([state.workers, state.workerReports.length], [1, 1])
   // The monitor is not counted as a client.

@@ -25,6 +25,7 @@ const REQUEST: OperatorRequest = {
   worker: identity(''),
   lines: 0,
   limitMS: 0,
+  allocator: '',
 }
 const ANSWER: OperatorAnswer = {
   kind: 'operatorAnswer',

@@ -51,6 +51,14 @@ const MOST = {
   objects: 1_000,
 } as const
 
+/** What a protected scheduler refuses. */
+const ORDERS: ReadonlySet<OperatorRequest['action']> = new Set([
+  'cancel',
+  'drain',
+  'pause',
+  'resume',
+] as const)
+
 const NO_PEER: Identity = identity('')
 
 /** What is known of a request: the answer is filled in. */
@@ -61,8 +69,10 @@ interface Pending {
   readonly client: ClientEntry
   /** Its number, by the client's count. */
   readonly number: number
-  /** The worker that was asked; undefined: the task is still looked for. */
+  /** The worker that was asked; undefined: none, or the task is still looked for. */
   worker: WorkerEntry | undefined
+  /** The worker or allocator that was asked. */
+  asked: Identity | undefined
   readonly until: InstantMs
 }
 
@@ -88,9 +98,9 @@ export class Operators {
       return
     }
     const { number, action } = message
-    const pending = { client, number, worker: undefined, until: turn.now + TIMEOUT_MS }
-    const isOrder = action === 'cancel' || action === 'drain'
-    if (isOrder && options.isProtected) {
+    const until = turn.now + TIMEOUT_MS
+    const pending = { client, number, worker: undefined, asked: undefined, until }
+    if (ORDERS.has(action) && options.isProtected && !this.#isOwnDrain(client, message)) {
       turn.log('warn', `refused an order of an operator: ${action}`, { client: from })
       return this.#answer(pending, { outcome: 'refused' })
     }
@@ -113,6 +123,7 @@ export class Operators {
       }
       return this.#state.graphWork.begin(new LargestObjects(this.#state, most, onDone))
     }
+    if (action === 'pause' || action === 'resume') return this.#askAllocator(ownNumber, message)
     if (action === 'logs' || action === 'drain' || message.task === '') {
       return this.#ask(ownNumber, message, this.#state.workers.get(message.worker), NO_TASK)
     }
@@ -122,7 +133,7 @@ export class Operators {
   /** A worker answers. */
   onAnswer(from: Identity, message: OperatorAnswer): void {
     const pending = this.#pending.get(message.number)
-    if (pending?.worker?.identity !== from) return
+    if (pending === undefined || pending.asked !== from) return
     this.#settle(message.number, {
       ...message,
       note: message.note.slice(0, MOST.note),
@@ -214,6 +225,8 @@ export class Operators {
       case 'drain':
       case 'waiting':
       case 'objects':
+      case 'pause':
+      case 'resume':
         return undefined
     }
   }
@@ -253,6 +266,7 @@ export class Operators {
     }
     if (pending === undefined) return
     pending.worker = worker
+    pending.asked = worker.identity
     const { output, turn } = this.#state
     if (action === 'drain') {
       const fields = { worker: worker.identity, operator: pending.client.identity }
@@ -267,7 +281,27 @@ export class Operators {
       worker: worker.identity,
       lines,
       limitMS,
+      allocator: '',
     })
+  }
+
+  /** An allocator ends what it has started, in protected mode, too. */
+  #isOwnDrain(client: ClientEntry, { action, worker }: OperatorRequest): boolean {
+    const { allocators, workers } = this.#state
+    return action === 'drain' && allocators.owns(client, workers.get(worker))
+  }
+
+  #askAllocator(number: number, message: OperatorRequest): void {
+    const { allocators, output, turn } = this.#state
+    const pending = this.#pending.get(number)
+    const client = allocators.named(message.allocator)
+    if (pending === undefined) return
+    if (client === undefined)
+      return this.#settle(number, { outcome: 'unknown', note: 'no such allocator' })
+    pending.asked = client.identity
+    const fields = { name: message.allocator, operator: pending.client.identity }
+    turn.log('info', `an operator orders an allocator to ${message.action}`, fields)
+    output.send(client.identity, { ...message, number, bytes: undefined })
   }
 
   #settle(number: number, reply: Reply): void {
@@ -295,12 +329,12 @@ export class Operators {
 
   #onTimeout(): void {
     const { now } = this.#state.turn
-    for (const [number, { until, worker }] of this.#pending) {
+    for (const [number, { until, worker, asked }] of this.#pending) {
       if (until > now) {
         this.#alarm.setBy(until)
         return
       }
-      const late = worker === undefined ? 'the search has not ended' : 'the worker has not answered'
+      const late = asked === undefined ? 'the search has not ended' : 'it has not answered'
       const note = `${late} within ${TIMEOUT_MS / 1_000} s`
       this.#settle(number, { outcome: 'timedOut', note, worker: worker?.identity ?? NO_PEER })
     }

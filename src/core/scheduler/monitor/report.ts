@@ -316,5 +316,6 @@ export function stateFor(
     ...state.losses.report(),
     graphCount: graphWork.graphs.size,
     graphs: [],
+    allocators: state.allocators.all,
   }
 }

@@ -241,12 +241,15 @@ const MAX_ROWS = 200
 const MAX_MS = 2 ** 32 - 1
 const MAX_TASKS = 2 ** 32 - 1
 
+/** What is counted together, apart from the function. */
+type Kind = Pick<WaitingCount, 'reason' | 'needs' | 'isPython'>
+
 /** A queue with the reason why its tasks wait. */
-interface Place extends Pick<WaitingCount, 'reason' | 'needs'> {
+interface Place extends Kind {
   readonly queue: TaskQueue
 }
 
-interface Row extends Pick<WaitingCount, 'reason' | 'needs'> {
+interface Row extends Kind {
   readonly name: string
   tasks: number
   since: InstantMs
@@ -276,15 +279,12 @@ export function waitingTotals(state: SchedulerState): ReadonlyMap<WaitReason, nu
 export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
   const rows = new Map<string, Row>()
   let looks = MAX_LOOKS
-  const add = (
-    place: Pick<WaitingCount, 'reason' | 'needs'>,
-    { counts, tasks, since }: WaitingGroup,
-  ): void => {
+  const add = (place: Kind, { counts, tasks, since }: WaitingGroup): void => {
     const name = counts?.name ?? ''
-    const key = `${place.reason} ${name} ${place.needs}`
+    const { reason, needs, isPython } = place
+    const key = `${reason} ${isPython} ${name} ${needs}`
     const row = rows.get(key)
-    if (row === undefined)
-      rows.set(key, { reason: place.reason, needs: place.needs, name, tasks, since })
+    if (row === undefined) rows.set(key, { reason, needs, isPython, name, tasks, since })
     else {
       row.tasks += tasks
       row.since = Math.min(row.since, since)
@@ -305,9 +305,10 @@ export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
     }
   }
   const most = [...rows.values()].toSorted((a, b) => b.tasks - a.tasks).slice(0, MAX_ROWS)
-  return most.map(({ reason, needs, name, tasks, since }) => ({
+  return most.map(({ reason, needs, isPython, name, tasks, since }) => ({
     reason,
     needs,
+    isPython,
     function: name,
     tasks: Math.min(tasks, MAX_TASKS),
     forMS: Math.min(Math.floor(state.turn.now - since), MAX_MS),
@@ -319,16 +320,17 @@ function addNodes(
   state: SchedulerState,
   runtime: Runtime,
   { functionId, options, waiting, ready }: NodeKind,
-  add: (place: Pick<WaitingCount, 'reason' | 'needs'>, group: WaitingGroup) => void,
+  add: (place: Kind, group: WaitingGroup) => void,
 ): void {
   const requirement = requirementOf(state, options)
   const counts = state.functions.of(state.objects.get(functionId))
   const nodes = { counts, since: state.turn.now }
   const needs = requirement?.key ?? ''
-  if (waiting > 0) add({ reason: 'dependency', needs }, { ...nodes, tasks: waiting })
+  const isPython = runtime === 'python'
+  if (waiting > 0) add({ reason: 'dependency', needs, isPython }, { ...nodes, tasks: waiting })
   if (ready === 0) return
   const why = state.waiting.reasonOf({ runtime, requirement })
-  add({ reason: why.reason, needs: why.needs || needs }, { ...nodes, tasks: ready })
+  add({ reason: why.reason, needs: why.needs || needs, isPython }, { ...nodes, tasks: ready })
 }
 
 function requirementOf(
@@ -343,13 +345,14 @@ function* placesOf(state: SchedulerState): Iterable<Place> {
   for (const runtime of ['javascript', 'python'] satisfies Runtime[]) {
     const { queue, held } = state.pools[runtime]
     const reason = waitReasonOf(reasonFor(state, runtime))
-    yield { reason, needs: '', queue: queue.plain }
-    yield { reason, needs: '', queue: held }
+    const isPython = runtime === 'python'
+    yield { reason, needs: '', isPython, queue: queue.plain }
+    yield { reason, needs: '', isPython, queue: held }
     const lacking = new Set(state.waiting.lackingLanes(runtime))
     for (const lane of queue.all) {
       const isLacking = reason === 'allBusy' && lacking.has(lane)
       const needs = isLacking ? needsOf(lane) : lane.requirement.key
-      yield { reason: isLacking ? 'noCapability' : reason, needs, queue: lane.queue }
+      yield { reason: isLacking ? 'noCapability' : reason, needs, isPython, queue: lane.queue }
     }
   }
 }

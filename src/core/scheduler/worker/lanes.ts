@@ -15,6 +15,7 @@ import {
   type Deadlock,
   type Requirement,
 } from './placement.js'
+import { activeCount } from './load.js'
 import { TaskQueue } from '../task/queue.js'
 
 /** When there are this many lanes, empty ones are removed. */
@@ -275,6 +276,14 @@ export class Lanes {
     lane.isReady = false
     const last = this.#ready.pop()
     if (last !== undefined && last !== lane) this.#ready[this.#ready.indexOf(lane)] = last
+  }
+
+  /** Throws if a task waits that could be assigned. */
+  checkAssigned(): void {
+    for (const { first, queue } of this.all) {
+      const isFree = first !== undefined && activeCount(first) === 0 && !first.isLate
+      assert(queue.first === undefined || !isFree, 'a task waits, a worker that fits is idle')
+    }
   }
 
   /** Throws if a lane is inconsistent, or has outdated units. */

@@ -4,10 +4,13 @@
 
 import { assert } from '../../../base/assert.js'
 import { FEATURE_WAITING, hasFeature } from '../../../base/features.js'
+import type { InstantMs } from '../../../base/machine.js'
 import { MAX_RUN_TASKS } from '../../../wire/run.js'
 import type { ClientEntry, ObjectEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { leastRoom } from '../monitor/waiting.js'
 import type { SchedulerState } from '../state.js'
+import type { TaskQueue } from '../task/queue.js'
+import { fits } from './placement.js'
 
 /** Counts tasks, or a graph, that a client has sent, whether or not it is accepted. */
 export function spendRoom(state: SchedulerState, client: ClientEntry, tasks: number = 1): void {
@@ -96,6 +99,23 @@ export function checkLoad(worker: WorkerEntry): void {
   assert(Math.abs(load - worker.load) < 1e-6, 'a worker has the wrong load')
 }
 
+/** What a pool counts of its workers. */
+interface PoolCounts {
+  readonly workers: number
+  readonly assigned: number
+  readonly crowded: number
+}
+
+/** Throws if the counts of a pool disagree with its workers, those that are leaving among them. */
+export function checkCounts(workers: Iterable<WorkerEntry>, counted: PoolCounts): void {
+  const candidates = [...workers].filter((worker) => !worker.isLeaving)
+  const assigned = candidates.reduce((sum, worker) => sum + activeCount(worker), 0)
+  assert(candidates.length === counted.workers, 'a pool has the wrong workers')
+  assert(assigned === counted.assigned, 'a pool miscounts its tasks')
+  const crowded = candidates.filter((worker) => activeCount(worker) > worker.slots).length
+  assert(crowded === counted.crowded, 'a pool miscounts its crowded workers')
+}
+
 /** Removes a task from its worker. */
 export function leave(worker: WorkerEntry, task: TaskEntry): void {
   const wasThere = task.place !== undefined && worker.assigned.remove(task.place)
@@ -163,6 +183,15 @@ export function expectedSeconds(task: TaskEntry, worker: WorkerEntry): number {
 /** Of one call on a worker. A function that was never measured is assumed to fill its window. */
 export function callSeconds(fn: ObjectEntry | undefined, worker: WorkerEntry): number {
   return Math.max(fn?.averageSeconds ?? worker.windowSeconds, MIN_TASK_SECONDS)
+}
+
+/**
+ * Whether a worker can finish a task before its time limit, as far as its function was measured.
+ */
+export function canFinish(worker: WorkerEntry, task: TaskEntry, now: InstantMs): boolean {
+  if (worker.endsAt === Infinity) return true
+  const seconds = worker.load + (task.function?.averageSeconds ?? 0)
+  return now + seconds * 1_000 <= worker.endsAt
 }
 
 /** The measured work of one part of a run that a worker gets at a time, in seconds. */
@@ -247,8 +276,9 @@ export function addDuration(
 
 /**
  * Whether a worker comes before another one. Full workers are last; then those with a free slot
- * come first; then most room in the window, fewest tasks, fewest waiting tasks (a task that runs
- * beside those may end their process), and order of registration.
+ * come first; then most room in the window, fewest tasks, most time until a limit that was too
+ * short for a task, fewest waiting tasks (a task that runs beside those may end their process), and
+ * order of registration.
  */
 export function ranksBefore(a: WorkerEntry, b: WorkerEntry, maxTasks: number): boolean {
   const countA = activeCount(a)
@@ -264,6 +294,50 @@ export function ranksBefore(a: WorkerEntry, b: WorkerEntry, maxTasks: number): b
     if (roomA !== roomB) return roomA > roomB
   }
   if (countA !== countB) return countA < countB
+  // Workers whose time is nearly over are for tasks that no other idle worker can take.
+  if (a.isLate !== b.isLate) return b.isLate
+  if (a.isLate && a.endsAt !== b.endsAt) return a.endsAt > b.endsAt
   if (a.waitingCount !== b.waitingCount) return a.waitingCount < b.waitingCount
   return a.sequence < b.sequence
+}
+
+/** Maximum number of holders of an object that are compared. */
+const MAX_HOLDERS = 16
+
+/** The rules of a pool for its workers. */
+export interface PoolRules {
+  readonly maxTasks: number
+  readonly hasRoom: (worker: WorkerEntry, task: TaskEntry) => boolean
+}
+
+/** Maximum number of tasks among which a short one is looked for. */
+const MAX_SHORT_LOOKS = 100
+
+/** For an idle worker without the time for the first task: another one that it can finish. */
+export function shortTask(
+  queue: TaskQueue,
+  worker: WorkerEntry,
+  { hasRoom }: PoolRules,
+): TaskEntry | undefined {
+  if (!worker.isLate || activeCount(worker) > 0) return undefined
+  return queue.find((task) => hasRoom(worker, task), MAX_SHORT_LOOKS)
+}
+
+/**
+ * For a node of a graph: a worker with the largest of its objects, if that has room and no other
+ * worker idles instead. `first`: the worker that ranks first.
+ */
+export function nearestHolder(task: TaskEntry, first: WorkerEntry, rules: PoolRules): WorkerEntry {
+  const isAnyoneIdle = activeCount(first) === 0
+  let nearest: WorkerEntry | undefined
+  let looks = MAX_HOLDERS
+  for (const holder of task.node?.input?.holders ?? []) {
+    if ((looks -= 1) < 0) break
+    if (holder.runtime !== task.runtime || holder.isLeaving) continue
+    if (!rules.hasRoom(holder, task) || !fits(holder, task)) continue
+    if (holder !== first && avoidedBy(task) === holder) continue
+    if (isAnyoneIdle && activeCount(holder) > 0) continue
+    if (nearest === undefined || ranksBefore(holder, nearest, rules.maxTasks)) nearest = holder
+  }
+  return nearest ?? first
 }

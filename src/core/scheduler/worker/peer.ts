@@ -93,7 +93,11 @@ export function onWorkerHeartbeat(
   const worker = known ?? addWorker(state, from, message)
   if (known === undefined) state.shared.onWorker(worker)
   bringUpToDate(worker.heartbeat, withoutRest(message))
-  worker.info = keptInfo(message.info) ?? worker.info
+  const info = keptInfo(message.info)
+  if (info !== undefined) {
+    worker.info = info
+    worker.endsAt = info.endsInMS === 0 ? Infinity : state.turn.now + info.endsInMS
+  }
   state.pools[worker.runtime].setWindow(worker, windowSeconds(message.latencyUS))
   worker.silence.heard(state.turn.now)
   worker.lastHeartbeat = state.turn.now
@@ -176,6 +180,8 @@ function addWorker(
     lastHeartbeat: now,
     heartbeat: ownCopy(withoutRest(message)),
     info: undefined,
+    endsAt: Infinity,
+    isLate: false,
     isLeaving: false,
     assigned: new Fifo(),
     taskCount: 0,

@@ -16,25 +16,27 @@ import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
 import { extraOf } from '../task/extra.js'
 import { Lanes, type Lane } from './lanes.js'
-import { fits, giveUnitsBack, takeUnits } from './placement.js'
+import { giveUnitsBack, takeUnits } from './placement.js'
 import { TaskQueue } from '../task/queue.js'
 import {
   activeCount,
   addDuration,
   avoidedBy,
+  canFinish,
+  checkCounts,
   expectedSeconds,
   forgetStay,
   hasFreeSlot,
   heldCount,
   leastSeconds,
   leave,
+  nearestHolder,
+  type PoolRules,
   ranksBefore,
   roomSeconds,
+  shortTask,
   sliceSize,
 } from './load.js'
-
-/** Maximum number of holders of an object that are compared. */
-const MAX_HOLDERS = 16
 
 /** How long a task waits for a worker other than its parent's, which may all stay busy. */
 const PATIENCE_MS = 2000
@@ -60,6 +62,7 @@ export class WorkerPool {
   readonly #turn: Turn<SchedulerAction>
   readonly #heldUntil: Alarm
   readonly #maxTasks: number
+  readonly #rules: PoolRules
   /** The number of tasks that these workers have to run. */
   #assignedCount = 0
   /** The first task, if it was denied the worker with room, and since when. */
@@ -74,6 +77,8 @@ export class WorkerPool {
     this.#turn = turn
     this.#heldUntil = turn.alarm(() => this.#releaseHeld())
     this.#maxTasks = perWorkerQueueSize
+    const hasRoom = (worker: WorkerEntry, task: TaskEntry): boolean => this.#hasRoom(worker, task)
+    this.#rules = { maxTasks: perWorkerQueueSize, hasRoom }
     this.#workers = new IndexedHeap((a, b) => ranksBefore(a, b, this.#maxTasks))
     this.queue = new Lanes(
       (a, b) => ranksBefore(a, b, this.#maxTasks),
@@ -110,7 +115,7 @@ export class WorkerPool {
   get isLopsided(): boolean {
     const { first } = this.#workers
     if (this.#crowdedCount === 0 || first === undefined) return false
-    return activeCount(first) === 0 && this.queue.plain.first === undefined
+    return activeCount(first) === 0 && !first.isLate && this.queue.plain.first === undefined
   }
 
   add(worker: WorkerEntry): void {
@@ -281,21 +286,13 @@ export class WorkerPool {
     this.held.checkInvariants()
     if (isAssigning) return
     assert(this.#choice() === undefined, 'a task waits while a worker has room')
-    for (const lane of this.queue.all) {
-      const isIdle = lane.first !== undefined && activeCount(lane.first) === 0
-      assert(lane.queue.first === undefined || !isIdle, 'a task waits, a worker that fits is idle')
-    }
+    this.queue.checkAssigned()
   }
 
   /** Throws if the counts disagree with `workers`, all workers of this runtime. */
   checkCounts(workers: Iterable<WorkerEntry>): void {
-    const candidates = [...workers].filter((worker) => !worker.isLeaving)
-    const counts = candidates.map(activeCount)
-    const assigned = counts.reduce((sum, count) => sum + count, 0)
-    assert(candidates.length === this.#workers.size, 'a pool has the wrong workers')
-    assert(assigned === this.#assignedCount, 'a pool miscounts its tasks')
-    const crowded = candidates.filter((worker) => activeCount(worker) > worker.slots).length
-    assert(crowded === this.#crowdedCount, 'a pool miscounts its crowded workers')
+    const [assigned, crowded] = [this.#assignedCount, this.#crowdedCount]
+    checkCounts(workers, { workers: this.#workers.size, assigned, crowded })
   }
 
   /** Queues some of the held tasks: their worker did not return. */
@@ -347,11 +344,24 @@ export class WorkerPool {
   }
 
   #choice(): Choice | undefined {
-    const worker = this.#workers.first
     const task = this.queue.plain.first
+    const worker = task && this.#inTime(task, () => this.#workers.first)
     if (worker === undefined || task === undefined) return undefined
     if (avoidedBy(task) === worker) return this.#choiceBeside(task, worker)
-    return this.#hasRoom(worker, task) ? { task, worker: this.#nearest(task, worker) } : undefined
+    if (this.#hasRoom(worker, task)) return { task, worker: this.#nearest(task, worker) }
+    const other = shortTask(this.queue.plain, worker, this.#rules)
+    return other === undefined ? undefined : { task: other, worker }
+  }
+
+  /** The first worker, once those without the time for the task rank behind other idle ones. */
+  #inTime(task: TaskEntry, first: () => WorkerEntry | undefined): WorkerEntry | undefined {
+    for (;;) {
+      const worker = first()
+      if (worker === undefined || worker.isLate) return worker
+      if (activeCount(worker) > 0 || canFinish(worker, task, this.#turn.now)) return worker
+      worker.isLate = true
+      this.#update(worker)
+    }
   }
 
   /**
@@ -374,8 +384,7 @@ export class WorkerPool {
     const { ready } = this.queue
     for (let index = ready.length - 1; index >= 0; index -= 1) {
       const lane = ready[index] as Lane
-      const task = lane.queue.first
-      const worker = task && this.#workerIn(lane, task)
+      const { task, worker } = this.#nextIn(lane)
       if (task === undefined || worker === undefined) {
         this.queue.settle(lane)
         continue
@@ -387,6 +396,17 @@ export class WorkerPool {
       turn = lane.turn
     }
     return best
+  }
+
+  /** The next task of a lane and its worker, as far as there is one. */
+  #nextIn(lane: Lane): Partial<Choice> {
+    const task = lane.queue.first
+    const first = task && this.#inTime(task, () => lane.first)
+    if (first === undefined) return {}
+    const worker = task && this.#workerIn(lane, task)
+    if (task !== undefined && worker !== undefined) return { task, worker }
+    const other = shortTask(lane.queue, first, this.#rules)
+    return other === undefined ? {} : { task: other, worker: first }
   }
 
   /** The worker for the next task of a lane, preferably not the worker of its parent. */
@@ -409,25 +429,9 @@ export class WorkerPool {
     return stalled?.task === task && this.#turn.now - stalled.since >= PATIENCE_MS
   }
 
-  /**
-   * For a node of a graph: a worker with the largest of its objects, if that has room and no other
-   * worker idles instead. `first`: the worker that ranks first.
-   */
   #nearest(task: TaskEntry, first: WorkerEntry): WorkerEntry {
-    const input = task.node?.input
-    if (input === undefined) return first
-    const isAnyoneIdle = activeCount(first) === 0
-    let nearest: WorkerEntry | undefined
-    let looks = MAX_HOLDERS
-    for (const holder of input.holders) {
-      if ((looks -= 1) < 0) break
-      if (holder.runtime !== task.runtime || holder.isLeaving) continue
-      if (!this.#hasRoom(holder, task) || !fits(holder, task)) continue
-      if (holder !== first && avoidedBy(task) === holder) continue
-      if (isAnyoneIdle && activeCount(holder) > 0) continue
-      if (nearest === undefined || ranksBefore(holder, nearest, this.#maxTasks)) nearest = holder
-    }
-    return nearest ?? first
+    if (task.node?.input === undefined) return first
+    return nearestHolder(task, first, this.#rules)
   }
 
   /**
@@ -436,6 +440,7 @@ export class WorkerPool {
    * `concurrency` exceeds it. Only `perWorkerQueueSize` limits how many tasks these hold.
    */
   #hasRoom(worker: WorkerEntry, task: TaskEntry): boolean {
+    if (!canFinish(worker, task, this.#turn.now)) return false
     const count = heldCount(worker, this.#maxTasks)
     if (count === 0) return true
     if (count >= this.#maxTasks) return false

@@ -1,0 +1,285 @@
+// The shell of an allocator: a monitor of the scheduler, a provider, and the machine between them.
+// It turns reports and lists of units into events, and actions into orders. What it asks of the
+// provider goes one after the other, so that a list shows what was started before it.
+
+import { identity, taskId } from '../base/ids.js'
+import type { Logger } from '../base/logger.js'
+import type { ClusterInfo } from '../client/monitor/cluster-info.js'
+import { MonitorLink } from '../client/monitor/links.js'
+import { AllocatorMachine } from '../core/allocate/allocator-machine.js'
+import type {
+  AllocatorAction,
+  AllocatorEvent,
+  Announcement,
+  ClusterView,
+  Decision,
+  ListedUnit,
+} from '../core/allocate/events.js'
+import { Driver } from '../runtime/driver.js'
+import type { AllocatorStatus, OperatorRequest } from '../wire/message.js'
+import type { CheckedAllocatorOptions } from './options.js'
+import type { Provider } from './provider.js'
+import { CommandProvider } from './provider/command.js'
+import { ProcessProvider } from './provider/process.js'
+import { SlurmProvider } from './provider/slurm.js'
+
+const HEARTBEAT_MS = 2_000
+
+/** Running tasks of a drained worker may take this long: there should be none. */
+const DRAIN_MS = 3_600_000
+
+/** How an allocator ended. */
+export interface AllocatorEnd {
+  readonly reason: string
+  readonly isFailure: boolean
+}
+
+/** What happens to decisions. */
+export type DecisionListener = (decision: Decision, time: Date) => void
+
+/** A running allocator. */
+export class AllocatorEngine {
+  readonly ended: Promise<AllocatorEnd>
+  readonly #options: CheckedAllocatorOptions
+  readonly #logger: Logger
+  readonly #provider: Provider
+  readonly #driver: Driver<AllocatorEvent, AllocatorAction>
+  readonly #link: MonitorLink
+  readonly #onDecision: DecisionListener
+  /** The last order to the provider. */
+  #work: Promise<void> = Promise.resolve()
+  #listTimer: NodeJS.Timeout | undefined
+  #listProblem = ''
+  #isStopped = false
+  #requestNumber = 0
+  #resolveEnded: (end: AllocatorEnd) => void = () => {}
+
+  constructor(options: CheckedAllocatorOptions, onDecision: DecisionListener) {
+    this.#options = options
+    this.#logger = options.logger
+    this.#provider = providerOf(options)
+    this.#onDecision = onDecision
+    this.ended = new Promise((resolve) => (this.#resolveEnded = resolve))
+    const { name, provider, offers, workerRuntime: runtime, dryRun: isDryRun, ...rest } = options
+    this.#driver = new Driver<AllocatorEvent, AllocatorAction>({
+      machine: new AllocatorMachine({ ...rest, name, provider, offers, runtime, isDryRun }),
+      tick: { type: 'tick' },
+      perform: (action) => this.#perform(action),
+      onFault: (error) => this.#onFault(error),
+    })
+    const setup = {
+      address: options.address,
+      heartbeatIntervalMs: HEARTBEAT_MS,
+      logger: this.#logger,
+    }
+    this.#link = new MonitorLink(
+      setup,
+      { events: false, failures: false },
+      {
+        onReport: (_, picture, link) => {
+          const info = picture.isComplete ? picture.info(Date.now()) : undefined
+          if (info !== undefined) this.#handle({ type: 'viewed', view: viewOf(info) })
+          link.read()
+        },
+        onOrder: (request) => this.#onOrder(request),
+        onRefused: () => {
+          const reason = `the scheduler at ${options.address} is older, or one of Python Scaler`
+          this.#finish({ reason: `${reason}: it knows no allocators`, isFailure: true })
+        },
+        onFault: (error) => this.#onFault(error),
+      },
+    )
+    this.#list()
+  }
+
+  /** Ends the allocator. Its workers go on, until they are idle. */
+  async stop(): Promise<void> {
+    this.#finish({ reason: 'stopped', isFailure: false })
+    await this.#work
+    await this.ended
+  }
+
+  #handle(event: AllocatorEvent): void {
+    if (!this.#isStopped) this.#driver.handle(event)
+  }
+
+  #perform(action: AllocatorAction): void {
+    switch (action.type) {
+      case 'start':
+        return this.#start(action.units)
+      case 'drain':
+        return this.#drain(action.unit, action.workers)
+      case 'cancel':
+        return this.#do('units could not be ended', () => this.#provider.cancel(action.units))
+      case 'inspect':
+        return this.#do('the output of a unit could not be read', async () => {
+          const output = await this.#provider.output(action.unit)
+          this.#handle({ type: 'inspected', key: action.unit.key, output })
+        })
+      case 'announce':
+        return this.#link.announce(statusOf(action.report))
+      case 'decided':
+        return this.#onDecided(action.decision)
+      case 'log':
+        return this.#logger[action.level](action.text, action.fields)
+    }
+  }
+
+  #onDecided(decision: Decision): void {
+    const { action, units, reason, waitingTasks, waitingSeconds, workers, pending } = decision
+    const numbers = { waitingTasks, waitingSeconds, workers, pending }
+    const what = units === 0 ? action : `${action} ${units === 1 ? '1 unit' : `${units} units`}`
+    this.#logger.info(`${what}: ${reason}`, { provider: this.#options.provider, ...numbers })
+    this.#onDecision(decision, new Date())
+  }
+
+  #start(asked: number): void {
+    this.#do('units could not be started', async () => {
+      try {
+        const { units, problem } = await this.#provider.start(asked)
+        this.#handle({ type: 'started', asked, units, problem })
+      } catch (error) {
+        this.#handle({ type: 'started', asked, units: [], problem: messageOf(error) })
+      }
+    })
+  }
+
+  /** Workers that take no orders, those of Python, are ended with their unit. */
+  #drain(unit: ListedUnit, workers: readonly string[]): void {
+    if (this.#options.workerRuntime === 'python') {
+      return this.#do('units could not be ended', () => this.#provider.cancel([unit]))
+    }
+    for (const worker of workers) {
+      this.#requestNumber += 1
+      this.#link.request({
+        kind: 'operatorRequest',
+        number: this.#requestNumber,
+        action: 'drain',
+        task: '',
+        taskId: taskId(''),
+        worker: identity(worker),
+        lines: 0,
+        limitMS: DRAIN_MS,
+        allocator: '',
+      })
+    }
+  }
+
+  #onOrder({ number, action }: OperatorRequest): void {
+    if (action === 'pause' || action === 'resume') {
+      this.#handle({ type: 'pauseOrdered', isPaused: action === 'pause' })
+    }
+    const isKnown = action === 'pause' || action === 'resume'
+    const nothing = { note: '', tasks: [], stack: [], lines: [], objects: [] }
+    const outcome = isKnown ? 'done' : 'unsupported'
+    const answer = { kind: 'operatorAnswer', number, outcome, worker: identity('') } as const
+    this.#link.answer({ ...answer, ...nothing })
+  }
+
+  /** Lists the units, and again after the interval. */
+  #list(): void {
+    this.#do('units could not be listed', async () => {
+      const begunAt = performance.now()
+      try {
+        const units = await this.#provider.list()
+        this.#listProblem = ''
+        this.#handle({ type: 'listed', units, begunAt })
+      } catch (error) {
+        const problem = messageOf(error)
+        if (problem !== this.#listProblem && !this.#isStopped) {
+          this.#logger.warn('the provider could not list its units', { problem })
+        }
+        this.#listProblem = problem
+      }
+      if (this.#isStopped) return
+      this.#listTimer = setTimeout(() => this.#list(), this.#options.listIntervalMs)
+    })
+  }
+
+  #do(what: string, work: () => Promise<void>): void {
+    this.#work = this.#work.then(async () => {
+      try {
+        await work()
+      } catch (error) {
+        this.#logger.warn(what, { problem: messageOf(error) })
+      }
+    })
+  }
+
+  #onFault(error: unknown): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.#logger.error('internal error, shutting down the allocator', { error: text })
+    this.#finish({ reason: 'a bug in the allocator', isFailure: true })
+  }
+
+  #finish(end: AllocatorEnd): void {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    clearTimeout(this.#listTimer)
+    this.#driver.stop()
+    void this.#link.close().then(() => this.#resolveEnded(end))
+  }
+}
+
+function providerOf(options: CheckedAllocatorOptions): Provider {
+  switch (options.provider) {
+    case 'local':
+    case 'ssh':
+      return new ProcessProvider(options)
+    case 'slurm':
+      return new SlurmProvider(options)
+    case 'command':
+      return new CommandProvider(options)
+  }
+}
+
+/** What the machine needs of what a monitor knows. */
+export function viewOf(info: ClusterInfo): ClusterView {
+  const means = new Map(info.functions.map(({ name, meanMs }) => [name, meanMs]))
+  return {
+    waiting: info.waiting.flatMap((row) => {
+      // Nodes that wait for others are not work yet, and what a client holds back is not here.
+      if (row.reason === 'dependency' || row.reason === 'limit') return []
+      const meanMs = means.get(row.function)
+      return {
+        needs: row.requirement,
+        runtime: row.runtime,
+        tasks: row.count,
+        seconds: meanMs === undefined ? undefined : meanMs / 1_000,
+        waitedSeconds: row.seconds,
+      }
+    }),
+    workers: info.hosts.flatMap(({ workers }) => {
+      return workers.map((worker) => ({
+        id: worker.id,
+        allocation: worker.allocation === '' ? pythonName(worker.id) : worker.allocation,
+        runtime: worker.version === undefined ? ('python' as const) : ('javascript' as const),
+        isIdle: worker.state === 'idle' || worker.state === 'starting',
+        isLeaving: worker.state === 'leaving',
+        offers: new Map(Object.entries(worker.capabilities)),
+        endsInMs: worker.endsAt === undefined ? Infinity : worker.endsAt.getTime() - Date.now(),
+      }))
+    }),
+    allocators: (info.allocators ?? []).map(({ offers, paused, ...status }) => {
+      return { ...status, offers: new Map(Object.entries(offers)), isPaused: paused }
+    }),
+  }
+}
+
+/** Workers of Python name their unit: the name is in their identity. */
+function pythonName(id: string): string {
+  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(id)?.[1] ?? ''
+}
+
+function statusOf({ offers, action, reason, ...report }: Announcement): AllocatorStatus {
+  return {
+    ...report,
+    offers: [...offers].map(([name, value]) => ({ name, value })),
+    decision: action === 'back-off' ? 'backOff' : action,
+    why: reason,
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

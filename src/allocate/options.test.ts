@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError } from '../base/errors.js'
+import { type AllocatorOptions, checkAllocatorOptions } from './options.js'
+
+const PLAIN: AllocatorOptions = { provider: 'local', address: 'tcp://127.0.0.1:1' }
+
+test('defaults are filled in', () => {
+  const checked = checkAllocatorOptions(PLAIN)
+  const { name, minWorkers, maxWorkers, workersPerUnit, backlogMs, idleMs, offers } = checked
+  assert.deepEqual(
+    [name, minWorkers, maxWorkers, workersPerUnit, backlogMs, idleMs, [...offers]],
+    ['local', 0, 200, 1, 30_000, 60_000, []],
+  )
+})
+
+test('capabilities are what the workers offer', () => {
+  const expected = [
+    ['linux', -1],
+    ['gpu', 2],
+  ]
+  for (const capabilities of [['linux', 'gpu=2'], { linux: -1, gpu: 2 }]) {
+    assert.deepEqual([...checkAllocatorOptions({ ...PLAIN, capabilities }).offers], expected)
+  }
+})
+
+test('a value that is not allowed is refused, and the error names the option', () => {
+  const bad: readonly (readonly [Partial<AllocatorOptions>, RegExp])[] = [
+    [{ provider: 'cloud' as never }, /^option provider: expected local, ssh, slurm or command/],
+    [{ address: 'nowhere' }, /^address "nowhere": /],
+    [{ workerAddress: 'tcp://h:0' }, /^address "tcp:\/\/h:0": /],
+    [{ name: 'a b' }, /^option name: expected 1 to 64 letters, /],
+    [{ name: '' }, /^option name: /],
+    [{ minWorkers: -1 }, /^option minWorkers: expected a whole number from 0 to 100000, got -1/],
+    [{ minWorkers: 9, maxWorkers: 8 }, /^option minWorkers: expected at most maxWorkers \(8\)/],
+    [{ workersPerUnit: 9, maxWorkers: 8 }, /^option workersPerUnit: expected at most maxWorkers/],
+    [{ backlogMs: 999 }, /^option backlogMs: expected a whole number from 1000 to 86400000/],
+    [{ idleMs: Infinity }, /^option idleMs: /],
+    [{ maxQueuedUnits: 0 }, /^option maxQueuedUnits: expected a whole number from 1 to 10000/],
+    [{ capabilities: ['a b'] }, /^option capabilities: expected names such as linux/],
+    [{ provider: 'ssh' }, /^option hosts: the provider ssh needs it/],
+    [{ provider: 'ssh', hosts: ['a', 'a'] }, /^option hosts: expected each name of a host once/],
+    [{ provider: 'ssh', hosts: ['-oProxyCommand=x'] }, /^option hosts: expected each name/],
+    [{ provider: 'command', submitCommand: 'x' }, /^option listCommand: the provider command/],
+    [{ workerRuntime: 'ruby' as never }, /^option workerRuntime: expected javascript or python/],
+    [
+      { ['minWorker' as never]: 1 as never },
+      /^unknown allocator option minWorker; is it minWorkers/,
+    ],
+  ]
+  for (const [options, message] of bad) {
+    assert.throws(
+      () => checkAllocatorOptions({ ...PLAIN, ...options }),
+      (error) => error instanceof ConfigError && message.test(error.message),
+      String(message),
+    )
+  }
+})

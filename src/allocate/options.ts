@@ -1,0 +1,325 @@
+// The options of an allocator: names, defaults and bounds, checked in one place for code and
+// commands.
+
+import { ConfigError } from '../base/errors.js'
+import type { Logger } from '../base/logger.js'
+import { checkOptions, loggerOption, type OptionTable, type Settled, show } from '../base/option.js'
+import { silentLogger } from '../base/logger.js'
+import { parseConnectAddress } from '../transport/address.js'
+import { AGENT_OPTIONS } from '../worker/agent/options.js'
+
+/** What can start workers. */
+export const PROVIDERS = ['local', 'ssh', 'slurm', 'command'] as const
+/** One of them. */
+export type ProviderName = (typeof PROVIDERS)[number]
+
+/** The options of an allocator. Times are in milliseconds. */
+export interface AllocatorOptions {
+  /** What starts the workers: `local`, `ssh`, `slurm` or `command`. */
+  readonly provider: ProviderName
+  /** The address of the scheduler: `tcp://host:port`. */
+  readonly address: string
+  /**
+   * The name of this allocator, unique at its scheduler. An allocator that is started again finds
+   * its workers by it. Default: the name of the provider. 1 to 64 letters, digits, `.`, `_`, `-`.
+   */
+  readonly name?: string | undefined
+  /** 0: workers to keep, even without work. 0 to 100,000. */
+  readonly minWorkers?: number | undefined
+  /** 200: workers to have at most. 1 to 100,000. */
+  readonly maxWorkers?: number | undefined
+  /** 1: workers of one unit: a job, or a process on a host. 1 to 4,096. */
+  readonly workersPerUnit?: number | undefined
+  /** 30,000: how long the work that waits may take. 1,000 to 86,400,000. */
+  readonly backlogMs?: number | undefined
+  /** 60,000: how long workers are idle before they leave. 1,000 to 86,400,000. */
+  readonly idleMs?: number | undefined
+  /** 20: units that may be queued at the provider. 1 to 10,000. */
+  readonly maxQueuedUnits?: number | undefined
+  /** 0: how long workers live; 0 = until they are idle. Up to 2^40. */
+  readonly lifetimeMs?: number | undefined
+  /** 600,000: a unit that runs this long without a worker is ended. 1,000 to 86,400,000. */
+  readonly startTimeoutMs?: number | undefined
+  /** 5,000: how often to ask the provider for its units. 500 to 3,600,000. */
+  readonly listIntervalMs?: number | undefined
+  /** What the workers offer, as for a cluster: `['gpu=2']`. Default: nothing. */
+  readonly capabilities?: readonly string[] | Readonly<Record<string, number>> | undefined
+  /** The scheduler's address for the workers, if theirs differs. Default: `address`. */
+  readonly workerAddress?: string | undefined
+  /**
+   * What to run instead of this package's `scaler_cluster`: a shell command in which `{address}`,
+   * `{workers}`, `{allocation}` and `{names}` are replaced. Default: `scaler_cluster` of this
+   * package, run by this Node, at the same paths everywhere.
+   */
+  readonly workerCommand?: string | undefined
+  /** `javascript`: which tasks the workers run: `javascript` or `python`. */
+  readonly workerRuntime?: 'javascript' | 'python' | undefined
+  /** Further flags for `scaler_cluster`, as a shell reads them. Default: none. */
+  readonly workerArgs?: string | undefined
+  /** Shell lines to run before the workers: `module load node`. Default: none. */
+  readonly preamble?: string | undefined
+  /** False: only decide, and start nothing. */
+  readonly dryRun?: boolean | undefined
+  /** ssh: the hosts, each for one unit. */
+  readonly hosts?: readonly string[] | undefined
+  /** ssh: the command, with its flags, separated by spaces. Default: `ssh -o BatchMode=yes`. */
+  readonly sshCommand?: string | undefined
+  /** slurm: the partition. Default: that of the cluster. */
+  readonly partition?: string | undefined
+  /** slurm: the account. Default: that of the user. */
+  readonly account?: string | undefined
+  /** slurm: further arguments of `sbatch`: `--mem=4G --gres=gpu:1`. Default: none. */
+  readonly sbatchArgs?: string | undefined
+  /** slurm: where the output of jobs goes, visible to the jobs. Default: the working directory. */
+  readonly outputDirectory?: string | undefined
+  /** command: a shell command that submits one unit and prints its id. */
+  readonly submitCommand?: string | undefined
+  /** command: one that prints a line `ID NAME STATE` for each unit. */
+  readonly listCommand?: string | undefined
+  /** command: one that ends a unit. */
+  readonly cancelCommand?: string | undefined
+  /** Silent by default. */
+  readonly logger?: Logger | undefined
+}
+
+const A_DAY_MS = 86_400_000
+const WAIT = { kind: 'duration', min: 1_000, max: A_DAY_MS } as const
+const TEXT = { kind: 'text' } as const
+
+/** The options of an allocator, for code and commands. */
+export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
+  provider: {
+    type: { kind: 'choice', choices: PROVIDERS },
+    description: 'what starts the workers',
+  },
+  address: { type: TEXT, description: 'the address of the scheduler' },
+  name: {
+    type: TEXT,
+    description: 'the name of this allocator, by which it finds its workers again',
+    defaultText: 'the name of the provider',
+    flag: 'name',
+  },
+  minWorkers: {
+    type: { kind: 'integer', min: 0, max: 100_000 },
+    description: 'workers to keep, even without work',
+    default: 0,
+    flag: 'min-workers',
+  },
+  maxWorkers: {
+    type: { kind: 'integer', min: 1, max: 100_000 },
+    description: 'workers to have at most',
+    default: 200,
+    flag: 'max-workers',
+  },
+  workersPerUnit: {
+    type: { kind: 'integer', min: 1, max: 4_096 },
+    description: 'workers of one unit: a job, or a process on a host',
+    default: 1,
+    flag: 'workers-per-unit',
+  },
+  backlogMs: {
+    type: WAIT,
+    description: 'how long the work that waits may take',
+    default: 30_000,
+    flag: 'backlog-seconds',
+  },
+  idleMs: {
+    type: WAIT,
+    description: 'how long workers are idle before they leave',
+    default: 60_000,
+    flag: 'idle-seconds',
+  },
+  maxQueuedUnits: {
+    type: { kind: 'integer', min: 1, max: 10_000 },
+    description: 'units that may be queued at the provider',
+    default: 20,
+    flag: 'backlog',
+  },
+  lifetimeMs: { ...AGENT_OPTIONS.lifetimeMs, description: 'how long workers live; 0 = no limit' },
+  startTimeoutMs: {
+    type: WAIT,
+    description: 'end a unit that runs this long without a worker',
+    default: 600_000,
+    flag: 'start-timeout-seconds',
+  },
+  listIntervalMs: {
+    type: { kind: 'duration', min: 500, max: 3_600_000 },
+    description: 'how often to ask the provider for its units',
+    default: 5_000,
+    flag: 'list-interval-seconds',
+  },
+  capabilities: {
+    ...AGENT_OPTIONS.capabilities,
+    description: 'comma-separated names that the workers of a unit offer, or units (gpu=2)',
+  },
+  workerAddress: {
+    type: TEXT,
+    description: 'the address of the scheduler for the workers, if it differs',
+    defaultText: 'that of the scheduler',
+    flag: 'worker-address',
+  },
+  workerCommand: {
+    type: TEXT,
+    description: 'run this instead of scaler_cluster; {address}, {workers}, … are replaced',
+    defaultText: 'scaler_cluster of this package',
+    flag: 'worker-command',
+  },
+  workerRuntime: {
+    type: { kind: 'choice', choices: ['javascript', 'python'] },
+    description: 'whose tasks the workers run',
+    default: 'javascript',
+    flag: 'worker-runtime',
+  },
+  workerArgs: {
+    type: TEXT,
+    description: 'further flags for scaler_cluster',
+    flag: 'worker-args',
+  },
+  preamble: {
+    type: TEXT,
+    description: 'shell lines to run before the workers: module load node',
+    flag: 'preamble',
+  },
+  dryRun: {
+    type: { kind: 'boolean' },
+    description: 'only decide, and start nothing',
+    default: false,
+    flag: 'dry-run',
+  },
+  hosts: {
+    type: { kind: 'list', separator: 'commas' },
+    description: 'ssh: the hosts, each for one unit',
+    flag: 'hosts',
+  },
+  sshCommand: {
+    type: TEXT,
+    description: 'ssh: the command, with its flags',
+    default: 'ssh -o BatchMode=yes',
+    flag: 'ssh-command',
+  },
+  partition: { type: TEXT, description: 'slurm: the partition', flag: 'partition' },
+  account: { type: TEXT, description: 'slurm: the account', flag: 'account' },
+  sbatchArgs: {
+    type: TEXT,
+    description: 'slurm: further arguments of sbatch',
+    flag: 'sbatch-args',
+  },
+  outputDirectory: {
+    type: TEXT,
+    description: 'slurm: where the output of jobs goes',
+    defaultText: 'the working directory',
+    flag: 'output-directory',
+  },
+  submitCommand: {
+    type: TEXT,
+    description: 'command: submit {script} as {name}, and print the id of the unit',
+    flag: 'submit-command',
+  },
+  listCommand: {
+    type: TEXT,
+    description: 'command: print a line ID NAME STATE for each unit',
+    flag: 'list-command',
+  },
+  cancelCommand: { type: TEXT, description: 'command: end the unit {id}', flag: 'cancel-command' },
+  logger: { type: { kind: 'object' }, description: 'where log lines go' },
+}
+
+/** Options without a default, which stay undefined. */
+type Optional =
+  | 'name'
+  | 'capabilities'
+  | 'workerAddress'
+  | 'workerCommand'
+  | 'workerArgs'
+  | 'preamble'
+  | 'hosts'
+  | 'partition'
+  | 'account'
+  | 'sbatchArgs'
+  | 'outputDirectory'
+  | 'submitCommand'
+  | 'listCommand'
+  | 'cancelCommand'
+
+/** The options of an allocator with all defaults filled in. */
+export interface CheckedAllocatorOptions
+  extends Settled<AllocatorOptions, Optional>, Pick<AllocatorOptions, Exclude<Optional, 'name'>> {
+  readonly name: string
+  /** What the workers offer, by name; -1: without a quantity. */
+  readonly offers: ReadonlyMap<string, number>
+}
+
+const NAME = /^[\da-z][\w.-]{0,63}$/i
+
+/** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value. */
+export function checkAllocatorOptions(options: AllocatorOptions): CheckedAllocatorOptions {
+  const checked = checkOptions('allocator', ALLOCATOR_OPTIONS, options)
+  const { provider, address, name = provider } = checked
+  if (provider === undefined) throw new ConfigError('option provider: expected text, got nothing')
+  if (address === undefined) throw new ConfigError('option address: expected text, got nothing')
+  for (const each of [address, checked.workerAddress]) {
+    if (each !== undefined) parseConnectAddress(each)
+  }
+  if (!NAME.test(name)) {
+    const rule = '1 to 64 letters, digits, dots, underscores and dashes'
+    throw new ConfigError(`option name: expected ${rule}, got ${show(name)}`)
+  }
+  checkLimits(checked)
+  checkProvider(provider, checked)
+  return {
+    ...(checked as CheckedAllocatorOptions),
+    name,
+    logger: loggerOption('logger', checked.logger) ?? silentLogger,
+    offers: offersOf((checked.capabilities ?? []) as readonly string[]),
+  }
+}
+
+function checkLimits({
+  minWorkers = 0,
+  maxWorkers = 0,
+  workersPerUnit = 0,
+}: Partial<AllocatorOptions>): void {
+  if (minWorkers > maxWorkers) {
+    throw new ConfigError(
+      `option minWorkers: expected at most maxWorkers (${maxWorkers}), got ${minWorkers}`,
+    )
+  }
+  if (workersPerUnit > maxWorkers) {
+    throw new ConfigError(
+      `option workersPerUnit: expected at most maxWorkers (${maxWorkers}), got ${workersPerUnit}`,
+    )
+  }
+}
+
+/** The options that a provider cannot do without, and those of other providers. */
+function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions>): void {
+  const required: Partial<Record<ProviderName, readonly (keyof AllocatorOptions)[]>> = {
+    ssh: ['hosts'],
+    command: ['submitCommand', 'listCommand', 'cancelCommand'],
+  }
+  for (const option of required[provider] ?? []) {
+    const value = options[option]
+    const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined && value !== ''
+    if (!isGiven) throw new ConfigError(`option ${option}: the provider ${provider} needs it`)
+  }
+  const hosts = options.hosts ?? []
+  const wrong = hosts.find((host, at) => !/^[^\s-]\S*$/.test(host) || hosts.indexOf(host) < at)
+  if (wrong !== undefined) {
+    throw new ConfigError(`option hosts: expected each name of a host once, got ${show(wrong)}`)
+  }
+}
+
+const CAPABILITY = /^([^\s,=\p{C}]{1,128})(?:=(\d{1,6}))?$/u
+
+function offersOf(texts: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(
+    texts.map((text) => {
+      const [, name, units] = CAPABILITY.exec(text) ?? []
+      if (name === undefined) {
+        const expected = 'names such as linux, or gpu=2 with a number'
+        throw new ConfigError(`option capabilities: expected ${expected}, got ${show(text)}`)
+      }
+      return [name, units === undefined ? -1 : Number(units)]
+    }),
+  )
+}

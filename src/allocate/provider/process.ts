@@ -1,0 +1,180 @@
+// Units as processes: on this machine (`local`), or on a list of hosts (`ssh`). The same shell
+// scripts start, list and end them, run by `sh` here or there. The processes go on without their
+// allocator; files in a directory of the user's on each machine tell the next one about them.
+
+import { createHash, randomBytes } from 'node:crypto'
+import type { ListedUnit } from '../../core/allocate/events.js'
+import type { CheckedAllocatorOptions } from '../options.js'
+import type { Provider, StartedUnits } from '../provider.js'
+import { quoted, runCommand } from '../shell.js'
+import { workerScript } from '../worker-command.js'
+
+/** How much of the output of a unit that has failed is read, in bytes. */
+const TAIL_BYTES = 2_000
+
+/** A unit with its output, as far as it has ended. */
+interface Found {
+  readonly running: readonly string[]
+  readonly ended: ReadonlyMap<string, string>
+}
+
+const NOTHING: Found = { running: [], ended: new Map() }
+
+/** Processes on machines that a shell reaches. */
+export class ProcessProvider implements Provider {
+  readonly #options: CheckedAllocatorOptions
+  /** '': this machine, which may have any number of units; others have one each. */
+  readonly #hosts: readonly string[]
+  /** What was last found on each host. */
+  readonly #found = new Map<string, Found>()
+  /** The output of units that have ended, until it is asked for. */
+  readonly #outputs = new Map<string, string>()
+
+  constructor(options: CheckedAllocatorOptions) {
+    this.#options = options
+    this.#hosts = options.provider === 'ssh' ? (options.hosts ?? []) : ['']
+  }
+
+  async start(count: number): Promise<StartedUnits> {
+    const hosts = this.#hostsFor(count)
+    const starts = await Promise.allSettled(hosts.map((host) => this.#start(host)))
+    const problems = starts.flatMap((start) => {
+      return start.status === 'rejected' ? [messageOf(start.reason)] : []
+    })
+    if (hosts.length < count) problems.push('each of the other hosts has a unit')
+    const units = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []))
+    return { units, problem: problems[0] ?? '' }
+  }
+
+  async list(): Promise<readonly ListedUnit[]> {
+    const errors: unknown[] = []
+    await Promise.all(
+      this.#hosts.map(async (host) => {
+        try {
+          this.#onFound(host, foundIn(await this.#run(host, this.#listScript())))
+        } catch (error) {
+          // What was there may still be there.
+          errors.push(error)
+        }
+      }),
+    )
+    if (errors.length === this.#hosts.length) throw errors[0]
+    return this.#hosts.flatMap((host) => {
+      return (this.#found.get(host) ?? NOTHING).running.map((key) => unitOn(host, key))
+    })
+  }
+
+  async cancel(units: readonly ListedUnit[]): Promise<void> {
+    await Promise.all(
+      units.map(({ id, key }) => {
+        const pidFile = `"$d"/${key}.pid`
+        const kill = `[ ! -f ${pidFile} ] || kill -TERM "$(cat ${pidFile})" 2>/dev/null || true`
+        return this.#run(hostIn(id), `${this.#directory()}\n${kill}\n`)
+      }),
+    )
+  }
+
+  output({ key }: ListedUnit): Promise<string> {
+    const output = this.#outputs.get(key) ?? ''
+    this.#outputs.delete(key)
+    return Promise.resolve(output)
+  }
+
+  #hostsFor(count: number): readonly string[] {
+    if (this.#options.provider === 'local') return new Array<string>(count).fill('')
+    const free = this.#hosts.filter((host) => (this.#found.get(host)?.running.length ?? 0) === 0)
+    return free.slice(0, count)
+  }
+
+  async #start(host: string): Promise<ListedUnit> {
+    const key = randomBytes(4).toString('hex')
+    const script = quoted(workerScript(this.#options, key))
+    // In a session of its own, whose leader becomes the worker: signals for the allocator, or the
+    // end of a connection, do not reach it.
+    const start = `$s sh -c ${script} > "$d"/${key}.log 2>&1 < /dev/null &`
+    const lines = [
+      this.#directory(),
+      'mkdir -p -m 700 "$d" || mkdir -p -m 700 "$d" || exit 1',
+      's="$(command -v setsid || command -v nohup)"',
+      start,
+      `echo $! > "$d"/${key}.pid`,
+    ]
+    await this.#run(host, `${lines.join('\n')}\n`)
+    const { running, ended } = this.#found.get(host) ?? NOTHING
+    this.#found.set(host, { running: [...running, key], ended })
+    return unitOn(host, key)
+  }
+
+  #onFound(host: string, found: Found): void {
+    this.#found.set(host, found)
+    for (const [key, output] of found.ended) {
+      if (this.#outputs.size > 100) this.#outputs.clear()
+      this.#outputs.set(key, output)
+    }
+  }
+
+  /** Allocators of other schedulers have directories of their own, whatever their names are. */
+  #directory(): string {
+    const { name, address } = this.#options
+    const digest = createHash('sha256').update(address).digest('hex').slice(0, 8)
+    return `d="\${TMPDIR:-/tmp}/scaler-allocate-$(id -u)/${name}-${digest}"`
+  }
+
+  /**
+   * Prints a line for each unit, and the last output of those that have ended, whose files it
+   * removes. A process with the id of a unit that has ended is another one.
+   */
+  #listScript(): string {
+    return `${this.#directory()}
+[ -d "$d" ] || exit 0
+cd "$d" || exit 1
+for f in *.pid; do
+  [ -f "$f" ] || continue
+  k="\${f%.pid}"
+  p="$(cat "$f")"
+  if [ -r "/proc/$p/cmdline" ]; then
+    a="$(tr '\\0' ' ' < "/proc/$p/cmdline")"
+  else
+    a="$(ps -o args= -p "$p" 2>/dev/null)"
+  fi
+  case "$a" in
+    *"$k"*) echo "running $k" ;;
+    *) echo "ended $k $(tail -c ${TAIL_BYTES} "$k.log" | od -An -v -tx1 | tr -d ' \\n')"
+      rm -f "$f" "$k.log" ;;
+  esac
+done
+cd / && rmdir "$d" 2>/dev/null && rmdir "\${d%/*}" 2>/dev/null
+exit 0
+`
+  }
+
+  #run(host: string, input: string): Promise<string> {
+    const { sshCommand } = this.#options
+    return runCommand(host === '' ? ['sh'] : [...sshCommand.trim().split(/\s+/), host, 'sh'], {
+      input,
+    })
+  }
+}
+
+function unitOn(host: string, key: string): ListedUnit {
+  return { id: host === '' ? key : `${host}:${key}`, key, state: 'running' }
+}
+
+function hostIn(id: string): string {
+  return id.includes(':') ? id.slice(0, id.lastIndexOf(':')) : ''
+}
+
+function foundIn(text: string): Found {
+  const running: string[] = []
+  const ended = new Map<string, string>()
+  for (const line of text.split('\n')) {
+    const [state, key = '', hex = ''] = line.split(' ')
+    if (state === 'running') running.push(key)
+    if (state === 'ended') ended.set(key, Buffer.from(hex, 'hex').toString('utf8'))
+  }
+  return { running, ended }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

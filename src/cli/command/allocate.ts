@@ -1,0 +1,166 @@
+// The command `scaler allocate`: starts workers as the work needs them, until it is stopped; and
+// lists, pauses and resumes the allocators of a scheduler.
+
+import { ConfigError, ProtectedModeError } from '../../base/errors.js'
+import { silentLogger } from '../../base/logger.js'
+import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import {
+  ALLOCATOR_OPTIONS,
+  type AllocatorOptions,
+  checkAllocatorOptions,
+  type CheckedAllocatorOptions,
+  type ProviderName,
+  PROVIDERS,
+} from '../../allocate/options.js'
+import {
+  ADDRESS,
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+  finished,
+  interruptible,
+  JSON_OPTION,
+  REPORT_TIMEOUT_OPTION,
+  type RunningCommand,
+} from '../command.js'
+
+/** The options that only the command has. */
+const COMMAND_OPTIONS = {
+  printScript: {
+    type: { kind: 'boolean' },
+    description: 'slurm: print the script that would be submitted, and exit',
+    default: false,
+    flag: 'print-script',
+  },
+  json: { ...JSON_OPTION, description: 'print each decision as a line of JSON instead of a log' },
+  timeoutMs: { ...REPORT_TIMEOUT_OPTION, default: 10_000 },
+} as const satisfies AnyOptionTable
+
+/** What lists and changes allocators instead of starting one. */
+const ORDERS = ['list', 'pause', 'resume']
+
+const ANY_ADDRESS = 'tcp://127.0.0.1:1'
+
+/** `scaler allocate PROVIDER ADDRESS`, `scaler allocate list|pause|resume ADDRESS [NAME]`. */
+export const ALLOCATE: CommandDefinition = {
+  name: 'allocate',
+  summary: 'Start workers as the work needs them: here, by ssh, in Slurm jobs, or by a command.',
+  positionals: [
+    {
+      name: 'provider',
+      description: `what starts the workers: ${PROVIDERS.join(', ')}; or ${ORDERS.join(', ')}`,
+      completion: [...PROVIDERS, ...ORDERS],
+    },
+    ADDRESS,
+    {
+      name: 'allocator',
+      description: 'pause, resume: the name of the allocator',
+      isOptional: true,
+    },
+  ],
+  tables: [ALLOCATOR_OPTIONS, COMMAND_OPTIONS],
+  examples: [
+    'scaler allocate local tcp://127.0.0.1:2345 --max-workers 8',
+    'scaler allocate slurm tcp://head.example:2345 --workers-per-unit 8 --partition short',
+    'scaler allocate ssh tcp://10.0.0.1:2345 --hosts a.example,b.example --workers-per-unit 16',
+    'scaler allocate list tcp://127.0.0.1:2345',
+  ],
+  hasLog: true,
+  isQuiet: ({ positionals: [provider = ''], values }) => {
+    return ORDERS.includes(provider) || values['json'] === true || values['printScript'] === true
+  },
+  check: (values) => {
+    const own = optionsIn(ALLOCATOR_OPTIONS, values)
+    // Which options a provider needs depends on the command line.
+    checkAllocatorOptions({ ...own, provider: 'local', address: ANY_ADDRESS })
+  },
+  start: (input) => {
+    const [provider = ''] = input.positionals
+    return ORDERS.includes(provider) ? interruptible(order(input)) : allocate(input)
+  },
+}
+
+async function allocate(input: CommandInput): Promise<RunningCommand> {
+  const [given = '', address = '', extra] = input.positionals
+  if (extra !== undefined) throw new ConfigError(`unexpected argument ${JSON.stringify(extra)}`)
+  const provider = PROVIDERS.find((name) => name === given)
+  if (provider === undefined) {
+    const known = [...PROVIDERS, ...ORDERS].join(', ')
+    throw new ConfigError(`unknown provider ${JSON.stringify(given)}; there are ${known}`)
+  }
+  const options = checkedOptions(input, provider, address)
+  const { json, printScript } = commandOptions(input)
+  if (printScript) return printed(options)
+  const { AllocatorEngine } = await import('../../allocate/engine.js')
+  input.logger.info(`Allocator: ${options.name} starts workers by ${provider}`, { address })
+  const engine = new AllocatorEngine(options, (decision, time) => {
+    if (!json) return
+    const line = { time, provider, ...decision }
+    process.stdout.write(`${JSON.stringify(line)}\n`)
+  })
+  return { ended: engine.ended, stop: () => engine.stop() }
+}
+
+function checkedOptions(
+  { values, logger }: CommandInput,
+  provider: ProviderName,
+  address: string,
+): CheckedAllocatorOptions {
+  const own: AllocatorOptions = { ...optionsIn(ALLOCATOR_OPTIONS, values), provider, address }
+  const warn = (text: string, fields?: object): void => {
+    process.stderr.write(`${text}: ${JSON.stringify(fields)}\n`)
+  }
+  const isJson = values['json'] === true
+  return checkAllocatorOptions({
+    ...own,
+    logger: isJson ? { ...silentLogger, warn, error: warn } : logger,
+  })
+}
+
+async function printed(options: CheckedAllocatorOptions): Promise<RunningCommand> {
+  if (options.provider !== 'slurm') {
+    throw new ConfigError('option printScript: only the provider slurm submits a script')
+  }
+  const { slurmScript } = await import('../../allocate/provider/slurm.js')
+  process.stdout.write(slurmScript(options))
+  return finished()
+}
+
+async function order(input: CommandInput): Promise<CommandEnd> {
+  const [what, address = '', name] = input.positionals
+  const { json, timeoutMs } = commandOptions(input)
+  const { locate } = await import('../../client/connect/locate.js')
+  const look = await import('../../client/monitor/look.js')
+  const place = await locate(address, { timeoutMs, monitorAddress: undefined })
+  const { address: found } = place
+  if (found === undefined) throw look.requestRefusal(address)
+  if (what === 'list') {
+    const { allocators = [] } = await look.lookAtCluster(place, { timeoutMs })
+    const { allocatorTable } = await import('./allocate-text.js')
+    process.stdout.write(
+      json ? `${JSON.stringify(allocators)}\n` : allocatorTable(allocators, input),
+    )
+    return { reason: '', isFailure: false }
+  }
+  if (name === undefined)
+    throw new ConfigError(`which allocator? scaler allocate ${what} ADDRESS NAME`)
+  const action = what === 'pause' ? 'pause' : 'resume'
+  const setup = { ...place, address: found }
+  const reply = await look.requestOf(setup, { action, allocator: name }, timeoutMs)
+  if (reply.outcome === 'refused') {
+    throw new ProtectedModeError(
+      `the scheduler is in protected mode, in which operators cannot ${action} an allocator`,
+    )
+  }
+  if (reply.outcome !== 'done') {
+    const why = reply.note === '' ? reply.outcome : reply.note
+    return { reason: `allocator ${name}: ${why}`, isFailure: true }
+  }
+  const done = action === 'pause' ? 'paused' : 'resumed'
+  process.stdout.write(json ? `${JSON.stringify({ name, done })}\n` : `${done} ${name}\n`)
+  return { reason: '', isFailure: false }
+}
+
+function commandOptions({ values }: CommandInput): OptionsOf<typeof COMMAND_OPTIONS> {
+  return optionsIn<OptionsOf<typeof COMMAND_OPTIONS>>(COMMAND_OPTIONS, values)
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { demandOf, type DemandRules, needsOf } from './demand.js'
+import type { Announcement, ClusterView, SeenWorker, WaitingWork } from './events.js'
+
+const PLAIN = new Map<string, number>()
+const RULES: DemandRules = {
+  own: { name: 'a', offers: PLAIN, runtime: 'javascript' },
+  backlogSeconds: 30,
+  bootSeconds: 0,
+  workersPerUnit: 1,
+  enoughSeconds: 0,
+  leaving: new Set(),
+}
+
+function work(
+  tasks: number,
+  seconds: number | undefined,
+  more: Partial<WaitingWork> = {},
+): WaitingWork {
+  return { needs: '', runtime: 'javascript', tasks, seconds, waitedSeconds: 0, ...more }
+}
+
+function worker(id: string, more: Partial<SeenWorker> = {}): SeenWorker {
+  const state = { isIdle: false, isLeaving: false, offers: PLAIN, endsInMs: Infinity }
+  return { id, allocation: '', runtime: 'javascript', ...state, ...more }
+}
+
+function busy(count: number): readonly SeenWorker[] {
+  return Array.from({ length: count }, (_, at) => worker(`w${at}`))
+}
+
+function other(name: string, more: Partial<Announcement> = {}): Announcement {
+  const numbers = { room: 10, pending: 0, claim: 0, running: 0 }
+  const state = { isPaused: false, action: 'wait', reason: '', problem: '' } as const
+  const what = { name, provider: 'local', offers: PLAIN, runtime: 'javascript' } as const
+  return { ...what, ...numbers, ...state, ...more }
+}
+
+function targetOf(view: Partial<ClusterView>, rules: Partial<DemandRules> = {}): number {
+  const whole = { waiting: [], workers: [], allocators: [], ...view }
+  return demandOf(whole, { ...RULES, ...rules }).target
+}
+
+test('enough workers to finish the measured work in time', () => {
+  assert.equal(targetOf({ waiting: [work(2_000, 0.05)] }), 4)
+  assert.equal(targetOf({ waiting: [work(2_000, 0.05), work(10, 30)] }), 14)
+})
+
+test('never more than there are tasks, but at least one', () => {
+  assert.equal(targetOf({ waiting: [work(3, 3_600)] }), 3)
+  assert.equal(targetOf({ waiting: [work(1, 0.001)] }), 1)
+  assert.equal(targetOf({ waiting: [work(2, 3_600)], workers: busy(3) }), 5)
+})
+
+test('a function that was never measured is tried on one unit', () => {
+  assert.equal(targetOf({ waiting: [work(500, undefined)] }), 1)
+  assert.equal(targetOf({ waiting: [work(500, undefined)] }, { workersPerUnit: 8 }), 8)
+  assert.equal(targetOf({ waiting: [work(500, undefined)], workers: busy(4) }), 4)
+})
+
+test('the workers that are there work while others start', () => {
+  const view = { waiting: [work(1_000, 1)], workers: busy(5) }
+  assert.equal(targetOf(view), 34)
+  assert.equal(targetOf(view, { bootSeconds: 100 }), 17)
+})
+
+test('without work the busy workers are needed, and no more', () => {
+  const workers = [...busy(2), worker('idle', { isIdle: true })]
+  assert.equal(targetOf({ workers }), 2)
+})
+
+test('little work that waits for too long needs workers beside the busy ones', () => {
+  const waiting = [work(1, 1, { waitedSeconds: 40 })]
+  assert.equal(targetOf({ waiting, workers: busy(2) }), 2)
+  assert.equal(targetOf({ waiting, workers: busy(2) }, { enoughSeconds: 31 }), 3)
+})
+
+test('workers that leave, or whose time ends before others could come, do not count', () => {
+  const workers = [
+    worker('leaving', { isLeaving: true }),
+    worker('drained'),
+    worker('ending', { endsInMs: 59_000 }),
+    worker('lasting', { endsInMs: 61_000 }),
+  ]
+  const view = { waiting: [], workers, allocators: [] }
+  const rules = { ...RULES, bootSeconds: 60, leaving: new Set(['drained']) }
+  assert.equal(demandOf(view, rules).workers, 1)
+})
+
+test('work that needs what the workers do not offer is not for them', () => {
+  const gpu = { ...RULES.own, offers: new Map([['gpu', 2]]) }
+  const waiting = [work(1, 60, { needs: 'gpu=2' }), work(1, 60, { needs: 'gpu=3' })]
+  assert.equal(targetOf({ waiting }), 0)
+  assert.equal(targetOf({ waiting }, { own: gpu }), 1)
+  assert.equal(targetOf({ waiting: [work(9, 60, { runtime: 'python' })] }), 0)
+})
+
+test('plain work is for the allocator with the plainest workers that has room', () => {
+  const own = { name: 'gpus', offers: new Map([['gpu', -1]]), runtime: 'javascript' } as const
+  const waiting = [work(10, 60), work(1, 60, { needs: 'gpu' })]
+  assert.equal(targetOf({ waiting }, { own }), 11)
+  assert.equal(targetOf({ waiting, allocators: [other('plain')] }, { own }), 1)
+  for (const cannot of [{ room: 0 }, { isPaused: true }]) {
+    assert.equal(targetOf({ waiting, allocators: [other('plain', cannot)] }, { own }), 11)
+  }
+})
+
+test('what others have asked for counts, if it is for the same work', () => {
+  const allocators = [
+    other('b', { pending: 3 }),
+    other('p', { pending: 5, runtime: 'python' }),
+    other('a', { pending: 7 }),
+  ]
+  const demand = demandOf({ waiting: [work(10, 60)], workers: [], allocators }, RULES)
+  assert.equal(demand.othersPending, 3)
+  assert.deepEqual(
+    demand.rivals.map(({ name }) => name),
+    ['b'],
+  )
+})
+
+test('requirements are read as a scheduler writes them', () => {
+  assert.deepEqual(needsOf(''), [])
+  assert.deepEqual(needsOf('gpu=1, linux'), [
+    { name: 'gpu', units: 1 },
+    { name: 'linux', units: 0 },
+  ])
+  assert.deepEqual(needsOf('"a, b"=2, "c\\"d"'), [
+    { name: 'a, b', units: 2 },
+    { name: 'c"d', units: 0 },
+  ])
+})

@@ -1,0 +1,176 @@
+// How many workers the waiting work needs, and how many there are. Only arithmetic on one view of
+// the cluster; units.ts knows what this allocator has asked for.
+
+import type { Announcement, ClusterView, SeenWorker, WaitingWork } from './events.js'
+
+/** What an allocator can start, for comparisons with others. */
+type Offering = Pick<Announcement, 'name' | 'offers' | 'runtime'>
+
+/** The settings that matter here. Times in seconds. */
+export interface DemandRules {
+  readonly own: Offering
+  /** How long the waiting work may take. */
+  readonly backlogSeconds: number
+  /** From asking for a unit to its first worker, as learnt so far; 0: unknown. */
+  readonly bootSeconds: number
+  readonly workersPerUnit: number
+  /** For how long tasks have waited although `isEnough` was true, in seconds. */
+  readonly enoughSeconds: number
+  /** Workers that do not count, because they are about to leave. */
+  readonly leaving: ReadonlySet<string>
+}
+
+/** The work for this allocator, and the workers for it. */
+export interface Demand {
+  readonly waitingTasks: number
+  readonly waitingSeconds: number
+  /** How many workers there should be, the busy ones included. */
+  readonly target: number
+  /** Workers of whatever origin that can run some of the work and will still be there. */
+  readonly workers: number
+  /** Whether these finish the waiting work in time, if they get to it. */
+  readonly isEnough: boolean
+  /** Workers that others have asked for, */
+  readonly othersPending: number
+  /** and the other allocators that could start workers for this work. */
+  readonly rivals: readonly Announcement[]
+}
+
+/** What the work in a view demands of one allocator. */
+export function demandOf(view: ClusterView, rules: DemandRules): Demand {
+  const { own, backlogSeconds, bootSeconds } = rules
+  const others = view.allocators.filter(({ name }) => name !== own.name)
+  const rows = view.waiting.filter((work) => isMine(work, own, others))
+  const bootMs = bootSeconds * 1_000
+  // Without work, those count that offer what this allocator's workers do.
+  const kinds = rows.length > 0 ? kindsOf(rows) : [{ ...own, needs: needsFor(own) }]
+  const workers = view.workers.filter((worker) => {
+    return !worker.isLeaving && !rules.leaving.has(worker.id) && canServe(worker, kinds)
+  })
+  // Those that end before others could come must be replaced now.
+  const lasting = workers.filter(({ endsInMs }) => endsInMs > bootMs)
+  const busy = lasting.filter(({ isIdle }) => !isIdle).length
+  const rivals = others.filter((other) => rows.some((work) => serves(other, work)))
+  const pendings = others.filter((other) => {
+    return rows.length === 0 ? other.runtime === own.runtime : rivals.includes(other)
+  })
+  const sums = sumsOf(rows)
+  const isEnough = sums.seconds <= lasting.length * backlogSeconds
+  const target = targetFor(sums, { ...rules, workers: lasting.length, busy, isEnough })
+  return {
+    waitingTasks: sums.tasks,
+    waitingSeconds: sums.seconds,
+    target,
+    workers: lasting.length,
+    isEnough,
+    othersPending: pendings.reduce((sum, { pending }) => sum + pending, 0),
+    rivals,
+  }
+}
+
+interface Sums {
+  readonly tasks: number
+  /** Of the tasks whose function was measured. */
+  readonly seconds: number
+  readonly unmeasured: number
+  readonly waitedSeconds: number
+}
+
+function sumsOf(rows: readonly WaitingWork[]): Sums {
+  let [tasks, seconds, unmeasured, waitedSeconds] = [0, 0, 0, 0]
+  for (const row of rows) {
+    tasks += row.tasks
+    if (row.seconds === undefined) unmeasured += row.tasks
+    else seconds += row.tasks * row.seconds
+    waitedSeconds = Math.max(waitedSeconds, row.waitedSeconds)
+  }
+  return { tasks, seconds, unmeasured, waitedSeconds }
+}
+
+interface Supply extends DemandRules {
+  readonly workers: number
+  readonly busy: number
+  readonly isEnough: boolean
+}
+
+/**
+ * The number of workers that finish the work in time. Those that are there work while others start.
+ * More workers than tasks are of no use. Of a function that was never measured, one unit finds out
+ * how long it takes. Work that waits for too long although it is little shows that the busy workers
+ * do not get to it.
+ */
+function targetFor(sums: Sums, supply: Supply): number {
+  const { tasks, seconds, unmeasured, waitedSeconds } = sums
+  const { workers, busy, isEnough, backlogSeconds, bootSeconds, workersPerUnit } = supply
+  if (tasks === 0) return busy
+  const probe = Math.max(workers === 0 ? 1 : 0, Math.min(unmeasured, workersPerUnit))
+  const left = isEnough ? seconds : Math.max(0, seconds - workers * bootSeconds)
+  const needed = Math.ceil(left / backlogSeconds)
+  const waited = Math.min(waitedSeconds - bootSeconds, supply.enoughSeconds)
+  const isStuck = isEnough && waited > backlogSeconds
+  const beside = isStuck ? busy + Math.max(probe, needed) : 0
+  return Math.min(tasks + busy, Math.max(busy, probe, needed, beside))
+}
+
+/**
+ * Whether an allocator starts workers for this work: it can, and none that has room and can as well
+ * offers fewer capabilities. Machines with rare capabilities are for the tasks that need them.
+ */
+function isMine(work: WaitingWork, own: Offering, others: readonly Announcement[]): boolean {
+  if (!serves(own, work)) return false
+  return !others.some((other) => {
+    const isPlainer = other.offers.size < own.offers.size
+    return isPlainer && !other.isPaused && other.room > 0 && serves(other, work)
+  })
+}
+
+function serves({ offers, runtime }: Omit<Offering, 'name'>, work: WaitingWork): boolean {
+  return runtime === work.runtime && needsOf(work.needs).every((need) => isMet(offers, need))
+}
+
+/** What some of the work requires of a worker. */
+interface Kind {
+  readonly runtime: WaitingWork['runtime']
+  readonly needs: readonly Need[]
+}
+
+/** Read once, not for each worker. */
+function kindsOf(rows: readonly WaitingWork[]): readonly Kind[] {
+  const kinds = new Map<string, Kind>()
+  for (const { runtime, needs } of rows) {
+    const key = `${runtime} ${needs}`
+    if (!kinds.has(key)) kinds.set(key, { runtime, needs: needsOf(needs) })
+  }
+  return [...kinds.values()]
+}
+
+function needsFor({ offers }: Offering): readonly Need[] {
+  return [...offers.keys()].map((name) => ({ name, units: 0 }))
+}
+
+function canServe({ runtime, offers }: SeenWorker, kinds: readonly Kind[]): boolean {
+  return kinds.some((kind) => {
+    return kind.runtime === runtime && kind.needs.every((need) => isMet(offers, need))
+  })
+}
+
+interface Need {
+  readonly name: string
+  readonly units: number
+}
+
+function isMet(offers: ReadonlyMap<string, number>, { name, units }: Need): boolean {
+  const offered = offers.get(name)
+  return offered !== undefined && (offered < 0 || offered >= units)
+}
+
+/** A name, in quotes if it has unusual characters, with the units that a task needs. */
+const NEED = /(?:"((?:[^"\\]|\\.)*)"|([^\s,="]+))(?:=(\d+))?(?:, |$)/gy
+
+/** The needs in a text such as `gpu=1, linux`, as a scheduler writes it. */
+export function needsOf(text: string): readonly Need[] {
+  return [...text.matchAll(NEED)].map(([, quoted, plain = '', units = '0']) => ({
+    name: quoted === undefined ? plain : (JSON.parse(`"${quoted}"`) as string),
+    units: Number(units),
+  }))
+}

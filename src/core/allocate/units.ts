@@ -1,0 +1,237 @@
+// The units of one allocator: what it has asked for, what the provider lists, and which workers
+// have come. Also learns from them how long a start takes, and how often it fails.
+
+import type { InstantMs } from '../../base/machine.js'
+import type { ListedUnit, SeenWorker } from './events.js'
+
+/** A worker that was there may reconnect within this time, for example to a new scheduler. */
+const RETURN_MS = 15_000
+
+/** The workers of a unit come within this time after the first. */
+const COMPLETE_MS = 30_000
+
+/** A unit whose workers have not left by then is drained again. */
+const DRAIN_RETRY_MS = 60_000
+
+/** After a restart, units that were already on their way are waited for, for this long. */
+const RELEARN_MS = 120_000
+
+/** Weight of the newest start in the average. */
+const NEWEST_WEIGHT = 0.3
+
+/** A unit, from the order to start it until the provider does not list it any more. */
+export interface Unit {
+  readonly listed: ListedUnit
+  /** Undefined: it was started before this allocator, at an unknown time. */
+  readonly askedAt: InstantMs | undefined
+  /** When it was first known. */
+  readonly knownAt: InstantMs
+  /** Since when it is running, as far as is known; undefined: it is queued. */
+  runningAt: InstantMs | undefined
+  /** The workers that are there and stay. */
+  workers: SeenWorker[]
+  firstWorkerAt: InstantMs | undefined
+  lastWorkerAt: InstantMs | undefined
+  /** Since when all of its workers have been idle. */
+  idleSince: InstantMs | undefined
+  /** When it was asked to end. */
+  endedAt: InstantMs | undefined
+}
+
+/** A unit that has ended or hangs without having had a worker. */
+export interface FailedUnit {
+  readonly unit: ListedUnit
+  readonly why: string
+}
+
+/** The settings that matter here. */
+export interface UnitRules {
+  readonly name: string
+  readonly workersPerUnit: number
+  readonly startTimeoutMs: number
+}
+
+/** All units of one allocator. */
+export class UnitTable {
+  readonly #rules: UnitRules
+  readonly #byKey = new Map<string, Unit>()
+  /** From order to first worker, in seconds; 0: unknown. */
+  #bootSeconds = 0
+  /** See `staying`; undefined once it may have changed. */
+  #staying: readonly Unit[] | undefined
+  /** Units that are being started. */
+  #ordered = 0
+  #isListed = false
+
+  constructor(rules: UnitRules) {
+    this.#rules = rules
+  }
+
+  /** Whether the provider has told what there is. */
+  get isListed(): boolean {
+    return this.#isListed
+  }
+
+  /** From order to first worker, as learnt, in seconds; 0: unknown. */
+  get bootSeconds(): number {
+    return this.#bootSeconds
+  }
+
+  /** Whether an order to start has not been answered. */
+  get isStarting(): boolean {
+    return this.#ordered > 0
+  }
+
+  /**
+   * Whether there are units from before a restart whose workers have not come, while it is unknown
+   * how long that takes: how much they will have done by then cannot be told.
+   */
+  isRelearning(now: InstantMs): boolean {
+    if (this.#bootSeconds > 0) return false
+    return this.waiting.some((unit) => {
+      return unit.askedAt === undefined && now - unit.knownAt < RELEARN_MS
+    })
+  }
+
+  /** All that are not ending. */
+  get staying(): readonly Unit[] {
+    this.#staying ??= [...this.#byKey.values()].filter(({ endedAt }) => endedAt === undefined)
+    return this.#staying
+  }
+
+  /** Those that have not had a worker yet. */
+  get waiting(): readonly Unit[] {
+    return this.staying.filter(({ firstWorkerAt }) => firstWorkerAt === undefined)
+  }
+
+  /** How many have been asked for and do not run yet. */
+  get queuedCount(): number {
+    return this.waiting.filter(({ listed }) => listed.state === 'queued').length + this.#ordered
+  }
+
+  /** Workers that are there and stay. */
+  get running(): number {
+    return this.staying.reduce((sum, { workers }) => sum + workers.length, 0)
+  }
+
+  /** The ids of workers whose units are ending. */
+  get leaving(): ReadonlySet<string> {
+    const ids = new Set<string>()
+    if (this.staying.length === this.#byKey.size) return ids
+    for (const { endedAt, workers } of this.#byKey.values()) {
+      if (endedAt !== undefined) for (const { id } of workers) ids.add(id)
+    }
+    return ids
+  }
+
+  /** Workers that are on their way. */
+  pending(now: InstantMs): number {
+    const ordered = this.#ordered * this.#rules.workersPerUnit
+    return this.staying.reduce((sum, unit) => sum + this.#missing(unit, now), ordered)
+  }
+
+  onOrdered(count: number): void {
+    this.#ordered += count
+  }
+
+  onStarted(asked: number, units: readonly ListedUnit[], now: InstantMs): void {
+    this.#staying = undefined
+    this.#ordered -= asked
+    for (const listed of units) {
+      if (!this.#byKey.has(listed.key)) this.#add(listed, { askedAt: now, now })
+    }
+  }
+
+  /** The provider lists its units, as of `begunAt`. Returns those that have failed. */
+  onListed(
+    units: readonly ListedUnit[],
+    begunAt: InstantMs,
+    now: InstantMs,
+  ): readonly FailedUnit[] {
+    this.#isListed = true
+    this.#staying = undefined
+    const listedKeys = new Set(units.map(({ key }) => key))
+    for (const listed of units) {
+      const known = this.#byKey.get(listed.key)
+      if (known === undefined) this.#add(listed, { askedAt: undefined, now })
+      else this.#byKey.set(listed.key, { ...known, listed, runningAt: runningAt(known, listed) })
+    }
+    const failed: FailedUnit[] = []
+    for (const [key, unit] of this.#byKey) {
+      // Started while the provider made its list.
+      if (listedKeys.has(key) || unit.knownAt >= begunAt) continue
+      this.#byKey.delete(key)
+      const isExpected = unit.firstWorkerAt !== undefined || unit.endedAt !== undefined
+      if (!isExpected) failed.push({ unit: unit.listed, why: 'it ended without a worker' })
+    }
+    return failed
+
+    function runningAt(unit: Unit, listed: ListedUnit): InstantMs | undefined {
+      return listed.state === 'running' ? (unit.runningAt ?? now) : undefined
+    }
+  }
+
+  /** The workers of the cluster. Returns how many units have got their first worker. */
+  onWorkers(workers: readonly SeenWorker[], now: InstantMs): number {
+    const prefix = `${this.#rules.name}/`
+    for (const unit of this.#byKey.values()) unit.workers = []
+    for (const worker of workers) {
+      if (worker.isLeaving || !worker.allocation.startsWith(prefix)) continue
+      this.#byKey.get(worker.allocation.slice(prefix.length))?.workers.push(worker)
+    }
+    let joined = 0
+    for (const unit of this.#byKey.values()) {
+      if (unit.workers.length > 0) {
+        if (unit.firstWorkerAt === undefined) joined += 1
+        this.#onThere(unit, now)
+      }
+      const isIdle = unit.workers.length > 0 && unit.workers.every((worker) => worker.isIdle)
+      unit.idleSince = isIdle ? (unit.idleSince ?? now) : undefined
+      const isLate = unit.endedAt !== undefined && now - unit.endedAt > DRAIN_RETRY_MS
+      if (isLate) unit.endedAt = undefined
+      if (isLate) this.#staying = undefined
+    }
+    return joined
+  }
+
+  /** Those that have been running for too long without a worker. */
+  hanging(now: InstantMs): readonly FailedUnit[] {
+    const { startTimeoutMs } = this.#rules
+    const why = `no worker has come within ${startTimeoutMs / 1_000} s`
+    return this.waiting
+      .filter((unit) => unit.runningAt !== undefined && now - unit.runningAt > startTimeoutMs)
+      .map(({ listed }) => ({ unit: listed, why }))
+  }
+
+  /** A unit is asked to end. */
+  end(key: string, now: InstantMs): void {
+    const unit = this.#byKey.get(key)
+    this.#staying = undefined
+    if (unit !== undefined) unit.endedAt = now
+  }
+
+  #add(listed: ListedUnit, { askedAt, now }: Pick<Unit, 'askedAt'> & { now: InstantMs }): void {
+    const nothing = { firstWorkerAt: undefined, lastWorkerAt: undefined, idleSince: undefined }
+    const runningAt = listed.state === 'running' ? now : undefined
+    const rest = { runningAt, workers: [], endedAt: undefined, ...nothing }
+    this.#byKey.set(listed.key, { listed, askedAt, knownAt: now, ...rest })
+  }
+
+  #onThere(unit: Unit, now: InstantMs): void {
+    unit.lastWorkerAt = now
+    if (unit.firstWorkerAt !== undefined) return
+    unit.firstWorkerAt = now
+    if (unit.askedAt === undefined) return
+    const seconds = (now - unit.askedAt) / 1_000
+    const isFirst = this.#bootSeconds === 0
+    this.#bootSeconds += (isFirst ? 1 : NEWEST_WEIGHT) * (seconds - this.#bootSeconds)
+  }
+
+  #missing({ workers, firstWorkerAt, lastWorkerAt }: Unit, now: InstantMs): number {
+    const { workersPerUnit } = this.#rules
+    const mayCome = firstWorkerAt === undefined || now - firstWorkerAt < COMPLETE_MS
+    const mayReturn =
+      workers.length === 0 && lastWorkerAt !== undefined && now - lastWorkerAt < RETURN_MS
+    return mayCome || mayReturn ? Math.max(0, workersPerUnit - workers.length) : 0
+  }
+}
