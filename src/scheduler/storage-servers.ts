@@ -77,7 +77,7 @@ export class SchedulerServers {
   #areUsable = false
   #isClosed = false
   /** Called once, when another server can be used. */
-  #onNext: (() => void)[] = []
+  readonly #onNext: (() => void)[] = []
 
   constructor(parts: ServerParts) {
     this.#parts = parts

@@ -169,7 +169,8 @@ export class VirtualServers {
   }
 
   remove({ content }: Extract<SchedulerAction, { readonly type: 'removeStored' }>): void {
-    this.#content.delete(content.id)
+    // What has moved has a copy under the same id.
+    if (content.address === this.#address) this.#content.delete(content.id)
   }
 
   /** The server leaves: another one has what it had. */
@@ -178,7 +179,7 @@ export class VirtualServers {
     const old = this.#address
     this.#moves += 1
     const address = this.#address
-    for (const [id, { objectId: object }] of [...this.#content]) {
+    for (const [id, { objectId: object }] of this.#content) {
       const from = { address: old, id, byteLength: 0 }
       this.#handler.onEvent({ type: 'contentMoved', objectId: object, from, address })
     }

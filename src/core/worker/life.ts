@@ -90,3 +90,11 @@ export class Departure {
     this.#alarm.set(at)
   }
 }
+
+/** How a worker leaves. */
+export interface Leaving {
+  /** Whether results may still be on their way. */
+  readonly isPatient?: boolean
+  /** Whether results and output are no longer awaited. */
+  readonly isUrgent?: boolean
+}

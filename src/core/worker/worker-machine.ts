@@ -14,7 +14,7 @@ import {
   type WorkerHeartbeatEcho,
 } from '../../wire/message.js'
 import { Answers } from './task/ends.js'
-import { Departure } from './life.js'
+import { Departure, type Leaving } from './life.js'
 import { send, type WorkerAction, type WorkerCoreOptions, type WorkerEvent } from './events.js'
 import { answerOperator, StackRequests, storiesOf } from './operators.js'
 import { causeOf } from './processor/death.js'
@@ -437,14 +437,6 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#hasEnded = true
     this.#turn.act({ type: 'end', reason, isFailure })
   }
-}
-
-/** How a worker leaves. */
-interface Leaving {
-  /** Whether results may still be on their way. */
-  readonly isPatient?: boolean
-  /** Whether results and output are no longer awaited. */
-  readonly isUrgent?: boolean
 }
 
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }
