@@ -243,7 +243,7 @@ export function viewOf(info: ClusterInfo): ClusterView {
       const meanMs = means.get(row.function)
       return {
         needs: row.requirement,
-        runtime: row.runtime,
+        runtime: row.runtime ?? 'javascript',
         tasks: row.count,
         seconds: meanMs === undefined ? undefined : meanMs / 1_000,
         waitedSeconds: row.seconds,
@@ -252,7 +252,7 @@ export function viewOf(info: ClusterInfo): ClusterView {
     workers: info.hosts.flatMap(({ workers }) => {
       return workers.map((worker) => ({
         id: worker.id,
-        allocation: worker.allocation === '' ? pythonName(worker.id) : worker.allocation,
+        allocation: worker.allocation ?? pythonName(worker.id),
         runtime: worker.version === undefined ? ('python' as const) : ('javascript' as const),
         isIdle: worker.state === 'idle' || worker.state === 'starting',
         isLeaving: worker.state === 'leaving',

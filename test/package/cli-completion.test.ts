@@ -36,7 +36,7 @@ function shellOutput(shell: string, args: readonly string[], cwd: string): strin
 const OFFERS: readonly (readonly [readonly string[], readonly string[]])[] = [
   [
     ['scaler', 's'],
-    ['scheduler', 'stack', 'status', 'submit'],
+    ['scheduler', 'stack', 'status', 'submit', 'symphony-cluster'],
   ],
   [['scaler', 'help', 'doc'], ['doctor']],
   [

@@ -36,7 +36,7 @@ function definitionFiles(): string[] {
 
 test('help of all commands loads no engine and no package', () => {
   const definitions = definitionFiles()
-  assert.equal(definitions.length, 22)
+  assert.equal(definitions.length, 23)
   const loaded = loadedWith([join(DIST, 'cli/main.js'), ...definitions])
   assert.ok(loaded.includes('scheduler/scheduler-options.js'), 'imports are followed')
   const allowed = /^(base|cli|runtime)\/|options?\.js$|^transport\/address\.js$/

@@ -26,7 +26,6 @@ export function worker(id: string, more: Partial<WorkerInfo> = {}): WorkerInfo {
     itl: '101',
     silentS: 0,
     version: '0.1.0',
-    allocation: '',
     endsAt: undefined,
     ...more,
   }

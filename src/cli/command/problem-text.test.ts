@@ -12,7 +12,6 @@ function waiting(requirement: string, more: Partial<WaitingInfo> = {}): WaitingI
     reason,
     requirement,
     function: 'price',
-    runtime: 'javascript',
     count: 4_000,
     seconds: 9,
     ...more,

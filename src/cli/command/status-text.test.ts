@@ -27,7 +27,6 @@ const BUSY = info({
       reason: 'all-busy',
       requirement: '',
       function: 'price',
-      runtime: 'javascript',
       count: 4_000,
       seconds: 12,
     },

@@ -117,7 +117,7 @@ test('all problems are listed, with what to do; lost workers by their names', ()
   )
   const need = (at: number): ClusterInfo['waiting'][number] => {
     const name = `f${at}`
-    const kind = { reason: 'no-capability', requirement: 'gpu=1', runtime: 'javascript' } as const
+    const kind = { reason: 'no-capability', requirement: 'gpu=1' } as const
     return { ...kind, function: name, count: 1, seconds: 1 }
   }
   const lost = { count: 1, workers: [lostWorker('w7', { name: 'third' })] }

@@ -74,7 +74,6 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
         reason: 'all-busy',
         requirement: '',
         function: 'price',
-        runtime: 'javascript',
         count: 4,
         seconds: 1,
       },

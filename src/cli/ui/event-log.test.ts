@@ -128,7 +128,6 @@ test('a problem is told when it begins', () => {
       reason: 'no-capability',
       requirement: 'gpu=1',
       function: 'f',
-      runtime: 'javascript',
       count: 1,
       seconds: 1,
     } as const,

@@ -116,7 +116,8 @@ export interface WaitingInfo {
   readonly requirement: string
   /** Empty: their function has no name. */
   readonly function: string
-  readonly runtime: 'javascript' | 'python'
+  /** Absent: they need a worker of Node. */
+  readonly runtime?: 'python'
   readonly count: number
   /** For how long the first of them has waited, in seconds; 0 if that is not measured. */
   readonly seconds: number
@@ -181,8 +182,8 @@ export interface WorkerInfo {
   readonly silentS: number
   /** The version of its package; undefined for workers of Python Scaler. */
   readonly version: string | undefined
-  /** The job that it was started in, or the name and the unit of its allocator; may be empty. */
-  readonly allocation: string
+  /** The job that it was started in, or the name and the unit of its allocator; absent: neither. */
+  readonly allocation?: string | undefined
   /** When its time limit ends, if it is known to have one. */
   readonly endsAt: Date | undefined
 }

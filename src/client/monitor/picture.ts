@@ -186,7 +186,7 @@ function waitingInfo({ reason, needs, isPython, tasks, forMS, ...row }: WaitingC
     reason: waitingReasonOf(reason),
     requirement: needs,
     function: row.function,
-    runtime: isPython ? 'python' : 'javascript',
+    ...(isPython ? { runtime: 'python' } : {}),
     count: tasks,
     seconds: round(forMS / 1_000, 1),
   }
@@ -318,7 +318,7 @@ function workerInfo(report: WorkerReport): WorkerInfo {
     itl: worker.itl,
     silentS: worker.lastS,
     version: info?.version,
-    allocation: info?.allocation ?? '',
+    ...((info?.allocation ?? '') === '' ? {} : { allocation: info?.allocation }),
     endsAt: info === undefined || info.endsMS === 0 ? undefined : new Date(info.endsMS),
   }
 }
