@@ -69,6 +69,39 @@ pythonTest('a failure has the traceback, with and without tblib', async () => {
   ])
 })
 
+pythonTest('exceptions that are deep or cannot be shown arrive nevertheless', async () => {
+  const deep = '(lambda: (lambda f: f(f))(lambda f: f(f)))'
+  for (const hidden of [[], ['tblib']]) {
+    const { error } = call(deep, [], hidden)
+    const [name] = error as readonly string[]
+    assert.equal(name, 'RecursionError')
+  }
+  const raise = "(_ for _ in ()).throw(type('Mute', (Exception,), {'__str__': lambda self: 1 / 0}))"
+  const { failure } = call(`(lambda: ${raise})`, [])
+  assert.deepEqual((failure as readonly string[]).slice(0, 2), ['Mute', '<no text>'])
+})
+
+pythonTest('no exception ends the session; each scheduler has processors of its own', async () => {
+  const script = join(ROOT, 'test/interop/python/symphony_units.py')
+  const env = { ...process.env, PYTHONPATH: join(ROOT, 'test/interop/symphony') }
+  const args = [script, join(ROOT, 'service')]
+  const { stdout, stderr } = spawnSync(PYTHON, args, { env, encoding: 'utf8' })
+  assert.equal(stderr, '')
+  assert.deepEqual(JSON.parse(stdout), {
+    failures: [
+      ['ValueError', 'x', true],
+      ['Broken', '<no text>', false],
+      ['Unprintable', '<no text>', true],
+      ['str', 'text', false],
+      ['Error', 'an exception that cannot be read', false],
+    ],
+    processors: [
+      ['start 1', 'a', 'b', 'end'],
+      ['start 2', 'c'],
+    ],
+  })
+})
+
 pythonTest('clients in a task have the priority of the task plus 1', async () => {
   const priority = "(lambda: __import__('scaler').Client._Client__get_parent_task_priority())"
   assert.equal(call(priority, [])['result'], 3)
