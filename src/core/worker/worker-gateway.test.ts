@@ -13,7 +13,7 @@ import { HostConcurrency } from './queue/concurrency.js'
 import { objectsOf, resultOf, ScriptedWorker, SERIALIZER, taskOf } from './scripted-worker.test.js'
 
 /** A task with which bridges crash so often runs alone. */
-const CRASHES = 3
+const CRASHES = 4
 
 const FEATURES = OUR_FEATURES & ~FEATURE_LINKS
 
