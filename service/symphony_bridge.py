@@ -133,8 +133,12 @@ def pickled(exception, stack):
 def text_of(error):
     try:
         return str(error)
-    except Exception:
+    except BaseException:
         return "<no text>"
+
+
+def named(error):
+    return f"{type(error).__name__}: {text_of(error)}"
 
 
 def failure_of(get_exception):
@@ -144,7 +148,7 @@ def failure_of(get_exception):
     """
     try:
         return pieces_of(get_exception())
-    except Exception:
+    except BaseException:
         text = {"name": "Error", "message": "an exception that cannot be read", "stack": ""}
         return pieces(text, b"")
 
@@ -219,7 +223,7 @@ class Session(soamapi.SessionCallback):
             self.__answer(task_output_handle)
         except Exception as error:
             # Without this answer, its task would wait forever.
-            self.__frames.end(REFUSED, f"an answer of Symphony could not be read: {error!r}")
+            self.__frames.end(REFUSED, f"an answer of Symphony could not be read: {named(error)}")
 
     def on_exception(self, exception):
         error, _ = embedded_in(exception)
@@ -265,7 +269,7 @@ class Input(threading.Thread):
                 (number,) = NUMBER.unpack_from(content)
                 self.__read_ahead.put((number, content[NUMBER.size :]))
         except Exception as error:
-            self.__frames.end(REFUSED, f"tasks could not be read: {error!r}")
+            self.__frames.end(REFUSED, f"tasks could not be read: {named(error)}")
 
     def __read(self, size):
         """Exactly so many bytes. Ends the process if the worker has closed the pipe, or is gone."""

@@ -68,7 +68,8 @@ def bind(call, flags, may_submit):
             return cloudpickle.dumps(wrapper)
         except Exception:
             name = type(error).__name__
-            return cloudpickle.dumps(RuntimeError(f"{name}, which cannot be pickled: {text_of(error)}"))
+            text = f"{name}, which cannot be pickled: {text_of(error)}"
+            return cloudpickle.dumps(RuntimeError(text))
 
     @functools.wraps(call, updated=())
     def run(*args):

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ProcessorDiedError } from '#src/base/errors.js'
 import { pickledCall, pickledError } from '#src/worker/symphony/pickle.js'
 import { ROOT } from './program.js'
 import { pythonTest } from './python.js'
+import { temporaryFolder } from './symphony.js'
 
 const PYTHON = join(ROOT, '.venv-interop/bin/python')
 const SOURCE = readFileSync(join(ROOT, 'service/symphony_call.py'), 'utf8')
@@ -100,6 +101,21 @@ pythonTest('no exception ends the session; each scheduler has processors of its 
       ['start 2', 'c'],
     ],
   })
+})
+
+pythonTest('a bridge ends with its worker, even while the library blocks', async (t) => {
+  const folder = temporaryFolder(t)
+  const library = [
+    'import threading',
+    'class Message: pass',
+    'class SessionCallback: pass',
+    'def initialize(): threading.Event().wait()',
+  ]
+  writeFileSync(join(folder, 'soamapi.py'), library.join('\n'))
+  const args = [join(ROOT, 'service/symphony_bridge.py'), 'ScalerService']
+  const env = { ...process.env, PYTHONPATH: folder }
+  const { status, signal } = spawnSync(PYTHON, args, { env, input: '', timeout: 30_000 })
+  assert.deepEqual([status, signal], [0, null])
 })
 
 pythonTest('clients in a task have the priority of the task plus 1', async () => {
