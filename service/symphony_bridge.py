@@ -18,6 +18,7 @@ import array
 import json
 import os
 import pickle
+import queue
 import struct
 import sys
 import threading
@@ -33,7 +34,7 @@ LENGTH = struct.Struct("<I")
 SESSION_LOST = 1
 NO_LIBRARY = 9
 
-# Exceptions that contain others are looked into so deep.
+# Exceptions that contain others are searched to this depth.
 MAX_DEPTH = 16
 
 
@@ -46,7 +47,7 @@ if sys.version_info < (3, 9):
     fail_to_load(f"Python 3.9 or newer is required, this is {sys.version.split()[0]}")
 try:
     import soamapi
-except ImportError as error:
+except Exception as error:
     fail_to_load(f"{sys.executable} cannot import soamapi, IBM's library for Symphony: {error}")
 
 
@@ -93,10 +94,10 @@ class Frames:
 def embedded_in(exception):
     """The exception of the service, or what is closest to it; and whether it is of the library."""
     for _ in range(MAX_DEPTH):
-        look = getattr(exception, "get_embedded_exception", None)
-        if look is None:
-            return exception, False
         try:
+            look = getattr(exception, "get_embedded_exception", None)
+            if look is None:
+                return exception, False
             inner = look()
         except Exception:
             inner = None
@@ -120,7 +121,8 @@ class RemoteError:
 
 
 def pickled(exception, stack):
-    for value in (RemoteError(exception, stack) if stack else exception, RuntimeError(str(exception))):
+    value = RemoteError(exception, stack) if stack else exception
+    for value in (value, RuntimeError(text_of(exception))):
         try:
             return pickle.dumps(value, protocol=4)
         except Exception:
@@ -128,20 +130,50 @@ def pickled(exception, stack):
     return b""
 
 
-def failure_of(exception):
-    """The pieces of a FAILURE: the length of the text, the text, the pickled exception."""
+def text_of(error):
+    try:
+        return str(error)
+    except BaseException:
+        return "<no text>"
+
+
+def named(error):
+    return f"{type(error).__name__}: {text_of(error)}"
+
+
+def failure_of(get_exception):
+    """The pieces of a FAILURE: the length of the text, the text, the pickled exception.
+
+    Whatever the exception is: it must not end the session, which has other tasks.
+    """
+    try:
+        return pieces_of(get_exception())
+    except BaseException:
+        text = {"name": "Error", "message": "an exception that cannot be read", "stack": ""}
+        return pieces(text, b"")
+
+
+def pieces(text, content):
+    text = json.dumps(text).encode()
+    return LENGTH.pack(len(text)), text, content
+
+
+def pieces_of(exception):
     error, is_of_library = embedded_in(exception)
     # What the wrapper of the function (symphony_call.py) has prepared on the host of the task.
-    prepared = getattr(error, "scaler_failure", None)
+    try:
+        prepared = getattr(error, "scaler_failure", None)
+    except Exception:
+        prepared = None
     if isinstance(prepared, tuple) and len(prepared) == 4 and isinstance(prepared[3], bytes):
         name, message, stack, content = prepared
     else:
-        name, message = type(error).__name__, str(error)
-        frames = traceback.format_exception(type(error), error, error.__traceback__)
-        stack = "".join(frames) if error.__traceback__ is not None else ""
-        content = b"" if is_of_library else pickled(error, stack)
-    text = json.dumps({"name": str(name), "message": str(message), "stack": str(stack)}).encode()
-    return LENGTH.pack(len(text)), text, content
+        name, message, stack = type(error).__name__, text_of(error), ""
+        is_exception = isinstance(error, BaseException)
+        if is_exception and error.__traceback__ is not None:
+            stack = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        content = pickled(error, stack) if is_exception and not is_of_library else b""
+    return pieces({"name": str(name), "message": str(message), "stack": str(stack)}, content)
 
 
 class Session(soamapi.SessionCallback):
@@ -191,11 +223,11 @@ class Session(soamapi.SessionCallback):
             self.__answer(task_output_handle)
         except Exception as error:
             # Without this answer, its task would wait forever.
-            self.__frames.end(REFUSED, f"an answer of Symphony could not be read: {error!r}")
+            self.__frames.end(REFUSED, f"an answer of Symphony could not be read: {named(error)}")
 
     def on_exception(self, exception):
         error, _ = embedded_in(exception)
-        self.__frames.end(LOST, f"Symphony has ended the session: {error}")
+        self.__frames.end(LOST, f"Symphony has ended the session: {text_of(error)}")
 
     def __answer(self, handle):
         task_id = handle.get_id()
@@ -211,36 +243,61 @@ class Session(soamapi.SessionCallback):
             handle.populate_task_output(output)
             self.__frames.send(OUTPUT, NUMBER.pack(number), output.get_payload())
         else:
-            self.__frames.send(FAILURE, NUMBER.pack(number), *failure_of(handle.get_exception()))
+            self.__frames.send(FAILURE, NUMBER.pack(number), *failure_of(handle.get_exception))
 
 
-def read(file, size):
-    """Exactly so many bytes. Ends the process if the worker has closed the pipe."""
-    content = file.read(size)
-    if len(content) < size:
-        os._exit(0)
-    return content
+class Input(threading.Thread):
+    """Reads frames from the worker, whatever the library does meanwhile, which may block."""
+
+    def __init__(self, frames, file):
+        super().__init__(daemon=True)
+        self.__frames = frames
+        self.__file = file
+        self.__read_ahead = queue.SimpleQueue()
+
+    def next(self):
+        """The next task: its number and input."""
+        return self.__read_ahead.get()
+
+    def run(self):
+        try:
+            while True:
+                size, kind = HEADER.unpack(self.__read(HEADER.size))
+                content = memoryview(self.__read(size))
+                if kind != TASK:
+                    self.__frames.end(REFUSED, f"received a frame of the unknown kind {kind}")
+                (number,) = NUMBER.unpack_from(content)
+                self.__read_ahead.put((number, content[NUMBER.size :]))
+        except Exception as error:
+            self.__frames.end(REFUSED, f"tasks could not be read: {named(error)}")
+
+    def __read(self, size):
+        """Exactly so many bytes. Ends the process if the worker has closed the pipe, or is gone."""
+        content = self.__file.read(size)
+        if len(content) < size:
+            os._exit(0)
+        return content
 
 
 def main(service_name):
     frames = Frames(os.fdopen(os.dup(1), "wb"))
     # What libraries print must not end up between the frames.
     os.dup2(2, 1)
+    tasks = Input(frames, sys.stdin.buffer)
+    tasks.start()
     session = Session(frames)
     try:
         session.open(service_name)
     except Exception as error:
-        frames.end(LOST, f"cannot open a session of the service {service_name}: {error}")
+        frames.end(LOST, f"cannot open a session of the service {service_name}: {text_of(error)}")
     while True:
-        size, kind = HEADER.unpack(read(sys.stdin.buffer, HEADER.size))
-        content = memoryview(read(sys.stdin.buffer, size))
-        if kind != TASK:
-            frames.end(REFUSED, f"received a frame of the unknown kind {kind}")
-        (number,) = NUMBER.unpack_from(content)
+        number, payload = tasks.next()
         try:
-            session.submit(number, content[NUMBER.size :])
+            session.submit(number, payload)
         except Exception as error:
-            frames.end(REFUSED, f"Symphony did not accept a task of {size} bytes: {error}")
+            size = len(payload)
+            reason = f"Symphony did not accept a task of {size} bytes: {text_of(error)}"
+            frames.end(REFUSED, reason)
 
 
 if __name__ == "__main__":

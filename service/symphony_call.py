@@ -33,7 +33,10 @@ def bind(call, flags, may_submit):
 
         # Without the frame of this file.
         error = error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
-        stack = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        try:
+            stack = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        except Exception:
+            stack = "<no text>"
         try:
             from tblib import pickling_support
 
@@ -41,10 +44,16 @@ def bind(call, flags, may_submit):
             content = cloudpickle.dumps(error)
         except Exception:
             content = remote(error, stack)
-        name, message = type(error).__name__, str(error)
+        name, message = type(error).__name__, text_of(error)
         wrapper = RuntimeError(f"{name}: {message}")
         wrapper.scaler_failure = (name, message, stack, content)
         return wrapper
+
+    def text_of(error):
+        try:
+            return str(error)
+        except Exception:
+            return "<no text>"
 
     def remote(error, stack):
         """Without tblib, the traceback is text: the cause of the exception."""
@@ -52,10 +61,15 @@ def bind(call, flags, may_submit):
         from multiprocessing.pool import ExceptionWithTraceback
 
         try:
-            return cloudpickle.dumps(ExceptionWithTraceback(error, error.__traceback__))
+            # Deep tracebacks cannot be pickled, nor can exceptions that have them.
+            error.__cause__ = error.__context__ = None
+            wrapper = ExceptionWithTraceback(error.with_traceback(None), None)
+            wrapper.tb = f'\n"""\n{stack}"""'
+            return cloudpickle.dumps(wrapper)
         except Exception:
             name = type(error).__name__
-            return cloudpickle.dumps(RuntimeError(f"{name}, which cannot be pickled: {error}"))
+            text = f"{name}, which cannot be pickled: {text_of(error)}"
+            return cloudpickle.dumps(RuntimeError(text))
 
     @functools.wraps(call, updated=())
     def run(*args):

@@ -165,15 +165,20 @@ class NodeTasks:
 
     def __init__(self):
         self.__processor = None
+        self.__start = b""
         self.__bytes = 0
 
     def run(self, payload):
         head, start, task, forget = sections_of(payload)
         check_version(head["version"])
+        # Clients in tasks connect to the scheduler that is named there.
+        if bytes(start) != self.__start:
+            self.close()
         try:
             if self.__processor is None:
                 self.__processor = Processor()
-                self.__processor.send(start)
+                self.__start = bytes(start)
+                self.__processor.send(self.__start)
                 self.__bytes = 0
             elif self.__bytes > MAX_OBJECT_BYTES:
                 self.__processor.send(forget)
@@ -217,7 +222,7 @@ class ServiceContainer(soamapi.ServiceContainer):
         task_context.set_task_output(Message(run(payload)))
 
     def on_session_leave(self):
-        return
+        self.__node.close()
 
     def on_destroy_service(self):
         self.__node.close()

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ProcessorDiedError } from '#src/base/errors.js'
 import { pickledCall, pickledError } from '#src/worker/symphony/pickle.js'
 import { ROOT } from './program.js'
 import { pythonTest } from './python.js'
+import { temporaryFolder } from './symphony.js'
 
 const PYTHON = join(ROOT, '.venv-interop/bin/python')
 const SOURCE = readFileSync(join(ROOT, 'service/symphony_call.py'), 'utf8')
@@ -67,6 +68,54 @@ pythonTest('a failure has the traceback, with and without tblib', async () => {
     'RemoteTraceback',
     [],
   ])
+})
+
+pythonTest('exceptions that are deep or cannot be shown arrive nevertheless', async () => {
+  const deep = '(lambda: (lambda f: f(f))(lambda f: f(f)))'
+  for (const hidden of [[], ['tblib']]) {
+    const { error } = call(deep, [], hidden)
+    const [name] = error as readonly string[]
+    assert.equal(name, 'RecursionError')
+  }
+  const raise = "(_ for _ in ()).throw(type('Mute', (Exception,), {'__str__': lambda self: 1 / 0}))"
+  const { failure } = call(`(lambda: ${raise})`, [])
+  assert.deepEqual((failure as readonly string[]).slice(0, 2), ['Mute', '<no text>'])
+})
+
+pythonTest('no exception ends the session; each scheduler has processors of its own', async () => {
+  const script = join(ROOT, 'test/interop/python/symphony_units.py')
+  const env = { ...process.env, PYTHONPATH: join(ROOT, 'test/interop/symphony') }
+  const args = [script, join(ROOT, 'service')]
+  const { stdout, stderr } = spawnSync(PYTHON, args, { env, encoding: 'utf8' })
+  assert.equal(stderr, '')
+  assert.deepEqual(JSON.parse(stdout), {
+    failures: [
+      ['ValueError', 'x', true],
+      ['Broken', '<no text>', false],
+      ['Unprintable', '<no text>', true],
+      ['str', 'text', false],
+      ['Error', 'an exception that cannot be read', false],
+    ],
+    processors: [
+      ['start 1', 'a', 'b', 'end'],
+      ['start 2', 'c'],
+    ],
+  })
+})
+
+pythonTest('a bridge ends with its worker, even while the library blocks', async (t) => {
+  const folder = temporaryFolder(t)
+  const library = [
+    'import threading',
+    'class Message: pass',
+    'class SessionCallback: pass',
+    'def initialize(): threading.Event().wait()',
+  ]
+  writeFileSync(join(folder, 'soamapi.py'), library.join('\n'))
+  const args = [join(ROOT, 'service/symphony_bridge.py'), 'ScalerService']
+  const env = { ...process.env, PYTHONPATH: folder }
+  const { status, signal } = spawnSync(PYTHON, args, { env, input: '', timeout: 30_000 })
+  assert.deepEqual([status, signal], [0, null])
 })
 
 pythonTest('clients in a task have the priority of the task plus 1', async () => {

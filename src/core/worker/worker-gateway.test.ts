@@ -12,6 +12,9 @@ import type { Gateway, WorkerAction } from './events.js'
 import { HostConcurrency } from './queue/concurrency.js'
 import { objectsOf, resultOf, ScriptedWorker, SERIALIZER, taskOf } from './scripted-worker.test.js'
 
+/** A task with which bridges crash so often runs alone. */
+const CRASHES = 4
+
 const FEATURES = OUR_FEATURES & ~FEATURE_LINKS
 
 function gatewayOf(concurrency: HostConcurrency): { readonly gateway: Gateway } {
@@ -126,6 +129,33 @@ test('if the bridge ends, its tasks run again; it is started again, with a growi
   ])
 })
 
+test('children run beside a task with which bridges crashed, and nothing else does', () => {
+  const worker = readyWorker(3)
+  submit(worker, 'parent')
+  const crash = { exitCode: 1, stderr: '' }
+  for (let processor = 1; processor <= CRASHES; processor += 1) {
+    worker.die('nothing', crash, processor)
+    worker.pass(20_000)
+    worker.show({ type: 'processorReady', processor: processor + 1, pid: 78 })
+    worker.receive(objectsOf(SERIALIZER, 'fn'))
+  }
+  const last = CRASHES + 1
+  assert.deepEqual(submit(worker, 'other'), [], 'it runs alone')
+  assert.deepEqual(submit(worker, 'child', 1), ['dispatch child'])
+  assert.deepEqual(submit(worker, 'sibling', 1), [])
+  assert.deepEqual(submit(worker, 'grandchild', 2), ['dispatch grandchild'])
+  assert.deepEqual(worker.answer(resultOf('grandchild'), last), ['send grandchild success'])
+  assert.deepEqual(worker.answer(resultOf('child'), last), [
+    'send child success',
+    'dispatch sibling',
+  ])
+  assert.deepEqual(worker.answer(resultOf('sibling'), last), ['send sibling success'])
+  assert.deepEqual(worker.answer(resultOf('parent'), last), [
+    'send parent success',
+    'dispatch other',
+  ])
+})
+
 test('a bridge that cannot work ends the worker at once', () => {
   const worker = new ScriptedWorker(gatewayOf(new HostConcurrency(1)))
   worker.handle({ type: 'started' })
@@ -147,6 +177,14 @@ test('its heartbeats contain the number of slots and its features', () => {
     heartbeats.map(({ concurrency, features }) => [concurrency, features]),
     [[7, FEATURES]],
   )
+})
+
+test('if no bridge can be started, the worker ends, and says so', () => {
+  const concurrency = new HostConcurrency(1)
+  const worker = new ScriptedWorker({ ...gatewayOf(concurrency), deathTimeoutMs: 5000 })
+  worker.handle({ type: 'started' })
+  const lines = worker.pass(5000)
+  assert.equal(lines.at(-1), 'end no bridge could be started for 5000 ms (failure)')
 })
 
 /** Two workers with common slots; a free slot is offered to both. */
@@ -190,6 +228,16 @@ test('two workers share the slots, and take turns', () => {
   note(right.answer(resultOf('r2')))
   note(left.answer(resultOf('l3')))
   assert.deepEqual(order, ['r1', 'l2', 'r2', 'l3', 'r3'])
+})
+
+test('if several slots become free, both workers use them', () => {
+  const { left, right, settle } = twoWorkers(2)
+  for (const id of ['l1', 'l2']) submit(left, id)
+  submit(right, 'r1')
+  submit(left, 'l3')
+  assert.deepEqual(left.answer(resultOf('l1')), ['send l1 success'], 'it is the turn of r1')
+  assert.deepEqual(left.answer(resultOf('l2')), ['send l2 success'])
+  assert.deepEqual(settle(), ['dispatch r1', 'dispatch l3'])
 })
 
 test('a worker that wants nothing any more leaves its turn to the other one', () => {

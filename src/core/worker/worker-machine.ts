@@ -384,7 +384,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #giveUp(): void {
     const problem = this.#canRegister
       ? 'received nothing from the scheduler'
-      : 'no processor could be started'
+      : `no ${this.#options.gateway?.name ?? 'processor'} could be started`
     this.#end(`${problem} for ${this.#options.deathTimeoutMs} ms`, true)
   }
 

@@ -1,7 +1,7 @@
 // The bridge, as a process: Python with IBM's library, which passes inputs of services to Symphony
 // and their outputs back. The frames are described in service/symphony_bridge.py.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Writable } from 'node:stream'
 import { asBuffer } from '../../base/bytes.js'
@@ -14,7 +14,7 @@ const SCRIPT: string = fileURLToPath(
   new URL('../../../service/symphony_bridge.py', import.meta.url),
 )
 
-/** The bridge exits with this code if it cannot work at all, and so do we for it. */
+/** A bridge that cannot work exits with this code; we use the same code if it cannot be started. */
 const CANNOT_WORK = 9
 
 const TASK = 0
@@ -79,14 +79,10 @@ export class Bridge {
   /** Starts it. The handler is never called within this call. */
   constructor({ python, serviceName }: BridgeOptions, handler: BridgeHandler) {
     this.#handler = handler
-    this.#child = spawn(python, [SCRIPT, serviceName], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      // Ctrl-C in a terminal does not reach it.
-      detached: true,
-      windowsHide: true,
-    })
+    this.#child = spawnOrFail(python, [SCRIPT, serviceName])
     const { stdin, stdout, stderr } = this.#child
-    this.#input = stdin
+    // Undefined if the system has no pipes left.
+    this.#input = stdin ?? null
     // A pipe breaks when the process exits, which is reported separately.
     for (const stream of [stdin, stdout, stderr]) stream?.on('error', () => {})
     stdout?.on('data', (chunk: Buffer) => this.#onChunk(chunk))
@@ -95,7 +91,10 @@ export class Bridge {
       this.#stderr.write(chunk)
       lines.write(chunk)
     })
-    this.exited = this.#watch(new Promise((resolve) => stdout?.once('close', resolve)))
+    const closed = [stdout, stderr].map(
+      async (stream) => new Promise((resolve) => stream?.once('close', resolve)),
+    )
+    this.exited = this.#watch(Promise.all(closed), lines)
   }
 
   /** Passes the input of a service to Symphony. Numbers must not be used twice. */
@@ -126,7 +125,7 @@ export class Bridge {
     await this.exited
   }
 
-  async #watch(closed: Promise<unknown>): Promise<void> {
+  async #watch(closed: Promise<unknown>, lines: LineSplitter): Promise<void> {
     const failed = new Promise<[number, null]>((resolve) => {
       this.#child.once('error', (error: NodeJS.ErrnoException) => {
         this.#startError = error
@@ -136,7 +135,8 @@ export class Bridge {
     const [exitCode, signal] = await Promise.race([exitOf(this.#child), failed])
     clearTimeout(this.#killTimer)
     if (this.#child.pid !== undefined) await inTime(closed, DRAIN_TIMEOUT_MS)
-    for (const stream of this.#child.stdio) stream?.destroy()
+    for (const stream of this.#child.stdio ?? []) stream?.destroy()
+    lines.end()
     this.#handler.onExit(this.#deathOf(exitCode, signal), this.#lastRun, this.#end?.reason)
   }
 
@@ -214,4 +214,20 @@ export class Bridge {
 
 function numberIn(content: Buffer): number {
   return Number(asBuffer(content).readBigUInt64LE(0))
+}
+
+/** Errors that `spawn` would throw, for example if memory ran out, are emitted like all others. */
+function spawnOrFail(program: string, args: readonly string[]): ChildProcess {
+  try {
+    return spawn(program, args, {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // Ctrl-C in a terminal does not reach it.
+      detached: true,
+      windowsHide: true,
+    })
+  } catch (error) {
+    const child = new ChildProcess()
+    process.nextTick(() => child.emit('error', error))
+    return child
+  }
 }

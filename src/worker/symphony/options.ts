@@ -27,7 +27,7 @@ export type SymphonyRuntime = (typeof RUNTIMES)[number]
 export interface SymphonyOptions extends Pick<AgentOptions, SharedOption> {
   /**
    * How many tasks are given to Symphony at a time, without nested ones that exceed it. 1 to
-   * 100,000. Default: the number of cores, less one.
+   * 100,000. Default: the number of cores of this machine, less one.
    */
   readonly baseConcurrency: number
   /** Default: the host's name up to the first dot. 1 to 128 characters, without `|`. */
@@ -45,9 +45,9 @@ export interface SymphonyOptions extends Pick<AgentOptions, SharedOption> {
 export const SYMPHONY_OPTIONS: OptionTable<SymphonyOptions> = {
   baseConcurrency: {
     type: { kind: 'integer', min: 1, max: 100_000 },
-    description: 'how many tasks to give to Symphony at a time; nested ones may exceed it',
+    description: 'how many tasks to give to Symphony at a time; nested tasks may exceed it',
     commandDefault: AGENT_OPTIONS.workers.commandDefault ?? 1,
-    defaultText: 'cores - 1',
+    defaultText: 'cores of this machine - 1',
     flag: 'base-concurrency',
     short: ['-n'],
   },

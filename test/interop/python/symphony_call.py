@@ -25,6 +25,11 @@ except RuntimeError as error:
     frames = [frame.name for frame in traceback.extract_tb(inner.__traceback__)]
     seen["text"] = str(error)
     seen["failure"] = [name, message, stack.strip().splitlines()[-1]]
-    seen["error"] = [type(inner).__name__, str(inner), cause, frames]
+    try:
+        text = str(inner)
+    except Exception:
+        text = None
+    # Those of endless recursions are the same.
+    seen["error"] = [type(inner).__name__, text, cause, frames[:10]]
 seen["imported"] = "scaler" in sys.modules
 print(json.dumps(seen))

@@ -436,15 +436,15 @@ export class WorkerPool {
 
   /**
    * Tasks of a priority above 0 are children of waiting tasks. Workers that do not report which
-   * tasks wait run them nevertheless: a 1.9.9 worker suspends the parent, and one with a
-   * `concurrency` exceeds it. Only `perWorkerQueueSize` limits how many tasks these hold.
+   * tasks wait run them nevertheless: a 1.9.9 worker suspends the parent, and one with several
+   * slots exceeds them, even if its parents are all that `perWorkerQueueSize` allows.
    */
   #hasRoom(worker: WorkerEntry, task: TaskEntry): boolean {
     if (!canFinish(worker, task, this.#turn.now)) return false
     const count = heldCount(worker, this.#maxTasks)
     if (count === 0) return true
+    if (worker.nestedPass && task.priority > 0) return worker.slots > 1 || count < this.#maxTasks
     if (count >= this.#maxTasks) return false
-    if (worker.nestedPass && task.priority > 0) return true
     return hasFreeSlot(worker) || leastSeconds(task, worker) <= roomSeconds(worker)
   }
 }

@@ -65,6 +65,16 @@ test('children pass full slots', () => {
   assert.deepEqual(counts(scheduler, 'G'), [3])
 })
 
+test('children find a place even if parents are all that a worker may hold', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: [] }, { perWorkerQueueSize: 3 })
+  scheduler.receive('G', { ...workerHeartbeat(), concurrency: 4 })
+  scheduler.actions()
+  submit(scheduler, 'parent', 4)
+  assert.deepEqual(counts(scheduler, 'G'), [3])
+  submit(scheduler, 'child', 2, 1)
+  assert.deepEqual(counts(scheduler, 'G'), [2])
+})
+
 test('the slots of a worker are those of its first heartbeat', () => {
   const scheduler = withGateway(1)
   scheduler.receive('G', { ...workerHeartbeat(), concurrency: 50 })

@@ -55,6 +55,11 @@ export class HostConcurrency {
     return false
   }
 
+  /** Whether a worker runs only tasks of lower priorities. */
+  isAboveOwn(owner: object, priority: number): boolean {
+    return priority > topOf(this.#running.get(owner))
+  }
+
   /** The worker has no task that could start. */
   withdraw(owner: object): void {
     if (this.#claims.delete(owner)) this.#notify()
@@ -68,6 +73,8 @@ export class HostConcurrency {
     running.set(priority, (running.get(priority) ?? 0) + 1)
     this.#count += 1
     if (this.#count > this.limit) this.#warn(priority, turn)
+    // Another worker was not considered for this slot while it was the turn of this one.
+    if (this.#count < this.limit) this.#notify()
   }
 
   /** A task has ended. */
@@ -98,9 +105,7 @@ export class HostConcurrency {
 
   get #topPriority(): number {
     let top = -Infinity
-    for (const running of this.#running.values()) {
-      for (const priority of running.keys()) if (priority > top) top = priority
-    }
+    for (const running of this.#running.values()) top = Math.max(top, topOf(running))
     return top
   }
 
@@ -125,4 +130,9 @@ export class HostConcurrency {
   #notify(): void {
     if (this.#claims.size > 0) this.#onFree()
   }
+}
+
+/** The highest priority of tasks that run. */
+function topOf(running: ReadonlyMap<number, number> | undefined): number {
+  return Math.max(-Infinity, ...(running?.keys() ?? []))
 }

@@ -281,7 +281,8 @@ export class Dispatcher {
   /** The next time at which the result of `nextAt` changes without an event; undefined: never. */
   turnAt(now: InstantMs): InstantMs | undefined {
     const candidate = this.#candidates.first
-    if (candidate === undefined || this.roomFor(candidate, true) === 0) return undefined
+    if (candidate === undefined || this.#concurrency !== undefined) return undefined
+    if (this.roomFor(candidate, true) === 0) return undefined
     const turnAt = this.#candidatesTurnAt
     return turnAt > now ? turnAt : undefined
   }
@@ -292,9 +293,12 @@ export class Dispatcher {
    * processor.
    */
   nextAt(now: InstantMs): WorkerTask | undefined {
-    const candidate = this.#candidates.first
-    if (candidate === undefined || now < this.#candidatesTurnAt) return this.#queue.first
-    return candidate
+    const [candidate, other] = [this.#candidates.first, this.#queue.first]
+    if (candidate === undefined) return other
+    // Beside tasks that may wait for children, the most urgent task: see `#hasSlot`.
+    if (this.#concurrency === undefined || this.#window.count === 0)
+      return now < this.#candidatesTurnAt ? other : candidate
+    return other !== undefined && other.priority >= candidate.priority ? other : candidate
   }
 
   /**
@@ -302,7 +306,8 @@ export class Dispatcher {
    * waiting. Tasks that use units of their own are entries of their own.
    */
   roomFor(task: WorkerTask, isOneByOne: boolean): number {
-    if (this.#concurrency !== undefined) return this.#hasSlot(task, isOneByOne) ? 1 : 0
+    const slots = this.#concurrency
+    if (slots !== undefined) return this.#hasSlot(slots, task, isOneByOne) ? 1 : 0
     if (isOneByOne) return this.#window.count === 0 ? 1 : 0
     const room = this.#window.roomFor(task)
     // While tasks wait, the processor starts whatever it has: that should be the most urgent task.
@@ -318,8 +323,8 @@ export class Dispatcher {
     return task.grant !== undefined
   }
 
-  /** No queued task can start now, whatever others finish. */
-  waitForNothing(): void {
+  /** Gives up the claim to a slot. */
+  withdrawClaim(): void {
     this.#concurrency?.withdraw(this)
   }
 
@@ -371,13 +376,11 @@ export class Dispatcher {
     this.#concurrency?.giveBackAll(this)
   }
 
-  /** A task that may have ended a processor waits until all others have been answered. */
-  #hasSlot({ priority }: WorkerTask, isOneByOne: boolean): boolean {
-    if (isOneByOne && this.#window.count > 0) {
-      this.waitForNothing()
-      return false
-    }
-    return this.#concurrency?.hasRoom(this, priority) === true
+  /** With candidates, tasks run alone, but for children that those that run may wait for. */
+  #hasSlot(slots: HostConcurrency, { priority }: WorkerTask, isOneByOne: boolean): boolean {
+    const mayRun = !isOneByOne || this.#window.count === 0 || slots.isAboveOwn(this, priority)
+    if (!mayRun) this.withdrawClaim()
+    return mayRun && slots.hasRoom(this, priority)
   }
 
   #giveUnitsBack(task: WorkerTask): void {

@@ -297,7 +297,7 @@ export class WorkerTaskFlow {
   dispatch(): void {
     const mayDispatch = this.#slot.state === 'ready' && !this.#isCongested
     if (mayDispatch) this.#dispatchAll()
-    else this.#dispatcher.waitForNothing()
+    else this.#dispatcher.withdrawClaim()
     this.#turnAlarm.set(mayDispatch ? this.#dispatcher.turnAt(this.#turn.now) : undefined)
   }
 
@@ -333,7 +333,7 @@ export class WorkerTaskFlow {
     const { now } = this.#turn
     for (;;) {
       const task = this.#dispatcher.nextAt(now)
-      if (task === undefined) return this.#dispatcher.waitForNothing()
+      if (task === undefined) return this.#dispatcher.withdrawClaim()
       if (!this.fetcher.isUpToDate(task) && !this.fetcher.fetch(task)) {
         this.#sendBack(task)
         continue
@@ -345,7 +345,7 @@ export class WorkerTaskFlow {
         return
       }
       this.#tasks.cut(task, room)
-      if (!this.#dispatcher.takeUnits(task)) return
+      if (!this.#dispatcher.takeUnits(task)) return this.#dispatcher.withdrawClaim()
       this.#handOver(task)
     }
   }
@@ -357,7 +357,7 @@ export class WorkerTaskFlow {
   #roomFor(task: WorkerTask): number {
     const { hasCandidates } = this.#tasks
     if (this.#tasks.isStillOut(task.id, task.count)) {
-      this.#dispatcher.waitForNothing()
+      this.#dispatcher.withdrawClaim()
       return 0
     }
     return this.#dispatcher.roomFor(task, hasCandidates)
