@@ -4,6 +4,7 @@
 
 import { identity, taskId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
+import { messageOf } from '../base/text.js'
 import type { ClusterInfo } from '../client/monitor/cluster-info.js'
 import { MonitorLink } from '../client/monitor/links.js'
 import { AllocatorMachine } from '../core/allocate/allocator-machine.js'
@@ -166,10 +167,8 @@ export class AllocatorEngine {
   }
 
   #onOrder({ number, action }: OperatorRequest): void {
-    if (action === 'pause' || action === 'resume') {
-      this.#handle({ type: 'pauseOrdered', isPaused: action === 'pause' })
-    }
     const isKnown = action === 'pause' || action === 'resume'
+    if (isKnown) this.#handle({ type: 'pauseOrdered', isPaused: action === 'pause' })
     const nothing = { note: '', tasks: [], stack: [], lines: [], objects: [] }
     const outcome = isKnown ? 'done' : 'unsupported'
     const answer = { kind: 'operatorAnswer', number, outcome, worker: identity('') } as const
@@ -278,8 +277,4 @@ function statusOf({ offers, action, reason, ...report }: Announcement): Allocato
     decision: action === 'back-off' ? 'backOff' : action,
     why: reason,
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { messageOf } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
 import type { Provider, StartedUnits } from '../provider.js'
@@ -31,7 +32,7 @@ export class CommandProvider implements Provider {
       for (let started = 0; started < count; started += 1) units.push(await this.#submit())
       return { units, problem: '' }
     } catch (error) {
-      return { units, problem: error instanceof Error ? error.message : String(error) }
+      return { units, problem: messageOf(error) }
     }
   }
 

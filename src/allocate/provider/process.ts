@@ -3,6 +3,7 @@
 // allocator; files in a directory of the user's on each machine tell the next one about them.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { messageOf } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
 import type { Provider, StartedUnits } from '../provider.js'
@@ -173,8 +174,4 @@ function foundIn(text: string): Found {
     if (state === 'ended') ended.set(key, Buffer.from(hex, 'hex').toString('utf8'))
   }
   return { running, ended }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
