@@ -20,7 +20,7 @@ import {
   storedContentOf,
 } from '../wire/object-content.js'
 import { StorageChild } from '../runtime/storage/child.js'
-import { formatAddress, parseAddress } from '../transport/address.js'
+import { formatAddress, localAddress, parseAddress } from '../transport/address.js'
 import { DiskStore, type MoveEvent } from './disk-store.js'
 import { FileResponses } from './file-responses.js'
 import { FileStore } from './file-store.js'
@@ -57,6 +57,8 @@ export class ObjectStorage {
   readonly #logger: Logger
   /** The address and the other arguments of the server that is started when it is needed. */
   #ownServer: readonly string[] | undefined
+  /** The same if the port is taken: at any port, which the server makes known itself. */
+  #otherServer: readonly string[] = []
   #child: StorageChild | undefined
 
   constructor({ send, onEvent, onOutdated, logger, tell }: StorageParts) {
@@ -128,11 +130,13 @@ export class ObjectStorage {
     // A server would double the limits that its user has set.
     const isLimited = objectMemoryLimitBytes !== undefined || objectDiskLimitBytes !== undefined
     if (objectStorageAddresses !== undefined || isLimited) return
-    this.#ownServer = [
-      formatAddress({ ...address, port: address.port + 1 }),
+    const directories = [
       ...argument('--spill-directory', options.objectSpillDirectory),
       ...argument('--object-directory', options.objectDirectory),
     ]
+    const anyPort = [formatAddress({ ...address, port: 0 }), '--scheduler', localAddress(scheduler)]
+    this.#ownServer = [formatAddress({ ...address, port: address.port + 1 }), ...directories]
+    this.#otherServer = [...anyPort, ...directories]
   }
 
   /** False: it has been started already, or is not wanted. */
@@ -143,8 +147,12 @@ export class ObjectStorage {
     this.#ownServer = undefined
     this.#logger.info(`starting an object storage server at ${address}`, { server: address })
     this.#child = new StorageChild(args, this.#logger, () => {
-      this.#child = undefined
       this.#servers.remove(address)
+      const text = 'starting an object storage server at another port, which firewalls may block'
+      this.#logger.warn(text, { server: address })
+      this.#child = new StorageChild(this.#otherServer, this.#logger, () => {
+        this.#child = undefined
+      })
     })
     this.#servers.open([address])
     return true

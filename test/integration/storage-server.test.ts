@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Client } from 'scaler-ts'
@@ -155,6 +156,27 @@ test('a scheduler starts a server of its own when a large object comes from afar
   assert.equal(await client.submit(sumOf, reference, 2), 10 * MIB + 2)
   cluster.scheduler.signal('SIGTERM')
   assert.equal((await cluster.scheduler.ended).code, 143)
+})
+
+test('if its port is taken, the server of a scheduler listens at another one', async (t) => {
+  const cluster = await newCluster(t)
+  const port = Number(new URL(cluster.address).port) + 1
+  const taken = createServer().on('error', () => {})
+  t.after(() => taken.close())
+  taken.listen(port, '127.0.0.1')
+  const client = cluster.client()
+  assert.equal(await client.submit(sumOf, filled(2 * MIB, 3), 1), 6 * MIB + 1)
+  const { server } = await cluster.scheduler.line(({ message }) => {
+    return String(message).startsWith('using the object storage server')
+  })
+  assert.notEqual(server, `tcp://127.0.0.1:${port}`)
+  let value = 10
+  await until('a large object is there', async () => {
+    value += 1
+    const next = client.sendObject(filled(2 * MIB, value))
+    assert.equal(await client.submit(sumOf, next, 1), 2 * value * MIB + 1)
+    return (await placesOf(client)).includes('server')
+  })
 })
 
 test('a scheduler starts none if it was given an empty list', async (t) => {
