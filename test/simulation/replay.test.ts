@@ -43,7 +43,7 @@ test('seeds differ, and cause the situations that they are for', () => {
     for (const { fault } of plans) seen.add(fault.type)
     faults += simulate(makeScenario(seed), { checkEvery: CHECK_EVERY }).faults
   }
-  assert.equal(seen.size, 15)
+  assert.equal(seen.size, 16)
   assert.ok(faults > WORLDS / 3, `${faults} faults in ${WORLDS} worlds`)
 })
 

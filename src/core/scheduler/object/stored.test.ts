@@ -113,6 +113,17 @@ test('content that was moved to another server is found there, and lost with it'
   assert.equal(scheduler.machine.metrics.objects.serverBytes, 1_000_000)
 })
 
+test('content that several objects share is moved for all, also if its first object is gone', () => {
+  const scheduler = twoClients().receive('C', create('o')).receive('C', create('p', { as: 'o' }))
+  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  scheduler.actions()
+  const from = { address: ONE, id: objectId(idOf('o')), byteLength: 0 }
+  scheduler.handle({ type: 'contentMoved', objectId: objectId('o'), from, address: TWO })
+  assert.deepEqual(removed(scheduler), [`remove ${idOf('o')} at ${ONE}`])
+  const last = removed(scheduler.receive('C', instruction('delete', 'C', ['p'])))
+  assert.deepEqual(last, [`remove ${idOf('o')} at ${TWO}`])
+})
+
 test('with a server that is lost, the clients of its objects must begin anew, and no others', () => {
   const scheduler = twoClients()
     .receive('C', create('o'))

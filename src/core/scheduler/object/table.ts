@@ -309,14 +309,16 @@ export class ObjectTable {
   /** The content of an object, or of several, is on another server now. */
   moveStored(id: ObjectId, from: StoredContent, address: string): void {
     const entry = this.#objects.get(id)
-    const chunks = entry?.chunks ?? []
+    const before = entry?.chunks
     const move = (other: ObjectEntry): void => {
       const content = other.type === 'stored' ? storedContentOf(other.chunks) : undefined
       if (content?.id !== from.id || content.address !== from.address) return
       this.#fill(other, 'stored', [storedChunk({ ...content, address })])
     }
     if (entry !== undefined) move(entry)
-    if (this.#places.has('stored', chunks)) for (const other of this.#objects.values()) move(other)
+    // Several objects may share it, and this one may be gone.
+    if (entry?.chunks !== before && !this.#places.has('stored', before ?? [])) return
+    for (const other of this.#objects.values()) move(other)
   }
 
   /** Throws if the table is inconsistent. */
