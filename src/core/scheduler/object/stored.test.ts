@@ -114,7 +114,9 @@ test('content that was moved to another server is found there, and lost with it'
 })
 
 test('content that several objects share is moved for all, also if its first object is gone', () => {
-  const scheduler = twoClients().receive('C', create('o')).receive('C', create('p', { as: 'o' }))
+  const scheduler = twoClients()
+    .receive('C', create('o'))
+    .receive('C', create('p', { as: 'o' }))
   scheduler.receive('C', instruction('delete', 'C', ['o']))
   scheduler.actions()
   const from = { address: ONE, id: objectId(idOf('o')), byteLength: 0 }
