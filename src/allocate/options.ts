@@ -2,11 +2,10 @@
 // commands.
 
 import { ConfigError } from '../base/errors.js'
-import type { Logger } from '../base/logger.js'
+import { type Logger, silentLogger } from '../base/logger.js'
 import { checkOptions, loggerOption, type OptionTable, type Settled, show } from '../base/option.js'
-import { silentLogger } from '../base/logger.js'
 import { parseConnectAddress } from '../transport/address.js'
-import { AGENT_OPTIONS } from '../worker/agent/options.js'
+import { AGENT_OPTIONS, checkCapabilities } from '../worker/agent/options.js'
 
 /** What can start workers. */
 export const PROVIDERS = ['local', 'ssh', 'slurm', 'command'] as const
@@ -264,13 +263,14 @@ export function checkAllocatorOptions(options: AllocatorOptions): CheckedAllocat
     const rule = '1 to 64 letters, digits, dots, underscores and dashes'
     throw new ConfigError(`option name: expected ${rule}, got ${show(name)}`)
   }
+  const capabilities = checkCapabilities((checked.capabilities ?? []) as readonly string[])
   checkLimits(checked)
   checkProvider(provider, checked)
   return {
     ...(checked as CheckedAllocatorOptions),
     name,
     logger: loggerOption('logger', checked.logger) ?? silentLogger,
-    offers: offersOf((checked.capabilities ?? []) as readonly string[]),
+    offers: new Map(capabilities.map(({ name: offer, value }) => [offer, value])),
   }
 }
 
@@ -307,19 +307,4 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
   if (wrong !== undefined) {
     throw new ConfigError(`option hosts: expected each name of a host once, got ${show(wrong)}`)
   }
-}
-
-const CAPABILITY = /^([^\s,=\p{C}]{1,128})(?:=(\d{1,6}))?$/u
-
-function offersOf(texts: readonly string[]): ReadonlyMap<string, number> {
-  return new Map(
-    texts.map((text) => {
-      const [, name, units] = CAPABILITY.exec(text) ?? []
-      if (name === undefined) {
-        const expected = 'names such as linux, or gpu=2 with a number'
-        throw new ConfigError(`option capabilities: expected ${expected}, got ${show(text)}`)
-      }
-      return [name, units === undefined ? -1 : Number(units)]
-    }),
-  )
 }

@@ -366,6 +366,13 @@ export interface Part {
   readonly chunks: readonly Uint8Array[]
 }
 
+/** The same content in memory; undefined: its file is gone. */
+export function inMemory(part: Part): Part | undefined {
+  if (part.type !== 'file') return part
+  const bytes = readObjectFile(part.chunks)
+  return bytes && { type: 'object', chunks: splitChunks(bytes) }
+}
+
 /** Replaces each object, or leaves it out. Content without files remains as it is. */
 export function keepEach(
   content: ObjectContent,

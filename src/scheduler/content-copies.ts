@@ -6,11 +6,10 @@ import { NO_BYTES } from '../base/bytes.js'
 import type { ObjectId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
-import { readObjectFile, type Part } from '../runtime/object-files.js'
+import { inMemory, type Part } from '../runtime/object-files.js'
 import { serverAddress, StorageLink } from '../runtime/storage/link.js'
 import { localAddress } from '../transport/address.js'
 import type { SharedObject } from '../wire/message.js'
-import { splitChunks } from '../wire/object-content.js'
 
 /** How many others copy the same content from one server. */
 const FAN_OUT = 2
@@ -132,7 +131,7 @@ export class ContentCopies {
     const isHere = from === '' || from === this.name
     const copy = isHere ? undefined : await this.#copyAt(from, source, id)
     const part = copy ?? (await origin.get(id))
-    const content = part && readIn(part)
+    const content = part && inMemory(part)
     if (content === undefined) return false
     return (await own.put(NO_BYTES, content, id)) !== undefined
   }
@@ -175,11 +174,4 @@ export class ContentCopies {
       void link.close()
     }
   }
-}
-
-/** Content in memory; undefined: its file is gone. */
-function readIn({ type, chunks }: Part): Part | undefined {
-  const bytes = type === 'file' ? readObjectFile(chunks) : undefined
-  if (type !== 'file') return { type, chunks }
-  return bytes && { type: 'object', chunks: splitChunks(bytes) }
 }

@@ -6,10 +6,10 @@ import type { StorageLink } from '../runtime/storage/link.js'
 /** How many objects are moved at a time. */
 const MAX_MOVES = 8
 
-/** A server that has not taken so many contents, and no other, is not tried again. */
+/** A server that has failed to take this many contents in a row is not tried again. */
 const MAX_FAILURES = 3
 
-/** What peers had on its way when they learned that the server ends has arrived after this time. */
+/** By then, what was on its way when peers learned that the server ends has arrived. */
 const QUIET_MS = 1_000
 
 /** A server, as far as moves are concerned. */
@@ -73,17 +73,12 @@ export async function moveContent(server: MovableServer, parts: MoveParts): Prom
     }
   }
 
+  const isGoing = (): boolean => server.isUp && !parts.isClosed()
+  const left = (): ObjectId[] => [...server.content.keys()].filter((id) => !done.has(id))
+  let ids = left()
   do {
-    const ids = [...server.content.keys()].filter((id) => !done.has(id))
     await Promise.all(Array.from({ length: MAX_MOVES }, () => moveAll(ids)))
-    if (!parts.isClosed() && server.isUp) await quiet()
-  } while (
-    server.isUp &&
-    !parts.isClosed() &&
-    [...server.content.keys()].some((id) => !done.has(id))
-  )
-}
-
-function quiet(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, QUIET_MS))
+    if (isGoing()) await new Promise((resolve) => setTimeout(resolve, QUIET_MS))
+    ids = left()
+  } while (ids.length > 0 && isGoing())
 }

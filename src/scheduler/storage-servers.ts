@@ -269,6 +269,7 @@ export class SchedulerServers {
   /** Ends all connections: servers remove what this scheduler has not needed for a while. */
   close(): void {
     this.#isClosed = true
+    for (const tell of this.#onNext.splice(0)) tell()
     for (const { link, lossTimer } of this.#servers.values()) {
       clearTimeout(lossTimer)
       void link.close()

@@ -4,6 +4,7 @@
 import { ConfigError, ProtectedModeError } from '../../base/errors.js'
 import { silentLogger } from '../../base/logger.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import type { AllocatorInfo } from '../../client/monitor/cluster-info.js'
 import {
   ALLOCATOR_OPTIONS,
   type AllocatorOptions,
@@ -92,7 +93,9 @@ async function allocate(input: CommandInput): Promise<RunningCommand> {
   const { json, printScript } = commandOptions(input)
   if (printScript) return printed(options)
   const { AllocatorEngine } = await import('../../allocate/engine.js')
-  input.logger.info(`Allocator: ${options.name} starts workers by ${provider}`, { address })
+  input.logger.info(`Allocator ${options.name}: starting workers with the provider ${provider}`, {
+    address,
+  })
   const engine = new AllocatorEngine(options, (decision, time) => {
     if (!json) return
     const line = { time, provider, ...decision }
@@ -136,10 +139,8 @@ async function order(input: CommandInput): Promise<CommandEnd> {
   if (found === undefined) throw look.requestRefusal(address)
   if (what === 'list') {
     const { allocators = [] } = await look.lookAtCluster(place, { timeoutMs })
-    const { allocatorTable } = await import('./allocate-text.js')
-    process.stdout.write(
-      json ? `${JSON.stringify(allocators)}\n` : allocatorTable(allocators, input),
-    )
+    const text = json ? JSON.stringify(allocators) : await tableOf(allocators, input)
+    process.stdout.write(`${text}\n`)
     return { reason: '', isFailure: false }
   }
   if (name === undefined)
@@ -159,6 +160,16 @@ async function order(input: CommandInput): Promise<CommandEnd> {
   const done = action === 'pause' ? 'paused' : 'resumed'
   process.stdout.write(json ? `${JSON.stringify({ name, done })}\n` : `${done} ${name}\n`)
   return { reason: '', isFailure: false }
+}
+
+async function tableOf(
+  rows: readonly AllocatorInfo[],
+  { color }: Pick<CommandInput, 'color'>,
+): Promise<string> {
+  if (rows.length === 0) return 'no allocators'
+  const { ALLOCATOR_COLUMNS: columns } = await import('./cluster-columns.js')
+  const { printWidth, tableLines } = await import('../table.js')
+  return tableLines({ columns, rows }, { width: printWidth(process.stdout), color }).join('\n')
 }
 
 function commandOptions({ values }: CommandInput): OptionsOf<typeof COMMAND_OPTIONS> {

@@ -175,7 +175,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
     }
     if (this.#units.isStarting) return wait('a start has not been answered yet')
     if (unitRoom < 1) return wait(`${this.#options.maxWorkers} workers are the maximum`)
-    if (queueRoom < 1) return wait(`${counted(maxQueuedUnits, 'unit')} may be queued, and are`)
+    if (queueRoom < 1) return wait(`the maximum of ${counted(maxQueuedUnits, 'unit')} is queued`)
     const allowed = this.#claimed(units, missing, demand, view)
     if (allowed < 1) return wait('other allocators start workers for this work, or are about to')
     this.#claim = 0
@@ -292,8 +292,10 @@ function wait(reason: string): Choice {
 /** A reason without numbers that change all the time: a log has one line for each. */
 function reasonToWait({ waitingTasks, workers, target }: Demand, pending: number): string {
   if (waitingTasks === 0) return workers === 0 ? 'no work' : 'no work waits'
-  if (workers >= target) return 'the workers that are there finish the work in time'
-  return pending === 0 ? 'others start the workers that are needed' : 'workers are on their way'
+  if (workers >= target) return 'the present workers will finish the work in time'
+  return pending === 0
+    ? 'other allocators are starting the workers that are needed'
+    : 'workers are on their way'
 }
 
 function reasonToStart(missing: number, demand: Demand): string {

@@ -18,7 +18,7 @@ const URGENT: ReadonlySet<Message['kind']> = new Set([
 ] as const)
 
 /** What a message is about. */
-export interface Subject {
+interface Subject {
   /** What it creates, changes or ends: nothing else about that may overtake it, or be overtaken. */
   readonly writes: readonly string[]
   /** What it uses. */

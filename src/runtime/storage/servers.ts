@@ -19,13 +19,12 @@ import {
   isLargeObject,
   MIN_STORED_BYTES,
   pickObjects,
-  splitChunks,
   storedChunk,
   type StoredContent,
   storedContentOf,
 } from '../../wire/object-content.js'
 import { isOwnHost } from '../process-usage.js'
-import { type Part, readObjectFile } from '../object-files.js'
+import { inMemory, type Part } from '../object-files.js'
 import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
 import { serverAddress, StorageLink } from './link.js'
 
@@ -62,12 +61,6 @@ interface OutgoingEntry {
   readonly subject: MessageSubject
   /** What is sent; undefined: its content is not stored yet. */
   ready: Message | undefined
-}
-
-/** Content, as the scheduler learns of it. */
-interface StoredPart {
-  readonly type: Part['type'] | 'stored'
-  readonly chunks: readonly Uint8Array[]
 }
 
 /** Content that this process has stored. */
@@ -125,8 +118,7 @@ export class ObjectServers {
     const isCreate = instruction?.instructionType === 'create'
     const large = isCreate && this.isUsed ? this.#largeIn(instruction.objectContent) : []
     if (instruction?.instructionType === 'delete') this.#forget(instruction)
-    const isAlone = this.#queue.length === 0
-    if (large.length === 0 && isAlone) return this.#user.send(message)
+    if (large.length === 0 && this.#queue.length === 0) return this.#user.send(message)
     const subject = subjectOf(message)
     if (large.length === 0 && !this.#held.holdsBack(subject)) return this.#user.send(message)
     const ready = large.length === 0 ? message : undefined
@@ -195,7 +187,7 @@ export class ObjectServers {
     const types = [...objectTypes]
     const bytes = [...objectBytes]
     const stored = large.map(async (at) => {
-      const given = { type: types[at] as Part['type'], chunks: bytes[at] ?? [] }
+      const given: Part = { type: types[at] ?? 'object', chunks: bytes[at] ?? [] }
       const byteLength = contentBytes(given.type, given.chunks)
       this.#pendingBytes += byteLength
       this.#pendingObjects += 1
@@ -215,18 +207,20 @@ export class ObjectServers {
 
   /** Sends what waits for nothing any more. */
   #advance(): void {
-    let hasRoom = true
     const before = new HeldMessages()
+    const free: Message[] = []
     this.#queue = this.#queue.filter((entry) => {
       const { subject, ready } = entry
       if (ready === undefined || before.holdsBack(subject) || this.#isOutdated(entry)) {
         before.add(subject)
         return true
       }
-      hasRoom = this.#user.send(ready)
       this.#held.remove(subject)
+      free.push(ready)
       return false
     })
+    let hasRoom = true
+    for (const message of free) hasRoom = this.#user.send(message)
     if (this.#queue.length === 0) this.#tellIdle()
     if (!this.#isFull || this.#isCrowded || !hasRoom) return
     this.#isFull = false
@@ -250,7 +244,7 @@ export class ObjectServers {
   }
 
   /** Stores content, unless it is still where this process has stored it before. */
-  async #storeOnce(id: ObjectId, name: Uint8Array, given: Part): Promise<StoredPart> {
+  async #storeOnce(id: ObjectId, name: Uint8Array, given: Part): Promise<Part> {
     const { content, instance } = this.#remembered.get(id) ?? {}
     if (content !== undefined && this.#offerOf(content.address)?.instance === instance) {
       const isThere = await this.#linkTo(content.address).confirm(content.id)
@@ -275,14 +269,15 @@ export class ObjectServers {
   }
 
   /** Stores content on one of the servers. Returns how it travels to the scheduler. */
-  async #store(name: Uint8Array, part: Part): Promise<StoredPart> {
+  async #store(name: Uint8Array, part: Part): Promise<Part> {
     const tried = new Set<string>()
     const own = part.type === 'file' ? this.#ownerOf(part.chunks) : undefined
     const there = await own?.put(name, part).catch(() => undefined)
     if (there !== undefined) return { type: 'stored', chunks: [storedChunk(there)] }
     if (own !== undefined) tried.add(own.name)
-    const given = readIn(part)
-    if (given.type === 'file') return given
+    const given = inMemory(part)
+    // A file that is gone stays as it is.
+    if (given === undefined) return part
     for (let link = this.#pick(tried); link !== undefined; link = this.#pick(tried)) {
       tried.add(link.name)
       // Content that cannot be encoded is sent, and refused, like any other.
@@ -419,10 +414,4 @@ export class ObjectServers {
 
 function reachable(servers: readonly StorageServer[]): StorageServers {
   return { kind: 'storageServers', servers, isServer: false }
-}
-
-/** Content that goes in a message after all. A file that is gone stays as it is. */
-function readIn(part: Part): Part {
-  const bytes = part.type === 'file' ? readObjectFile(part.chunks) : undefined
-  return bytes === undefined ? part : { type: 'object', chunks: splitChunks(bytes) }
 }

@@ -368,8 +368,8 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   }
 }
 
-/** `linux`, or `gpu=2`. */
-function checkCapabilities(texts: readonly string[]): readonly TaskCapability[] {
+/** Reads texts such as `linux`, or `gpu=2`. Throws `ConfigError`. */
+export function checkCapabilities(texts: readonly string[]): readonly TaskCapability[] {
   const found = new Map<string, number>()
   const wrong = (why: string, got: string): ConfigError => {
     return new ConfigError(`option capabilities: expected ${why}, got ${JSON.stringify(got)}`)
