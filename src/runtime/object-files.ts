@@ -159,6 +159,13 @@ export class ObjectFiles {
     return readOpenFile(fd, file.byteLength)
   }
 
+  /** Whether the content of a file that is held ends with these bytes. */
+  endsWith(chunks: readonly Uint8Array[], end: Uint8Array): boolean {
+    const file = fileOf(chunks)
+    const fd = this.#held.get(file?.path ?? '')
+    return file !== undefined && fd !== undefined && isAt(fd, file.byteLength - end.byteLength, end)
+  }
+
   #closeReleased(): void {
     for (const path of this.#released) {
       const fd = this.#held.get(path)
@@ -283,8 +290,21 @@ export function fill(bytes: Uint8Array, fd: number, start = 0): boolean {
   return true
 }
 
+/** Whether the file has these bytes from `start` on. Reads no further than to the first others. */
+function isAt(fd: number, start: number, bytes: Uint8Array): boolean {
+  readBuffer ??= Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
+  for (let at = 0; at < bytes.byteLength;) {
+    const wanted = bytes.subarray(at, at + READ_BUFFER_BYTES)
+    const count = readSync(fd, readBuffer, 0, wanted.byteLength, start + at)
+    if (count === 0 || !readBuffer.subarray(0, count).equals(wanted.subarray(0, count)))
+      return false
+    at += count
+  }
+  return true
+}
+
 /** The most memory that is kept for the next content, and for how long. */
-const [MAX_KEPT_BYTES, KEPT_MS] = [64 * 1024 ** 2, 1_000]
+const [MAX_KEPT_BYTES, KEPT_MS] = [256 * 1024 ** 2, 1_000]
 
 /** Reads content that is needed only until the next one: fresh memory would take longer to fill. */
 export class ReusedMemory {

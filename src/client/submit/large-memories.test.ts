@@ -81,12 +81,16 @@ test('an equal one is the same object, a changed one is not', (t) => {
     assert.equal(filed(place, bytes), first)
     assert.equal(filed(place, bytes.slice()), first)
     assert.equal(place.ids.givenTo(first), place.ids.givenTo(filed(place, bytes)))
-    // No place that is looked at first.
-    bytes[1_001] = 7
-    const second = filed(place, bytes)
-    assert.notEqual(second, first)
-    assert.notEqual(place.ids.givenTo(second), place.ids.givenTo(first))
-    assert.deepEqual(valueIn(place, second), bytes)
+    // No places that are looked at first.
+    for (const changedAt of [1_001, length - 1_001]) {
+      const changed = bytes.slice()
+      changed[changedAt] = 7
+      const second = filed(place, changed)
+      assert.notEqual(second, first)
+      assert.notEqual(place.ids.givenTo(second), place.ids.givenTo(first))
+      assert.deepEqual(valueIn(place, second), changed)
+      assert.equal(filed(place, changed), second)
+    }
     assert.equal(filed(place, bytesOf(length)), first)
   }
 })

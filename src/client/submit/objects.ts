@@ -221,10 +221,11 @@ export class LargeMemories {
     const path = pathOf(content)
     // Otherwise nobody has needed it any more, and it is gone.
     if (!this.#files.holds(path)) return false
-    const isLast = this.#last?.content === content
-    const bytes = isLast ? this.#last?.bytes : this.#files.read([content.chunk])
-    if (bytes === undefined || !endsWith(bytes, memory)) return false
-    this.#last = bytes.byteLength > MAX_LAST_BYTES ? undefined : { content, bytes }
+    if (this.#last?.content === content) return endsWith(this.#last.bytes, memory)
+    if (!this.#files.endsWith([content.chunk], memory)) return false
+    const bytes =
+      content.byteLength > MAX_LAST_BYTES ? undefined : this.#files.read([content.chunk])
+    this.#last = bytes && { content, bytes }
     return true
   }
 
