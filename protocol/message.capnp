@@ -949,6 +949,36 @@ struct MonitorState $extension {
 
   allocators @29 :List(AllocatorStatus);
   # In the order in which they connected, at most 100.
+
+  storageServers @30 :List(StorageServerStatus);
+  # The object storage servers, in the order in which they became known, at most 100.
+}
+
+struct StorageServerStatus $extension {
+  # An object storage server, as its scheduler sees it (docs/protocol.md#servers).
+
+  address @0 :Text;
+  # By which peers reach it.
+
+  state @1 :StorageServerState;
+  # Whether it can be used.
+
+  problem @2 :Text;
+  # Why the scheduler has no connection to it; empty: it has.
+
+  objects @3 :UInt32;
+  # How many objects of this scheduler have their content there.
+
+  objectBytes @4 :UInt64;
+  # The size of that content in bytes.
+
+  enum StorageServerState {
+    # Whether an object storage server can be used.
+
+    up @0;       # It can.
+    away @1;     # The scheduler cannot reach it.
+    leaving @2;  # It ends: its content is being copied to others.
+  }
 }
 
 struct LostWorker $extension {
@@ -1440,6 +1470,9 @@ struct ObjectStory $extension {
 
   place @8 :ObjectPlace;
   # Where its content is.
+
+  server @9 :Text;
+  # With `server`: the address of the object storage server; else empty.
 
   enum ObjectPlace {
     # Where the content of an object is.

@@ -12,13 +12,62 @@ const MAX_FAILURES = 3
 /** By then, what was on its way when peers learned that the server ends has arrived. */
 const QUIET_MS = 1_000
 
+/** An object whose content is on a server. */
+export interface HeldObject {
+  readonly objectId: ObjectId
+  readonly byteLength: number
+}
+
+/** The content of objects on one server, by its id. */
+export class HeldContent {
+  readonly #objects = new Map<ObjectId, HeldObject>()
+  #bytes = 0
+
+  get count(): number {
+    return this.#objects.size
+  }
+
+  /** The size of all content. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  has(id: ObjectId): boolean {
+    return this.#objects.has(id)
+  }
+
+  get(id: ObjectId): HeldObject | undefined {
+    return this.#objects.get(id)
+  }
+
+  /** The ids of all content. */
+  ids(): Iterable<ObjectId> {
+    return this.#objects.keys()
+  }
+
+  set(id: ObjectId, object: HeldObject): void {
+    this.delete(id)
+    this.#objects.set(id, object)
+    this.#bytes += object.byteLength
+  }
+
+  delete(id: ObjectId): void {
+    this.#bytes -= this.#objects.get(id)?.byteLength ?? 0
+    this.#objects.delete(id)
+  }
+
+  clear(): void {
+    this.#objects.clear()
+    this.#bytes = 0
+  }
+}
+
 /** A server, as far as moves are concerned. */
 export interface MovableServer {
   readonly name: string
   readonly link: StorageLink
   readonly isUp: boolean
-  /** The objects whose content is there, by the id of the content. */
-  readonly content: Map<ObjectId, ObjectId>
+  readonly content: HeldContent
 }
 
 /** What moves need. */
@@ -48,17 +97,17 @@ export async function moveContent(server: MovableServer, parts: MoveParts): Prom
 
   const moveTo = async (target: MovableServer, id: ObjectId): Promise<void> => {
     const isCopied = await target.link.copy({ address: server.name, id, byteLength: 0 })
-    const objectId = server.content.get(id)
-    if (parts.isClosed() || objectId === undefined) return
+    const object = server.content.get(id)
+    if (parts.isClosed() || object === undefined) return
     if (!isCopied || !target.isUp) {
       failures.set(target.name, (failures.get(target.name) ?? 0) + 1)
       tried.set(id, (tried.get(id) ?? new Set()).add(target.name))
       return
     }
     failures.set(target.name, 0)
-    target.content.set(id, objectId)
+    target.content.set(id, object)
     target.link.claim(id)
-    parts.onMoved(objectId, id, target.name)
+    parts.onMoved(object.objectId, id, target.name)
     server.content.delete(id)
   }
 
@@ -74,7 +123,7 @@ export async function moveContent(server: MovableServer, parts: MoveParts): Prom
   }
 
   const isGoing = (): boolean => server.isUp && !parts.isClosed()
-  const left = (): ObjectId[] => [...server.content.keys()].filter((id) => !done.has(id))
+  const left = (): ObjectId[] => [...server.content.ids()].filter((id) => !done.has(id))
   let ids = left()
   do {
     await Promise.all(Array.from({ length: MAX_MOVES }, () => moveAll(ids)))

@@ -12,6 +12,7 @@ import type {
   ObjectFiles,
   ObjectResponse,
   StorageServers,
+  StorageServerStatus,
 } from '../wire/message.js'
 import {
   isLargeObject,
@@ -120,6 +121,11 @@ export class ObjectStorage {
       diskBytes,
       quotaBytes: objectQuotaBytes === 0 ? Infinity : objectQuotaBytes,
     }
+  }
+
+  /** The object storage servers, for monitors. */
+  get storageServers(): readonly StorageServerStatus[] {
+    return this.#servers.statuses
   }
 
   /** The scheduler listens: a server of its own would listen at the next port. */

@@ -384,7 +384,9 @@ export class Scheduler implements AsyncDisposable {
       this.#turns.begin()
       const { resource, rssFree } = this.#sampler.sample()
       const turnP99Ms = this.#turns.sample()
-      this.#driver.handle({ type: 'statisticsSampled', scheduler: resource, rssFree, turnP99Ms })
+      const { storageServers } = this.#storage
+      const own = { scheduler: resource, rssFree, turnP99Ms, storageServers }
+      this.#driver.handle({ type: 'statisticsSampled', ...own })
     }
     sample()
     this.#statusTimer = setInterval(sample, STATUS_INTERVAL_MS)

@@ -177,8 +177,11 @@ test('content of an object is claimed, read, and removed with the object', async
   const content = await stored(t, address, 9)
   side.servers.claim(create('o', content))
   assert.equal(side.servers.has(content), true)
+  const status = { address, state: 'up', problem: '', objects: 1, objectBytes: content.byteLength }
+  assert.deepEqual(side.servers.statuses, [status])
   assert.deepEqual(await side.servers.read(content), Buffer.alloc(100_000, 9))
   side.servers.removeContent(content)
+  assert.deepEqual(side.servers.statuses, [{ ...status, objects: 0, objectBytes: 0 }])
   assert.equal(side.servers.has(content), false)
   assert.equal(await side.servers.read(content), undefined)
 })
@@ -206,6 +209,9 @@ test('a server that ends is lost; a new one at its address is used', async (t) =
   side.servers.claim(create('o', await stored(t, address)))
   await first.close()
   await side.until(() => side.lostServers.length === 1)
+  const [{ state, problem, objects, objectBytes } = assert.fail()] = side.servers.statuses
+  assert.deepEqual([state, objects, objectBytes], ['away', 0, 0])
+  assert.notEqual(problem, '')
   assert.deepEqual(side.offers, [
     [C, [address]],
     [C, []],

@@ -11,9 +11,14 @@ import { messageOf } from '../base/text.js'
 import { readObjectFile } from '../runtime/object-files.js'
 import { serverName, StorageLink } from '../runtime/storage/link.js'
 import { localAddress } from '../transport/address.js'
-import type { Message, StorageServer, StorageServers } from '../wire/message.js'
+import type {
+  Message,
+  StorageServer,
+  StorageServers,
+  StorageServerStatus,
+} from '../wire/message.js'
 import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
-import { moveContent } from './content-moves.js'
+import { HeldContent, moveContent } from './content-moves.js'
 
 /** A server that has not come back by then has lost everything. */
 const RETURN_MS = 2_000
@@ -45,8 +50,7 @@ interface Server {
   lossTimer: NodeJS.Timeout | undefined
   /** Calls that wait until it has come back, or is lost. */
   waiting: (() => void)[]
-  /** The objects whose content is there, by the id of the content. */
-  readonly content: Map<ObjectId, ObjectId>
+  readonly content: HeldContent
 }
 
 /** What the servers need. */
@@ -132,7 +136,7 @@ export class SchedulerServers {
     if (server !== undefined && !server.isLeaving) {
       server.isLeaving = true
       this.#offerToAll()
-      const fields = { server: server.name, objects: server.content.size }
+      const fields = { server: server.name, objects: server.content.count }
       this.#parts.logger.info('an object storage server ends: moving what is there', fields)
       await moveContent(server, {
         targets: () => [...this.#servers.values()].filter((each) => isUsable(each)),
@@ -171,6 +175,21 @@ export class SchedulerServers {
   /** All servers that are known. */
   get names(): readonly string[] {
     return [...this.#servers.keys()]
+  }
+
+  /** For monitors. */
+  get statuses(): readonly StorageServerStatus[] {
+    return [...this.#servers.values()].map((server) => {
+      const { name: address, reason, content } = server
+      const upState = server.isLeaving ? 'leaving' : 'up'
+      return {
+        address,
+        state: server.isUp ? upState : 'away',
+        problem: server.isUp ? '' : reason || 'it has not answered yet',
+        objects: content.count,
+        objectBytes: content.bytes,
+      }
+    })
   }
 
   /** A server that was named will not run. */
@@ -217,7 +236,7 @@ export class SchedulerServers {
         continue
       }
       // If the server is away, its content is claimed when it comes back.
-      server.content.set(content.id, id)
+      server.content.set(content.id, { objectId: id, byteLength: content.byteLength })
       if (server.isUp) server.link.claim(content.id)
     }
   }
@@ -243,9 +262,10 @@ export class SchedulerServers {
 
   /** The server does not have some content. */
   #onMissing(server: Server, id: ObjectId): void {
-    const objectId = server.content.get(id)
+    const object = server.content.get(id)
     server.content.delete(id)
-    if (objectId !== undefined) this.#lose(objectId, { address: server.name, id, byteLength: 0 })
+    if (object !== undefined)
+      this.#lose(object.objectId, { address: server.name, id, byteLength: 0 })
   }
 
   /** A peer has sent large content in a message. */
@@ -308,7 +328,7 @@ export class SchedulerServers {
       registrant: by?.peer,
       lossTimer: undefined,
       waiting: [],
-      content: new Map(),
+      content: new HeldContent(),
     })
   }
 
@@ -340,7 +360,7 @@ export class SchedulerServers {
     server.instance = instance
     server.isUp = true
     // It keeps what it has for the last connection only for a while.
-    for (const id of server.content.keys()) link.claim(id)
+    for (const id of server.content.ids()) link.claim(id)
     wake(server)
     const { name } = server
     this.#tellUsable(true)

@@ -117,6 +117,7 @@ export type {
   TaskUpdateType,
   AllocatorReport,
   AllocatorStatus,
+  StorageServerStatus,
   WaitingCount,
   WaitingTasks,
   WorkerHeartbeat,

@@ -252,6 +252,7 @@ test('objects() tells of what is stored: by whom, how large, and which workers h
     owner: client.identity,
     users: 1,
     place: 'memory',
+    server: null,
   })
   assert.equal(holders.length, holderCount)
   const workers = (await other.info()).hosts.flatMap((host) => host.workers.map(({ id }) => id))

@@ -64,6 +64,13 @@ for (const isNear of [true, false]) {
     }
     const { twice } = await client.get(graph, ['twice'])
     assert.deepEqual(twice, filled(2 * MIB, 4))
+    const stored = (await client.objects()).find(({ id }) => id === reference.id)
+    const bytesAt = async (address: string | null | undefined): Promise<number> => {
+      const { storageServers = [] } = await client.info()
+      const server = storageServers.find((each) => each.address === address)
+      return server?.state === 'up' ? server.bytes : 0
+    }
+    await until('the server is listed', async () => (await bytesAt(stored?.server)) >= 3 * MIB)
     reference.release()
     await until('nothing is stored', async () => (await placesOf(client)).length === 0)
   })

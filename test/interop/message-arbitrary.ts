@@ -22,6 +22,7 @@ import type {
   TaskCapability,
   TaskStatus,
   AllocatorStatus,
+  StorageServerStatus,
   WaitingCount,
   WaitingTasks,
   WorkerReport,
@@ -30,6 +31,7 @@ import type {
 import { WAIT_REASON } from '#src/wire/generated/common.js'
 import {
   ALLOCATOR_DECISION,
+  STORAGE_SERVER_STATE,
   ATTEMPT_OUTCOME,
   GRAPH_NODE_STATE,
   EXPLAINED_STATE,
@@ -162,6 +164,7 @@ const objectStory = fc.record({
   holderCount: uint32,
   forMS: float64,
   place: fc.constantFrom(...OBJECT_PLACE),
+  server: text,
 })
 
 const attempt: fc.Arbitrary<TaskAttempt> = fc.record({
@@ -227,6 +230,14 @@ const allocatorStatus: fc.Arbitrary<AllocatorStatus> = fc.record({
   decision: fc.constantFrom(...ALLOCATOR_DECISION),
   why: text,
   problem: text,
+})
+
+const storageServer: fc.Arbitrary<StorageServerStatus> = fc.record({
+  address: text,
+  state: fc.constantFrom(...STORAGE_SERVER_STATE),
+  problem: text,
+  objects: uint32,
+  objectBytes: uint64,
 })
 
 const lostWorker: fc.Arbitrary<LostWorker> = fc.record({
@@ -344,6 +355,7 @@ const monitorState: fc.Arbitrary<MonitorState> = fc.record({
   graphCount: uint32,
   graphs: list(graphReport, 2),
   allocators: list(allocatorStatus, 2),
+  storageServers: list(storageServer, 2),
 })
 
 const report: fc.Arbitrary<SchedulerReport> = fc.record({

@@ -56,6 +56,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
 const MORE_ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   action: ['explain', 'cancel', 'stack', 'logs', 'drain', 'waiting', 'objects', 'pause', 'resume'],
   decision: ['wait', 'start', 'drain', 'backOff'],
+  state: ['up', 'away', 'leaving'],
   outcome: ['done', 'unknown', 'ambiguous', 'refused', 'unsupported', 'timedOut', 'busy'],
   source: ['log', 'stdout', 'stderr'],
   type: [

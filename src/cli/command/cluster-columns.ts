@@ -7,6 +7,7 @@ import type {
   ConnectedClient,
   FailureInfo,
   LostWorker,
+  StorageServerInfo,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
 import type { ExplainedTask, ObjectInfo } from '../../client/monitor/operator-reply.js'
@@ -195,6 +196,14 @@ export const ALLOCATOR_COLUMNS: readonly Column<AllocatorInfo>[] = [
   { name: 'reason', cell: ({ reason }) => plainText(reason), isText: true },
 ]
 
+/** Columns of object storage servers. */
+export const STORAGE_SERVER_COLUMNS: readonly Column<StorageServerInfo>[] = [
+  { name: 'object storage server', cell: ({ address }) => plainText(address) },
+  { name: 'state', cell: ({ state }) => state, isText: true },
+  { name: 'objects', cell: ({ objects }) => grouped(objects), value: ({ objects }) => objects },
+  { name: 'stored', cell: ({ bytes }) => sizeText(bytes), value: ({ bytes }) => bytes },
+]
+
 /** Columns of clients. */
 export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
   {
@@ -250,7 +259,13 @@ export const OBJECT_COLUMNS: readonly Column<ObjectRow>[] = [
     isText: true,
   },
   { name: 'users', isExtra: true, cell: ({ users }) => grouped(users), value: (row) => row.users },
-  { name: 'place', isExtra: true, cell: ({ place }) => place, isText: true },
+  {
+    name: 'place',
+    isExtra: true,
+    cell: ({ place, server }) => (server === null ? place : plainText(server)),
+    value: ({ place, server }) => `${place} ${server ?? ''}`,
+    isText: true,
+  },
 ]
 
 /** A worker that was lost, and how long ago that was, in seconds. */

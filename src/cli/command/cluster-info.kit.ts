@@ -57,6 +57,7 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
     functions: [],
     failures: [],
     allocators: [],
+    storageServers: [],
     objects: {
       count: 3,
       bytes: 1_500,

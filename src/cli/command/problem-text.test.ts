@@ -80,6 +80,16 @@ test('another language, a full queue and a slow scheduler are problems; busy wor
   assert.match(slow[0] ?? '', /overloaded \(turns of 250 ms\)/)
 })
 
+test('an object storage server that is away is a problem', () => {
+  const server = { address: 'tcp://a:1', problem: '', objects: 2, bytes: 30 }
+  const states = ['up', 'leaving', 'away'] as const
+  const storageServers = states.map((state) => ({ ...server, state, problem: `is ${state}` }))
+  assert.deepEqual(problems({ storageServers }), [
+    'the object storage server tcp://a:1 is away (is away); ' +
+      'start it again; until then, objects are stored elsewhere',
+  ])
+})
+
 test('lost workers are counted by host, without those that have returned', () => {
   const lost = (name: string, host: string, hasReturned = false): LostWorker => ({
     time: TIME,

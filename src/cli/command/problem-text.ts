@@ -46,6 +46,11 @@ export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
   const failing = problemOfFailures(info)
   if (failing !== undefined) problems.push(failing)
   problems.push(...problemsOfStorage(info.objects))
+  for (const { address: server, state, problem } of info.storageServers ?? []) {
+    if (state !== 'away') continue
+    const what = `the object storage server ${plainText(server)} is away (${plainText(problem)})`
+    problems.push({ what, advice: 'start it again; until then, objects are stored elsewhere' })
+  }
   for (const { name, problem } of info.allocators ?? []) {
     if (problem === '') continue
     const what = `the allocator ${plainText(name)} cannot start workers (${plainText(problem)})`

@@ -98,6 +98,16 @@ test('in 80 columns the tables have what matters most', () => {
   assert.match(wide, /price-of-an-option 65 s +0.1.0$/mu)
 })
 
+test('object storage servers are listed with what they hold', () => {
+  const server = { address: 'tcp://a:1', problem: '', objects: 1_234, bytes: 3_000_000 }
+  const text = statusText(info({ storageServers: [{ ...server, state: 'up' }] }), PLAIN)
+  assert.match(
+    text,
+    /^object storage server +state +objects +stored\ntcp:\/\/a:1 +up +1,234 +3\.0 MB$/mu,
+  )
+  assert.doesNotMatch(statusText(info(), PLAIN), /storage server/)
+})
+
 test('what is wrong comes first, with what to do', () => {
   const text = statusText(info({ hosts: [] }), PLAIN)
   assert.match(

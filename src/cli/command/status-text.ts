@@ -28,6 +28,7 @@ import {
   lostRows,
   NEEDS_COLUMN,
   span,
+  STORAGE_SERVER_COLUMNS,
   WORKER_COLUMNS,
 } from './cluster-columns.js'
 import { problemsOf } from './problem-text.js'
@@ -65,6 +66,7 @@ export function statusText(info: ClusterInfo, style: TableStyle): string {
     }),
     show(LOST_COLUMNS, lostRows(info), 'lost workers, the last first'),
     show(ALLOCATOR_COLUMNS, info.allocators ?? [], 'allocators'),
+    show(STORAGE_SERVER_COLUMNS, info.storageServers ?? []),
     show(CLIENT_COLUMNS, info.clients, 'clients'),
     show(FUNCTION_COLUMNS, info.functions),
     show(FAILURE_COLUMNS, failureRows(info), 'failures, the last first'),

@@ -30,6 +30,21 @@ export interface ClusterInfo {
   readonly objects: ObjectTotals
   /** The processes that start workers, by `scaler allocate`; undefined if not reported. */
   readonly allocators: readonly AllocatorInfo[] | undefined
+  /** The object storage servers, at most 100; undefined if not reported. */
+  readonly storageServers: readonly StorageServerInfo[] | undefined
+}
+
+/** An object storage server, as the scheduler sees it. */
+export interface StorageServerInfo {
+  /** By which clients and workers reach it. */
+  readonly address: string
+  /** `away`: the scheduler cannot reach it. `leaving`: what it holds is being copied to others. */
+  readonly state: 'up' | 'away' | 'leaving'
+  /** Why the scheduler has no connection to it; empty: it has. */
+  readonly problem: string
+  /** How many objects of this scheduler have their content there, and its size in bytes. */
+  readonly objects: number
+  readonly bytes: number
 }
 
 /** An allocator: it starts workers as they are needed. Numbers are of workers. */

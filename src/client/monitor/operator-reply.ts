@@ -53,6 +53,8 @@ export interface ObjectInfo {
    * or on a disk), or on an object storage server.
    */
   readonly place: 'memory' | 'shm' | 'disk' | 'server'
+  /** The address of that server; null: it is not on one. */
+  readonly server: string | null
   /** How long ago it was stored, in milliseconds. */
   readonly ageMs: number
 }
@@ -80,7 +82,8 @@ export function operatorReply(answer: OperatorAnswer, nowMs: number): OperatorRe
 }
 
 function objectInfo(story: ObjectStory): ObjectInfo {
-  const { objectId, name, objectBytes, owner, users, holders, holderCount, forMS, place } = story
+  const { objectId, name, objectBytes, owner, users, holders, holderCount, forMS, place, server } =
+    story
   return {
     id: idToHex(objectId),
     name,
@@ -90,6 +93,7 @@ function objectInfo(story: ObjectStory): ObjectInfo {
     holders,
     holderCount,
     place,
+    server: server || null,
     ageMs: Math.round(forMS),
   }
 }

@@ -114,6 +114,7 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
     graphCount: 0,
     graphs: [],
     allocators: [],
+    storageServers: [],
     ...more,
   }
 }
@@ -183,6 +184,15 @@ test('a state is translated into the words and units of users', () => {
           waitingCounts: [{ ...waiting, forMS: 2_500 }],
           functions: [{ ...counts, ...quantiles }],
           allocators: [ALLOCATOR],
+          storageServers: [
+            {
+              address: 'tcp://a:1',
+              state: 'away',
+              problem: 'refused',
+              objects: 2,
+              objectBytes: 30,
+            },
+          ],
         }),
       ],
     }),
@@ -269,6 +279,9 @@ test('a state is translated into the words and units of users', () => {
       diskError: undefined,
     },
     allocators: [ALLOCATOR_INFO],
+    storageServers: [
+      { address: 'tcp://a:1', state: 'away', problem: 'refused', objects: 2, bytes: 30 },
+    ],
   })
 })
 

@@ -136,6 +136,9 @@ export class ClusterPicture {
       failures: [...this.#failures],
       objects: objectTotals(state),
       allocators: state.allocators.map(allocatorInfo),
+      storageServers: state.storageServers.map(({ objectBytes: bytes, ...server }) => {
+        return { ...server, bytes }
+      }),
     }
     return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
@@ -176,6 +179,7 @@ function withoutUnknown(info: ClusterInfo, monitorAddress: string): ClusterInfo 
     rates: rates === undefined || Number.isNaN(rates.ended) ? undefined : rates,
     lost: undefined,
     allocators: undefined,
+    storageServers: undefined,
     clients: clients.map((client) => ({ ...client, bytes: undefined })),
     objects: { ...UNKNOWN_OBJECTS, count: info.objects.count },
   }

@@ -183,6 +183,7 @@ export class PublishedState {
       graphCount: 0,
       graphs: [],
       allocators: [],
+      storageServers: [],
     }
   }
 

@@ -8,6 +8,7 @@ import type {
   ObjectContentType,
   Resource,
   SchedulerReport,
+  StorageServerStatus,
   TaskOutput,
 } from '../../wire/message.js'
 import type { ObjectFile, StoredContent } from '../../wire/object-content.js'
@@ -38,6 +39,8 @@ export type SchedulerEvent =
       readonly rssFree: number
       /** See `MonitorState.turnP99MS`; 0 if it is not measured. */
       readonly turnP99Ms: number
+      /** The object storage servers; undefined: there are none. */
+      readonly storageServers?: readonly StorageServerStatus[]
     }
   /** The content of `moveToDisk` is in this file, or could not be written. */
   | { readonly type: 'movedToDisk'; readonly move: number; readonly file: ObjectFile }

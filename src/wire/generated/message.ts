@@ -279,6 +279,17 @@ export type NodeTaskType = 'normal' | 'target'
 export const NODE_TASK_TYPE: readonly NodeTaskType[] = ['normal', 'target']
 
 /**
+ * `StorageServerStatus.StorageServerState` of the schema.
+ * - `up`: It can.
+ * - `away`: The scheduler cannot reach it.
+ * - `leaving`: It ends: its content is being copied to others.
+ */
+export type StorageServerState = 'up' | 'away' | 'leaving'
+
+/** The names of `StorageServerState` by their numbers. */
+export const STORAGE_SERVER_STATE: readonly StorageServerState[] = ['up', 'away', 'leaving']
+
+/**
  * `LostWorker.LossCause` of the schema.
  * - `connection`: Its connection was closed.
  * - `silence`: It sent nothing for too long.
@@ -3526,6 +3537,8 @@ export interface MonitorState {
   readonly diskError: string
   /** In the order in which they connected, at most 100. */
   readonly allocators: readonly AllocatorStatus[]
+  /** The object storage servers, in the order in which they became known, at most 100. */
+  readonly storageServers: readonly StorageServerStatus[]
 }
 
 /** Reads the struct that was entered last. */
@@ -3562,6 +3575,7 @@ export function readMonitorState(reader: Reader): MonitorState {
     objectsRefused: reader.uint32(structAt + 100, pointersAt),
     diskError: reader.text(pointersAt + 72, structEnd),
     allocators: readAllocatorStatusList(reader, pointersAt + 80, structEnd),
+    storageServers: readStorageServerStatusList(reader, pointersAt + 88, structEnd),
   }
 }
 
@@ -3595,7 +3609,8 @@ export function measureMonitorState(value: MonitorState, referenceFrom: number):
     measureLostWorkerList(value.lostWorkers, referenceFrom) +
     measureGraphReportList(value.graphs, referenceFrom) +
     textWords(value.diskError) +
-    measureAllocatorStatusList(value.allocators, referenceFrom)
+    measureAllocatorStatusList(value.allocators, referenceFrom) +
+    measureStorageServerStatusList(value.storageServers, referenceFrom)
   )
 }
 
@@ -3604,7 +3619,7 @@ export function measureMonitorStateList(
   values: readonly MonitorState[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 26)
+  let words = structListWords(values.length, 27)
   for (const value of values) words += measureMonitorState(value, referenceFrom)
   return words
 }
@@ -3642,6 +3657,7 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   writer.uint32(at + 100, value.objectsRefused)
   writer.text(pointersAt + 72, value.diskError)
   addAllocatorStatusList(writer, pointersAt + 80, value.allocators)
+  addStorageServerStatusList(writer, pointersAt + 88, value.storageServers)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3650,11 +3666,100 @@ export function addMonitorStateList(
   pointerAt: number,
   values: readonly MonitorState[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 15, 11)
+  let at = writer.structList(pointerAt, values.length, 15, 12)
   for (const value of values) {
     writer.zero(at, 15)
     writeMonitorState(writer, at, value)
-    at += 208
+    at += 216
+  }
+}
+
+/** An object storage server, as its scheduler sees it (docs/protocol.md#servers). */
+export interface StorageServerStatus {
+  /** By which peers reach it. */
+  readonly address: string
+  /** Whether it can be used. */
+  readonly state: StorageServerState
+  /** Why the scheduler has no connection to it; empty: it has. */
+  readonly problem: string
+  /** How many objects of this scheduler have their content there. */
+  readonly objects: number
+  /** The size of that content in bytes. */
+  readonly objectBytes: number
+}
+
+/** Reads the struct that was entered last. */
+export function readStorageServerStatus(reader: Reader): StorageServerStatus {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    address: reader.text(pointersAt, structEnd),
+    state: nameOf(
+      STORAGE_SERVER_STATE,
+      reader.uint16(structAt, pointersAt),
+      'StorageServerStatus.state',
+    ),
+    problem: reader.text(pointersAt + 8, structEnd),
+    objects: reader.uint32(structAt + 4, pointersAt),
+    objectBytes: reader.uint64(structAt + 8, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readStorageServerStatusList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly StorageServerStatus[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: StorageServerStatus[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readStorageServerStatus(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureStorageServerStatus(
+  value: StorageServerStatus,
+  _referenceFrom: number,
+): number {
+  return textWords(value.address) + textWords(value.problem)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureStorageServerStatusList(
+  values: readonly StorageServerStatus[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 4)
+  for (const value of values) words += measureStorageServerStatus(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStorageServerStatus(writer: Writer, at: number, value: StorageServerStatus): void {
+  const pointersAt = at + 16
+  writer.text(pointersAt, value.address)
+  writer.uint16(at, codeOf(STORAGE_SERVER_STATE, value.state, 'StorageServerStatus.state'))
+  writer.text(pointersAt + 8, value.problem)
+  writer.uint32(at + 4, value.objects)
+  writer.uint64(at + 8, value.objectBytes)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addStorageServerStatusList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly StorageServerStatus[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 2, 2)
+  for (const value of values) {
+    writer.zero(at, 2)
+    writeStorageServerStatus(writer, at, value)
+    at += 32
   }
 }
 
@@ -5146,6 +5251,8 @@ export interface ObjectStory {
   readonly forMS: number
   /** Where its content is. */
   readonly place: ObjectPlace
+  /** With `server`: the address of the object storage server; else empty. */
+  readonly server: string
 }
 
 /** Reads the struct that was entered last. */
@@ -5161,6 +5268,7 @@ export function readObjectStory(reader: Reader): ObjectStory {
     holderCount: reader.uint32(structAt + 12, pointersAt),
     forMS: reader.float64(structAt + 16, pointersAt),
     place: nameOf(OBJECT_PLACE, reader.uint16(structAt + 24, pointersAt), 'ObjectStory.place'),
+    server: reader.text(pointersAt + 32, structEnd),
   }
 }
 
@@ -5187,7 +5295,8 @@ export function measureObjectStory(value: ObjectStory, _referenceFrom: number): 
     idWords(value.objectId) +
     textWords(value.name) +
     idWords(value.owner) +
-    idListWords(value.holders)
+    idListWords(value.holders) +
+    textWords(value.server)
   )
 }
 
@@ -5196,7 +5305,7 @@ export function measureObjectStoryList(
   values: readonly ObjectStory[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 8)
+  let words = structListWords(values.length, 9)
   for (const value of values) words += measureObjectStory(value, referenceFrom)
   return words
 }
@@ -5213,6 +5322,7 @@ function writeObjectStory(writer: Writer, at: number, value: ObjectStory): void 
   writer.uint32(at + 12, value.holderCount)
   writer.float64(at + 16, value.forMS)
   writer.uint16(at + 24, codeOf(OBJECT_PLACE, value.place, 'ObjectStory.place'))
+  writer.text(pointersAt + 32, value.server)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -5221,11 +5331,11 @@ export function addObjectStoryList(
   pointerAt: number,
   values: readonly ObjectStory[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 4, 4)
+  let at = writer.structList(pointerAt, values.length, 4, 5)
   for (const value of values) {
     writer.zero(at, 4)
     writeObjectStory(writer, at, value)
-    at += 64
+    at += 72
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { identity, type Identity } from '../../../base/ids.js'
 import type { ObjectPlace, ObjectStory } from '../../../wire/message.js'
-import { fileOf, spokenName } from '../../../wire/object-content.js'
+import { fileOf, spokenName, storedContentOf } from '../../../wire/object-content.js'
 import type { ObjectEntry } from '../entries.js'
 import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
@@ -64,6 +64,7 @@ export class LargestObjects implements Worklist {
 function storyOf(entry: ObjectEntry, now: number): ObjectStory {
   const { id, name, bytes, users, holders, createdAt } = entry
   const [owner] = users
+  const server = entry.type === 'stored' ? storedContentOf(entry.chunks)?.address : undefined
   const some: Identity[] = []
   for (const worker of holders) {
     if (some.length === MAX_HOLDERS) break
@@ -79,6 +80,7 @@ function storyOf(entry: ObjectEntry, now: number): ObjectStory {
     holders: some,
     holderCount: Math.min(holders.size, MAX_COUNT),
     forMS: Math.max(0, now - createdAt),
+    server: server ?? '',
   }
 }
 

@@ -11,6 +11,7 @@ import type {
   PeerInfo,
   Resource,
   RunningTask,
+  StorageServerStatus,
   TaskStatus,
   WorkerReport,
 } from '../../../wire/message.js'
@@ -225,12 +226,14 @@ export function totalsOf({ ended, failed, durations }: FunctionCounts): Function
 // workers and clients, each message lists some of them in turn. docs/protocol.md#monitors
 
 const MAX_FUNCTIONS = 200
+const MAX_SERVERS = 100
 
 /** The resource usage of the scheduler process. */
 interface OwnUse {
   readonly scheduler: Resource
   readonly rssFree: number
   readonly turnP99Ms: number
+  readonly storageServers?: readonly StorageServerStatus[]
 }
 
 /** How many tasks there have been. */
@@ -275,7 +278,7 @@ function taskTotalsOf({ ended, tasks, graphWork }: SchedulerState): Totals {
 /** The state for a monitor. Takes at most a few milliseconds, whatever its size. */
 export function stateFor(
   state: SchedulerState,
-  { scheduler, rssFree, turnP99Ms }: OwnUse,
+  { scheduler, rssFree, turnP99Ms, storageServers = [] }: OwnUse,
   first: FirstRows,
 ): MonitorState {
   const { workers, objects, graphWork } = state
@@ -317,5 +320,6 @@ export function stateFor(
     graphCount: graphWork.graphs.size,
     graphs: [],
     allocators: state.allocators.all,
+    storageServers: storageServers.slice(0, MAX_SERVERS),
   }
 }
