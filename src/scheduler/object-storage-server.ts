@@ -11,7 +11,7 @@ import type { SchedulerId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { MessageReader } from '../runtime/message-reader.js'
-import { newIdentity } from '../runtime/peer-info.js'
+import { newIdentity, peerInfo } from '../runtime/peer-info.js'
 import { DealerSocket } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/options.js'
 import { type ClientHeartbeatEcho, encodeFrame, type Message } from '../wire/message.js'
@@ -149,7 +149,10 @@ export class ObjectStorageServer {
 
   /** Only a scheduler of ours understands more than this. */
   #greet(isFirst: boolean): void {
-    this.#registration?.send(encodeFrame(visitorHeartbeat(isFirst, FEATURES_WITHOUT_OBJECTS)))
+    const heartbeat = visitorHeartbeat(isFirst, FEATURES_WITHOUT_OBJECTS)
+    // The machine, near which tasks that need something from here are run.
+    const info = isFirst ? [peerInfo({ name: '' })] : []
+    this.#registration?.send(encodeFrame({ ...heartbeat, info }))
   }
 
   #onEcho({ features }: ClientHeartbeatEcho): void {

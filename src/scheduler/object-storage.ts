@@ -4,7 +4,7 @@
 import { totalmem } from 'node:os'
 import type { Identity, ObjectId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
-import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
+import type { SchedulerAction, SchedulerEvent, SeenServer } from '../core/scheduler/events.js'
 import type { StorageLimits } from '../core/scheduler/object/room.js'
 import type {
   Message,
@@ -12,7 +12,6 @@ import type {
   ObjectFiles,
   ObjectResponse,
   StorageServers,
-  StorageServerStatus,
 } from '../wire/message.js'
 import {
   isLargeObject,
@@ -124,7 +123,7 @@ export class ObjectStorage {
   }
 
   /** The object storage servers, for monitors. */
-  get storageServers(): readonly StorageServerStatus[] {
+  get storageServers(): readonly SeenServer[] {
     return this.#servers.statuses
   }
 

@@ -177,7 +177,8 @@ test('content of an object is claimed, read, and removed with the object', async
   const content = await stored(t, address, 9)
   side.servers.claim(create('o', content))
   assert.equal(side.servers.has(content), true)
-  const status = { address, state: 'up', problem: '', objects: 1, objectBytes: content.byteLength }
+  const named = { address, state: 'up', problem: '', registrant: undefined }
+  const status = { ...named, objects: 1, objectBytes: content.byteLength }
   assert.deepEqual(side.servers.statuses, [status])
   assert.deepEqual(await side.servers.read(content), Buffer.alloc(100_000, 9))
   side.servers.removeContent(content)

@@ -8,15 +8,11 @@ import type { Identity, ObjectId, SchedulerId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { messageOf } from '../base/text.js'
+import type { SeenServer } from '../core/scheduler/events.js'
 import { readObjectFile } from '../runtime/object-files.js'
 import { serverName, StorageLink } from '../runtime/storage/link.js'
 import { localAddress } from '../transport/address.js'
-import type {
-  Message,
-  StorageServer,
-  StorageServers,
-  StorageServerStatus,
-} from '../wire/message.js'
+import type { Message, StorageServer, StorageServers } from '../wire/message.js'
 import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
 import { HeldContent, moveContent } from './content-moves.js'
 
@@ -178,9 +174,9 @@ export class SchedulerServers {
   }
 
   /** For monitors. */
-  get statuses(): readonly StorageServerStatus[] {
+  get statuses(): readonly SeenServer[] {
     return [...this.#servers.values()].map((server) => {
-      const { name: address, reason, content } = server
+      const { name: address, reason, content, registrant } = server
       const upState = server.isLeaving ? 'leaving' : 'up'
       return {
         address,
@@ -188,6 +184,7 @@ export class SchedulerServers {
         problem: server.isUp ? '' : reason || 'it has not answered yet',
         objects: content.count,
         objectBytes: content.bytes,
+        registrant,
       }
     })
   }

@@ -199,6 +199,8 @@ export interface TaskExtra {
   deaths: number
   /** The last worker that was lost with it, and that may return with it. */
   lostWith: Identity | undefined
+  /** Its largest input, if that is large. */
+  input: ObjectEntry | undefined
   /** The attempt number in its bytes. */
   attempt: number
   /** The last workers that had it, oldest first; undefined: none. */

@@ -22,6 +22,11 @@ export interface ReportedEcho extends Omit<ClientHeartbeatEcho, 'reports' | 'byt
 /** The core's part of a report. */
 export type CoreReport = Omit<SchedulerReport, 'version' | 'runtime' | 'clockMS' | 'monitorAddress'>
 
+/** An object storage server, and the connection over which it has made itself known, if it has. */
+export interface SeenServer extends StorageServerStatus {
+  readonly registrant: Identity | undefined
+}
+
 /** Facts. Messages have already been decoded and validated. */
 export type SchedulerEvent =
   | { readonly type: 'messageReceived'; readonly from: Identity; readonly message: Message }
@@ -40,7 +45,7 @@ export type SchedulerEvent =
       /** See `MonitorState.turnP99MS`; 0 if it is not measured. */
       readonly turnP99Ms: number
       /** The object storage servers; undefined: there are none. */
-      readonly storageServers?: readonly StorageServerStatus[]
+      readonly storageServers?: readonly SeenServer[]
     }
   /** The content of `moveToDisk` is in this file, or could not be written. */
   | { readonly type: 'movedToDisk'; readonly move: number; readonly file: ObjectFile }

@@ -4,7 +4,7 @@
 import { unreachable } from '../../base/assert.js'
 import { OUR_FEATURES } from '../../base/features.js'
 import type { Alarm, InstantMs, Machine } from '../../base/machine.js'
-import type { Identity, ObjectId, SchedulerId } from '../../base/ids.js'
+import { identity, type Identity, type ObjectId, type SchedulerId } from '../../base/ids.js'
 import type { ClientDisconnect, Message, TaskCancel } from '../../wire/message.js'
 import { type StoredContent, storedContentOf } from '../../wire/object-content.js'
 import { Balancer } from './worker/balance.js'
@@ -17,7 +17,13 @@ import {
   removeClient,
 } from './client/peer.js'
 import type { ObjectEntry } from './entries.js'
-import type { Act, SchedulerAction, SchedulerCoreOptions, SchedulerEvent } from './events.js'
+import type {
+  Act,
+  SchedulerAction,
+  SchedulerCoreOptions,
+  SchedulerEvent,
+  SeenServer,
+} from './events.js'
 import { onTaskInquiry } from './monitor/explain.js'
 import { cancelTarget, onGraphTask, onGraphTaskCancel, settleGraphs } from './graph/graph.js'
 import { onObjectInstruction, answerRequest, noteObjects, sendRemovals } from './object/object.js'
@@ -120,6 +126,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'statisticsSampled':
         publishScheduler(this.#state, event.scheduler, event.rssFree)
         this.#state.rates.sample(this.#state)
+        this.#state.nearness.setServers(this.#machinesOf(event.storageServers ?? []))
         this.#state.monitors.sendStates((first) => stateFor(this.#state, event, first))
         break
       case 'movedToDisk':
@@ -234,6 +241,16 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     const content = entry?.type === 'stored' ? storedContentOf(entry.chunks) : undefined
     if (entry === undefined || content?.id !== id || content.address !== address) return
     onContentLost(this.#state, [entry], `the server ${address} does not have their content`)
+  }
+
+  /** The machines of servers, by their addresses, as far as they have told theirs. */
+  #machinesOf(servers: readonly SeenServer[]): ReadonlyMap<string, string> {
+    const machines = new Map<string, string>()
+    for (const { address, registrant = identity('') } of servers) {
+      const machine = this.#state.clients.get(registrant)?.info?.machineId
+      if (machine !== undefined) machines.set(address, machine)
+    }
+    return machines
   }
 
   #onServerLost(address: string): void {

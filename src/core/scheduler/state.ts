@@ -27,6 +27,7 @@ import { NO_LIMITS } from './object/room.js'
 import { ObjectTable } from './object/table.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { Output } from './output.js'
+import { Nearness } from './worker/nearness.js'
 import { Requirements, Supplies } from './worker/placement.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task/state.js'
 import { cutTask } from './task/run.js'
@@ -70,6 +71,7 @@ export class SchedulerState {
   readonly eventBudget: EventBudget = new EventBudget(this.turn)
   readonly requirements: Requirements = new Requirements()
   readonly supplies: Supplies = new Supplies()
+  readonly nearness: Nearness = new Nearness()
   readonly functions: FunctionTable = new FunctionTable()
   readonly rates: TaskRates = new TaskRates()
   /** Messages per kind since the start. */
@@ -99,8 +101,8 @@ export class SchedulerState {
     })
     this.shared = new SharedObjects(this)
     this.pools = {
-      javascript: new WorkerPool(turn, perWorkerQueueSize),
-      python: new WorkerPool(turn, perWorkerQueueSize),
+      javascript: new WorkerPool(turn, perWorkerQueueSize, this.nearness),
+      python: new WorkerPool(turn, perWorkerQueueSize, this.nearness),
     }
     this.waiting = new Waiting(this)
     this.monitors = new Monitors(this)
@@ -146,6 +148,7 @@ export class SchedulerState {
     this.leases.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
     this.graphWork.checkInvariants()
     this.supplies.checkInvariants()
+    this.nearness.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
     this.tasks.checkInvariants()
     let inactive = 0
     const unfinished = new Map<ClientEntry, number>()

@@ -2,11 +2,10 @@
 // numbers, so that a node that becomes ready late still runs first if it arrived early.
 
 import { assert } from '../../../base/assert.js'
-import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
-import { objectId } from '../../../base/ids.js'
-import { encode, type Task, type TaskArgument } from '../../../wire/message.js'
+import { latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
+import { encode, type Task } from '../../../wire/message.js'
 import { ArgumentPacker, isObjectArgument } from '../../../wire/run.js'
-import type { ObjectEntry, TaskEntry } from '../entries.js'
+import type { TaskEntry } from '../entries.js'
 import type { Graph } from './graph.js'
 import { NONE } from './index.js'
 import { argumentOf, packValue } from './outcome.js'
@@ -17,6 +16,7 @@ import type { GraphTables } from './tables.js'
 import { publishTask, refusedFields } from '../publication.js'
 import { newTask, vacates } from '../task/arrival.js'
 import { redeemLease, statusResult } from '../task/task.js'
+import { largestInput } from '../worker/nearness.js'
 
 /** Minimum number of queued nodes, if enough are ready: with one the queue would often be empty. */
 const MIN_QUEUED = 2
@@ -125,7 +125,7 @@ function addTask(graph: GraphTables, owner: Graph, { node, rank }: ReadyNode): T
   const message = taskOf(graph, node)
   const task = newTask(state, client, message)
   assert(task !== undefined, 'a node was not validated on arrival')
-  const input = largestObject(graph, message.functionArgs)
+  const input = largestInput(state.objects, message.functionArgs, 0)
   task.bytes = encode(message)
   task.node = { graph: owner, index: node, rank, input, links: undefined }
   nodes.setState(node, STARTED)
@@ -225,23 +225,4 @@ function argumentsOf(
     if (input !== before) return argumentOf(graph, input)
     return { type: 'task', data: latin1ToBytes(nodes.idOf(input)) }
   })
-}
-
-/** The largest object that a task needs; undefined if it needs none. */
-function largestObject(
-  graph: GraphTables,
-  functionArgs: readonly TaskArgument[],
-): ObjectEntry | undefined {
-  let largest: ObjectEntry | undefined
-  let largestBytes = -1
-  for (const { type, data: id } of functionArgs) {
-    if (type !== 'objectID' && type !== 'sharedObjectID') continue
-    const entry = graph.state.objects.get(objectId(bytesToLatin1(id)))
-    const bytes = entry === undefined ? -1 : entry.bytes
-    if (bytes > largestBytes) {
-      largest = entry
-      largestBytes = bytes
-    }
-  }
-  return largest
 }

@@ -11,6 +11,7 @@ import type { ClientEntry, TaskEntry } from '../entries.js'
 import { publishTask, refusedFields } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { roomFor, spendRoom } from '../worker/load.js'
+import { largestInput } from '../worker/nearness.js'
 import { readExtra } from './extra.js'
 import { adopt } from './family.js'
 import { addChild, parentLink } from './links.js'
@@ -160,7 +161,7 @@ export function newTask(
     expectedSeconds: 0,
     worker: undefined,
     place: undefined,
-    extra: readExtra(message),
+    extra: readExtra(message, largestInput(state.objects, message.functionArgs)),
     node: undefined,
   }
 }

@@ -23,11 +23,11 @@ export function extraOf(task: TaskEntry): TaskExtra {
   return (task.extra ??= newExtra({ name: '', retries: 0, workerDeathLimit: 0, attempt: 0 }))
 }
 
-/** The options of a submitted task; undefined if it has none. */
-export function readExtra(message: Task): TaskExtra | undefined {
+/** The options of a submitted task, and its large input; undefined if it has none. */
+export function readExtra(message: Task, input: ObjectEntry | undefined): TaskExtra | undefined {
   const { name, retries, workerDeathLimit, attempt } = message
   const isPlain = name === '' && retries === 0 && workerDeathLimit === 0 && attempt === 0
-  return isPlain ? undefined : newExtra(message)
+  return isPlain && input === undefined ? undefined : { ...newExtra(message), input }
 }
 
 /** How many times a task may have been begun before; sent to its next worker. */
@@ -62,6 +62,7 @@ function newExtra({ name, retries, workerDeathLimit, attempt }: TaskOwn): TaskEx
     deathLimit: workerDeathLimit === 0 ? DEFAULT_DEATH_LIMIT : workerDeathLimit,
     deaths: 0,
     lostWith: undefined,
+    input: undefined,
     attempt,
     attempts: undefined,
     parent: undefined,

@@ -10,7 +10,6 @@ import type { ClientEntry, ObjectEntry, TaskEntry, WorkerEntry } from '../entrie
 import { leastRoom } from '../monitor/waiting.js'
 import type { SchedulerState } from '../state.js'
 import type { TaskQueue } from '../task/queue.js'
-import { fits } from './placement.js'
 
 /** Counts tasks, or a graph, that a client has sent, whether or not it is accepted. */
 export function spendRoom(state: SchedulerState, client: ClientEntry, tasks: number = 1): void {
@@ -301,9 +300,6 @@ export function ranksBefore(a: WorkerEntry, b: WorkerEntry, maxTasks: number): b
   return a.sequence < b.sequence
 }
 
-/** Maximum number of holders of an object that are compared. */
-const MAX_HOLDERS = 16
-
 /** The rules of a pool for its workers. */
 export interface PoolRules {
   readonly maxTasks: number
@@ -321,23 +317,4 @@ export function shortTask(
 ): TaskEntry | undefined {
   if (!worker.isLate || activeCount(worker) > 0) return undefined
   return queue.find((task) => hasRoom(worker, task), MAX_SHORT_LOOKS)
-}
-
-/**
- * For a node of a graph: a worker with the largest of its objects, if that has room and no other
- * worker idles instead. `first`: the worker that ranks first.
- */
-export function nearestHolder(task: TaskEntry, first: WorkerEntry, rules: PoolRules): WorkerEntry {
-  const isAnyoneIdle = activeCount(first) === 0
-  let nearest: WorkerEntry | undefined
-  let looks = MAX_HOLDERS
-  for (const holder of task.node?.input?.holders ?? []) {
-    if ((looks -= 1) < 0) break
-    if (holder.runtime !== task.runtime || holder.isLeaving) continue
-    if (!rules.hasRoom(holder, task) || !fits(holder, task)) continue
-    if (holder !== first && avoidedBy(task) === holder) continue
-    if (isAnyoneIdle && activeCount(holder) > 0) continue
-    if (nearest === undefined || ranksBefore(holder, nearest, rules.maxTasks)) nearest = holder
-  }
-  return nearest ?? first
 }

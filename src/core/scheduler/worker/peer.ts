@@ -95,7 +95,9 @@ export function onWorkerHeartbeat(
   bringUpToDate(worker.heartbeat, withoutRest(message))
   const info = keptInfo(message.info)
   if (info !== undefined) {
+    state.nearness.leave(worker)
     worker.info = info
+    state.nearness.join(worker)
     worker.endsAt = info.endsInMS === 0 ? Infinity : state.turn.now + info.endsInMS
   }
   state.pools[worker.runtime].setWindow(worker, windowSeconds(message.latencyUS))
@@ -135,6 +137,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   state.workers.delete(worker.identity)
   state.runless.delete(worker)
   const tasks = state.pools[worker.runtime].remove(worker)
+  state.nearness.leave(worker)
   state.supplies.leave(worker, agentOf(worker.identity, worker.heartbeat))
   state.objects.forgetWorker(worker)
   state.leases.forget(worker)

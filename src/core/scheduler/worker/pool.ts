@@ -30,13 +30,13 @@ import {
   heldCount,
   leastSeconds,
   leave,
-  nearestHolder,
   type PoolRules,
   ranksBefore,
   roomSeconds,
   shortTask,
   sliceSize,
 } from './load.js'
+import type { Nearness } from './nearness.js'
 
 /** How long a task waits for a worker other than its parent's, which may all stay busy. */
 const PATIENCE_MS = 2000
@@ -63,6 +63,7 @@ export class WorkerPool {
   readonly #heldUntil: Alarm
   readonly #maxTasks: number
   readonly #rules: PoolRules
+  readonly #nearest: (task: TaskEntry, first: WorkerEntry) => WorkerEntry
   /** The number of tasks that these workers have to run. */
   #assignedCount = 0
   /** The first task, if it was denied the worker with room, and since when. */
@@ -73,12 +74,13 @@ export class WorkerPool {
   #turns = 0
   #plainTurn = 0
 
-  constructor(turn: Turn<SchedulerAction>, perWorkerQueueSize: number) {
+  constructor(turn: Turn<SchedulerAction>, perWorkerQueueSize: number, nearness: Nearness) {
     this.#turn = turn
     this.#heldUntil = turn.alarm(() => this.#releaseHeld())
     this.#maxTasks = perWorkerQueueSize
     const hasRoom = (worker: WorkerEntry, task: TaskEntry): boolean => this.#hasRoom(worker, task)
     this.#rules = { maxTasks: perWorkerQueueSize, hasRoom }
+    this.#nearest = (task, first) => nearness.nearest(task, first, this.#rules)
     this.#workers = new IndexedHeap((a, b) => ranksBefore(a, b, this.#maxTasks))
     this.queue = new Lanes(
       (a, b) => ranksBefore(a, b, this.#maxTasks),
@@ -427,11 +429,6 @@ export class WorkerPool {
   #hasWaitedInVain(task: TaskEntry): boolean {
     const stalled = this.#stalled
     return stalled?.task === task && this.#turn.now - stalled.since >= PATIENCE_MS
-  }
-
-  #nearest(task: TaskEntry, first: WorkerEntry): WorkerEntry {
-    if (task.node?.input === undefined) return first
-    return nearestHolder(task, first, this.#rules)
   }
 
   /**

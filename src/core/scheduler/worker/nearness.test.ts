@@ -1,0 +1,124 @@
+// Tasks with large inputs, and the workers that are near these.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { latin1ToBytes } from '../../../base/bytes.js'
+import { identity, objectId } from '../../../base/ids.js'
+import type { ObjectInstruction, PeerInfo, Task } from '../../../wire/message.js'
+import { storedChunk } from '../../../wire/object-content.js'
+import {
+  clientHeartbeat,
+  instruction,
+  result,
+  task,
+  TestScheduler,
+  withPeers,
+  workerHeartbeat,
+} from '../scheduler.kit.js'
+
+const LARGE = 300_000
+const SERVER = 'tcp://far:1'
+
+function infoOf(machineId: string): readonly PeerInfo[] {
+  const nothing = { name: '', host: '', pid: 1, version: '', startedMS: 0, endsMS: 0 }
+  return [{ ...nothing, machineId, allocation: '', endsInMS: 0 }]
+}
+
+/** A client, and workers with the machines that they are on: idle ones rank in this order. */
+function withWorkers(machines: Readonly<Record<string, string>>): TestScheduler {
+  const scheduler = withPeers({ clients: ['C'] })
+  for (const [worker, machine] of Object.entries(machines)) {
+    scheduler.receive(worker, { ...workerHeartbeat(), info: infoOf(machine) })
+  }
+  scheduler.actions()
+  return scheduler
+}
+
+function create(id: string, content: Uint8Array): ObjectInstruction {
+  const message = instruction('create', 'C', [id])
+  return { ...message, objectContent: { ...message.objectContent, objectBytes: [[content]] } }
+}
+
+function stored(id: string, byteLength: number): ObjectInstruction {
+  const message = create(
+    id,
+    storedChunk({ byteLength, address: SERVER, id: objectId('x'.repeat(24)) }),
+  )
+  return { ...message, objectContent: { ...message.objectContent, objectTypes: ['stored'] } }
+}
+
+/** A task that needs objects. */
+function using(id: string, ...objects: readonly string[]): Task {
+  const functionArgs = objects.map((data) => ({
+    type: 'objectID' as const,
+    data: latin1ToBytes(data),
+  }))
+  return { ...task(id, 'C'), functionArgs }
+}
+
+/** The workers of tasks, in the order of the tasks. */
+function workersOf(
+  scheduler: TestScheduler,
+  ...tasks: readonly Task[]
+): readonly (string | undefined)[] {
+  for (const one of tasks) scheduler.receive('C', one)
+  const lines = scheduler.lines()
+  return tasks.map(
+    ({ taskId }) => lines.find((line) => line.endsWith(` <- task ${taskId}`))?.split(' ')[0],
+  )
+}
+
+const get = (id: string) => {
+  return { kind: 'objectRequest', requestType: 'get', objectIds: [objectId(id)] } as const
+}
+
+test('a task goes to the worker that has its large input, and not for a small one', () => {
+  const scheduler = withWorkers({ W: 'a', X: 'b', Y: 'c' })
+  scheduler
+    .receive('C', create('large', Buffer.alloc(LARGE)))
+    .receive('C', create('small', Buffer.alloc(9)))
+  scheduler.receive('Y', get('large')).receive('Y', get('small'))
+  assert.deepEqual(workersOf(scheduler, using('s', 'small')), ['W'])
+  assert.deepEqual(workersOf(scheduler, using('l', 'small', 'large')), ['Y'])
+})
+
+test('a worker on the machine of one that has it is next, and then the first of all', () => {
+  const scheduler = withWorkers({ W: 'a', X: 'b', Y: 'c', Z: 'c' })
+  scheduler.receive('C', create('o', Buffer.alloc(LARGE))).receive('Y', get('o'))
+  const tasks = ['1', '2', '3'].map((id) => using(id, 'o'))
+  assert.deepEqual(workersOf(scheduler, ...tasks), ['Y', 'Z', 'W'])
+})
+
+test('nobody idles so that a task can be near its input', () => {
+  const scheduler = withWorkers({ W: 'a', Y: 'c' })
+  scheduler.receive('C', create('o', Buffer.alloc(LARGE))).receive('Y', get('o'))
+  assert.deepEqual(workersOf(scheduler, using('1', 'o'), using('2', 'o')), ['Y', 'W'])
+})
+
+test('a task goes to the machine of the object storage server with its input', () => {
+  const scheduler = withWorkers({ W: 'a', X: 'b', Y: 'c' })
+  scheduler.receive('S', { ...clientHeartbeat(), info: infoOf('b'), wantsReport: true })
+  const seen = { address: SERVER, state: 'up', problem: '', objects: 0, objectBytes: 0 } as const
+  const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
+  const sample = (registrant?: string): void => {
+    const server = {
+      ...seen,
+      registrant: registrant === undefined ? undefined : identity(registrant),
+    }
+    scheduler.handle({ type: 'statisticsSampled', ...use, storageServers: [server] })
+  }
+  scheduler.receive('C', stored('o', LARGE))
+  sample()
+  assert.deepEqual(workersOf(scheduler, using('1', 'o')), ['W'])
+  scheduler.receive('W', result('1'))
+  sample('S')
+  assert.deepEqual(workersOf(scheduler, using('2', 'o')), ['X'])
+})
+
+test('a worker that has left, or leaves, is not near anything', () => {
+  const scheduler = withWorkers({ W: 'a', X: 'b', Y: 'b' })
+  scheduler.receive('C', create('o', Buffer.alloc(LARGE))).receive('X', get('o'))
+  scheduler.receive('Y', { ...workerHeartbeat(), isLeaving: true })
+  scheduler.handle({ type: 'peerDisconnected', peer: identity('X') })
+  assert.deepEqual(workersOf(scheduler, using('1', 'o')), ['W'])
+})
