@@ -48,12 +48,12 @@ function stored(id: string, byteLength: number): ObjectInstruction {
 }
 
 /** A task that needs objects. */
-function using(id: string, ...objects: readonly string[]): Task {
-  const functionArgs = objects.map((data) => ({
+function using(name: string, ...objects: readonly string[]): Task {
+  const functionArgs = objects.map((id) => ({
     type: 'objectID' as const,
-    data: latin1ToBytes(data),
+    data: latin1ToBytes(id),
   }))
-  return { ...task(id, 'C'), functionArgs }
+  return { ...task(name, 'C'), functionArgs }
 }
 
 /** The workers of tasks, in the order of the tasks. */
