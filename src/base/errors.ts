@@ -172,7 +172,7 @@ export class MissingObjectError extends ScalerError {
   }
 }
 
-/** A client whose objects take up storage. */
+/** A client with objects that take up storage. */
 export interface StorageOwner {
   /** Its id, as `client.info()` lists it. */
   readonly client: string

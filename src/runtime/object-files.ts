@@ -1,6 +1,6 @@
 // Content of objects in files that a scheduler and its peers on one machine share, instead of in
-// messages: the sender writes a file once, the receiver reads it once, and nobody between them sees
-// the bytes. docs/protocol.md#files
+// messages: the sender writes a file once, the receiver reads it once, and the bytes pass through
+// no process between them. docs/protocol.md#files
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -45,7 +45,7 @@ export const OWN_DIRECTORY = 0o700
 /** The directory that the scheduler of a connection shares with this process, if any. */
 export class ObjectFiles {
   #directory = ''
-  /** Names are 32 hexadecimal digits that nobody can guess. */
+  /** Names are 32 hexadecimal digits that cannot be guessed. */
   readonly #prefix = randomBytes(10).toString('hex')
   #count = 0
   /** Open files, by path: they may be removed, with the scheduler that they were written for. */
@@ -206,7 +206,7 @@ function keyIn(directory: string): Uint8Array {
 export const SHARED_MEMORY = '/dev/shm'
 
 /**
- * Whether so much fits into a directory in memory. Memory that is full would stop other programs,
+ * Whether content fits into a directory in memory. Memory that is full would stop other programs,
  * too: half of what is left is not touched. Throws the system's error.
  */
 export function hasRoom(directory: string, byteLength: number): boolean {

@@ -24,7 +24,7 @@ const DIRECTORY_NAME = /^scaler-ts-([\da-f]{8})([\da-f]{8})[\da-f]{16}$/
 /** How often a directory is shown to be in use. */
 const SWEEP_INTERVAL_MS = 20_000
 
-/** A directory that was not shown to be in use for so long is removed. */
+/** A directory is removed when it has not been shown to be in use for this long. */
 export const ABANDONED_MS = 60_000
 
 /** What happens to a directory at intervals. */
@@ -115,8 +115,8 @@ export function removeLater(path: string): void {
 }
 
 /**
- * Removes a directory. It gets another name first, so that nobody who has not heard of the end of
- * the scheduler puts a file into it meanwhile.
+ * Removes a directory. It gets another name first: a peer that does not yet know of the end of
+ * the scheduler cannot put a file into it.
  */
 function removeDirectory(directory: string): void {
   const goal = join(dirname(directory), newDirectoryName())

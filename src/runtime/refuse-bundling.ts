@@ -27,8 +27,8 @@ export function refuseBundling(place: string | undefined): void {
 }
 
 /**
- * Node prints the line of an uncaught error: here that could be all of a minified bundle. If nobody
- * catches this one, it is printed without.
+ * Node prints the line of an uncaught error: here that could be all of a minified bundle. If this
+ * one is not caught, it is printed without.
  */
 function fail(text: string): never {
   const error = new ConfigError(text)

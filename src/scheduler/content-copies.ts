@@ -14,12 +14,12 @@ import type { SharedObject } from '../wire/message.js'
 /** How many others copy the same content from one server. */
 const FAN_OUT = 2
 
-/** A copy that nobody has asked for during this time is removed. */
+/** A copy that has not been requested during this time is removed. */
 const UNUSED_MS = 60_000
 
 const SWEEP_MS = 10_000
 
-/** For so many contents, a server knows which others have asked for them: so many, at most. */
+/** For how many contents a server knows which others have asked for them, and how many of these. */
 const [MAX_FOLLOWED, MAX_FOLLOWERS] = [10_000, 1_000]
 
 /** Servers with longer names are sent what they ask for. */

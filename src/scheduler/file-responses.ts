@@ -17,7 +17,7 @@ interface ResponseParts {
   isKnown(place: string): boolean
   /** The content there; undefined if it is gone. */
   read(place: string): Promise<Uint8Array | undefined>
-  /** False: so much is queued for the peer that the next response must wait for `onDrain`. */
+  /** False: the queue for the peer is full, and the next response must wait for `onDrain`. */
   send(peer: Identity, message: ObjectResponse): boolean
   /** Files were removed before they were read: the peer needs another response. */
   onOutdated(peer: Identity, ids: readonly ObjectId[]): void

@@ -47,7 +47,7 @@ interface Claim {
   readonly byteLength: number
 }
 
-/** The files of one scheduler, and the peers that see them. Without a directory, nobody does. */
+/** The files of one scheduler, and the peers that see them. Without a directory, no peer does. */
 export class FileStore {
   readonly #tell: Logger['warn']
   #directory: OwnDirectory | undefined
@@ -109,7 +109,7 @@ export class FileStore {
     for (const peer of this.#offered) send(peer, offer)
   }
 
-  /** A peer shows that it sees the directory, or (no bytes) wants content in messages. */
+  /** A peer shows that it sees the directory, or (no bytes) asks for content in messages. */
   prove(peer: Identity, proof: Uint8Array): void {
     const { key } = this.#directory ?? {}
     const isSeen = key !== undefined && Buffer.compare(proof, key) === 0

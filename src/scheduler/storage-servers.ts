@@ -126,7 +126,7 @@ export class SchedulerServers {
     if (known.isUp && !known.isLeaving) this.#answer(peer, known)
   }
 
-  /** A server wants to end. It is answered when it may. */
+  /** A server is about to end. It is answered when it may. */
   async #onLeaving(registrant: Identity): Promise<void> {
     const server = [...this.#servers.values()].find((each) => each.registrant === registrant)
     if (server !== undefined && !server.isLeaving) {

@@ -176,8 +176,8 @@ interface AcceptorSetup {
 }
 
 /**
- * How long a peer whose first bytes are not ZMTP may take to close the connection itself: port
- * probes send a few bytes and leave without waiting for an answer.
+ * How long a peer that sends something other than ZMTP may take to close the connection itself:
+ * port probes send a few bytes and leave without waiting for an answer.
  */
 const STRANGER_MS = 200
 

@@ -74,8 +74,8 @@ export interface SocketOptions extends SocketLimits {
 export interface RouterOptions extends SocketOptions {
   /**
    * What happens when a peer connects with the identity of a connected peer. True (the default):
-   * the new connection takes over and the old one is closed, so that a peer whose link broke
-   * unnoticed can reconnect. False, as in libzmq: the new connection is refused.
+   * the new connection takes over and the old one is closed, so that a peer can reconnect
+   * after its link broke unnoticed. False, as in libzmq: the new connection is refused.
    */
   readonly handover: boolean
   /** The router's own identity, sent to its peers: at most 255 bytes. Default: none. */

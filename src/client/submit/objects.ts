@@ -219,7 +219,7 @@ export class LargeMemories {
   #isSame(content: SentMemory, memory: Uint8Array): boolean {
     if (content instanceof Uint8Array) return endsWith(content, memory)
     const path = pathOf(content)
-    // Otherwise nobody has needed it any more, and it is gone.
+    // Otherwise it was not needed any more, and is gone.
     if (!this.#files.holds(path)) return false
     if (this.#last?.content === content) return endsWith(this.#last.bytes, memory)
     if (!this.#files.endsWith([content.chunk], memory)) return false

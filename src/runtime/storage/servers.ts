@@ -34,7 +34,7 @@ const MAX_PENDING_BYTES = 64 * 1024 ** 2
 /** A server on this machine copies content of at least this many bytes from other servers. */
 const MIN_COPIED_BYTES = 1024 ** 2
 
-/** For so many objects, it is remembered where their content is. */
+/** Maximum number of objects for which it is remembered where their content is. */
 const MAX_REMEMBERED = 4_000
 
 /** A server that could not be used is not tried again for this long. */

@@ -25,7 +25,7 @@ const NO_OFFER: ObjectFilesMessage = { kind: 'objectFiles', directory: '', proof
 /** The files of one worker. */
 export class AgentFiles {
   readonly #files = new ObjectFiles()
-  /** What the processor was told last. */
+  /** What was sent to the processor last. */
   #offer: ObjectFilesMessage | undefined
   #proof: Uint8Array = NO_BYTES
   /** The offer came from an object storage server. */
@@ -68,8 +68,8 @@ export class AgentFiles {
   }
 
   /**
-   * A processor sees the directory that it was told of, or (no bytes) does not. Returns what tells
-   * the scheduler.
+   * A processor sees the offered directory, or (no bytes) does not. Returns what tells the
+   * scheduler.
    */
   onProof(proof: Uint8Array): Message | undefined {
     // The answer to an offer of the last connection says nothing.

@@ -72,7 +72,7 @@ export interface ProcessorHostHandler {
   onStack(report: StackReport): void
   /** Results of tasks before one that keeps the processor busy. */
   onTaken(results: TakenResults): void
-  /** It sees the directory that it was told of, or (no bytes) does not. */
+  /** It sees the offered directory, or (no bytes) does not. */
   onFiles(proof: Uint8Array): void
   /** Files of objects were gone before it read them: it does not have these objects. */
   onObjectsLost(ids: readonly ObjectId[]): void

@@ -239,7 +239,7 @@ export class RunReports {
   }
 
   /**
-   * The same for the next task of a slice, if it takes so long. The result of a task that has
+   * The same for the next task of a slice, if it takes as long. The result of a task that has
    * printed never waits: until it arrives, the lines of the next one seem to be mixed with its own.
    */
   mayHoldUpSlice(lastMs: number, now: number): boolean {

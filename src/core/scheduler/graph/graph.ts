@@ -172,7 +172,7 @@ export class Graph implements Worklist {
     return needs
   }
 
-  /** The task of a node has left the queue. What else happened to it is told later. */
+  /** The task of a node has left the queue. What else happened to it is reported later. */
   onTaskTaken(task: TaskEntry): void {
     leaveQueue(this.#tables, task)
   }

@@ -53,8 +53,8 @@ class Numbers {
   }
 
   /**
-   * Sets the node of a number. Returns false if its block does not exist: a client whose numbers
-   * are far apart could make a scheduler use kilobytes for each.
+   * Sets the node of a number. Returns false if its block does not exist: a client with numbers
+   * that are far apart could make a scheduler use kilobytes for each.
    */
   set(number: number, node: number): boolean {
     const at = number >>> BLOCK_BITS

@@ -62,7 +62,7 @@ function startNode(graph: GraphTables, owner: Graph, { node, rank }: ReadyNode):
   if (state.leases.size > 0) redeemLease(state, task)
 }
 
-/** Starts a ready node together with those behind it, at most so many, if they can be a run. */
+/** Starts a ready node and those behind it, `count` at most, if they can be a run. */
 function startRun(
   graph: GraphTables,
   owner: Graph,

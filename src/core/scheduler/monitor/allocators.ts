@@ -31,7 +31,7 @@ export class Allocators {
     const isNew = client !== undefined && !this.#byClient.has(client)
     const isFull = isNew && this.#byClient.size >= MOST.allocators
     if (client === undefined || isFull || !hasFeature(client.features, FEATURE_ALLOCATORS)) {
-      const why = isFull ? 'there are too many' : 'it is no client with the feature'
+      const why = isFull ? 'there are too many' : 'it is not a client with the feature'
       turn.log('debug', `ignored an allocator: ${why}`, { client: from })
       return
     }

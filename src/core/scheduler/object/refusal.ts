@@ -16,7 +16,7 @@ const MAX_OWNERS = 5
 /** Minimum time between two lines in the log. */
 const LOG_INTERVAL_MS = 10_000
 
-/** The clients whose objects take up most storage, the largest first. One pass over all. */
+/** The clients with the most storage in use, the largest first. One pass over all. */
 export function largestOwners(clients: Iterable<ClientEntry>): readonly StorageOwner[] {
   const largest: ClientEntry[] = []
   for (const client of clients) {

@@ -203,7 +203,7 @@ export class ObjectTable {
     if (isStored && !isSame) {
       this.#fill(entry, type, chunks)
     } else {
-      // The same content again: workers may be about to read the file that they were told of.
+      // The same content again: workers may be about to read the file of the first one.
       this.#places.drop(type, chunks)
     }
     if (!isStored && !hasContent) {

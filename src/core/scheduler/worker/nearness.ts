@@ -1,5 +1,5 @@
 // Which workers are near the large input of a task: those that have it, and those on the machine
-// where it is. One of them gets the task if nobody else idles instead.
+// where it is. One of them gets the task, unless only others are idle.
 
 import { assert } from '../../../base/assert.js'
 import { bytesToLatin1 } from '../../../base/bytes.js'
@@ -17,7 +17,7 @@ const MAX_LOOKS = 32
 /** A smaller input is fetched by whichever machine the task comes to. */
 const MIN_NEAR_BYTES = 256 * 1024
 
-/** The largest stored object among the arguments of a task; undefined: none has so many bytes. */
+/** The largest stored object among the arguments of a task; undefined: none has `minBytes`. */
 export function largestInput(
   objects: ObjectTable,
   functionArgs: readonly TaskArgument[],

@@ -8,9 +8,9 @@ import type { TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { giveTo, stopAt } from '../task/task.js'
 
-// Tasks of returning workers that this scheduler does not know yet: it may be a new process whose
-// clients have not reconnected. The worker holds a lease until the task is submitted again.
-// docs/protocol.md#return
+// Tasks of returning workers that this scheduler does not know yet: it may be a new process, to
+// which their clients have not reconnected. The worker holds a lease until the task is submitted
+// again. docs/protocol.md#return
 
 /** Duration of a lease. Clients reconnect within a second, but resubmit tasks more slowly. */
 const LEASE_MS = 5000

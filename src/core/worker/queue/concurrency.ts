@@ -40,7 +40,7 @@ export class HostConcurrency {
     return this.#count
   }
 
-  /** `listener` is called when a worker whose task found no slot should try again. */
+  /** `listener` is called when a worker should try again for a task that found no slot. */
   listen(listener: () => void): void {
     this.#onFree = listener
   }
