@@ -38,7 +38,8 @@ import { type ObjectStore, StoredObject } from './objects.js'
 import type { TaskRunner } from './runner.js'
 
 // The answer for a task of a Python client that is sent here: a pickled exception, because bytes
-// that are not a pickle would crash its agent and leave its futures waiting (docs/protocol.md#values).
+// that are not a pickle would crash its agent and leave its futures waiting
+// (docs/protocol.md#values).
 
 /** Its message. */
 const FOREIGN_TEXT = 'this worker runs JavaScript functions only, not Python ones'
