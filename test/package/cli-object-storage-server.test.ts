@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import type { Diagnosis } from '#src/client/connect/diagnosis.js'
 import { runCommand, startCommand, startScheduler } from './command.js'
 
 const NAME = 'scaler-object-storage-server'
@@ -23,6 +24,15 @@ test('a scheduler learns of a server in both ways', async (t) => {
   const registered = startCommand(t, NAME, ['--name', '127.0.0.1', '-p', '0', '--scheduler', at])
   const { address: other } = await registered.line((line) => 'address' in line)
   await scheduler.line((line) => line['server'] === other)
+  const doctor = await runCommand(t, 'scaler', ['doctor', at, '--scheduler-only', '--json'])
+  const { storageServers } = JSON.parse(doctor.stdout) as Pick<Diagnosis, 'storageServers'>
+  assert.deepEqual(
+    storageServers?.map((server) => [server.address, server.state, server.trouble]),
+    [
+      [address, 'up', ''],
+      [other, 'up', ''],
+    ],
+  )
   named.child.kill('SIGKILL')
   await scheduler.line(({ message }) => String(message).startsWith('lost the connection to an'))
 })

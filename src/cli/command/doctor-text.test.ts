@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clockProblem, type Diagnosis } from '../../client/connect/diagnosis.js'
+import { clockProblem, type Diagnosis, serverProblem } from '../../client/connect/diagnosis.js'
 import type { FoundClient, FoundWorker } from '../../client/connect/peers.js'
 import { diagnosisText, problemText } from './doctor-text.js'
 
@@ -56,6 +56,7 @@ const HEALTHY: Diagnosis = {
     runtime: 'node/24.0.0',
     clock: { aheadMs: 1, errorMs: 1.5 },
   },
+  storageServers: [],
   problems: [],
 }
 
@@ -148,10 +149,26 @@ test('problems that are not fatal are notes, fatal ones are left out', () => {
     waiting: undefined,
     monitor: undefined,
     task: undefined,
+    storageServers: undefined,
     problems: [note, fatal],
   }
   assert.equal(diagnosisText(diagnosis, false), 'note  monitor     nothing; look\n')
   assert.equal(problemText(fatal), 'it failed')
+})
+
+test('object storage servers that can be used are listed; others are notes', () => {
+  const server = { address: 'tcp://a:1', state: 'up', problem: '', objects: 3, bytes: 9 } as const
+  const far = { ...server, address: 'tcp://b:1', trouble: 'connection refused' }
+  const away = { ...server, address: 'tcp://c:1', state: 'away', problem: 'closed' } as const
+  const storageServers = [{ ...server, trouble: '' }, far, { ...away, trouble: '' }]
+  const problems = storageServers.flatMap((each) => serverProblem(each) ?? [])
+  const text = diagnosisText({ ...HEALTHY, storageServers, problems }, false)
+  assert.match(text, /^ok {4}storage {5}1: tcp:\/\/a:1; 3 objects there$/m)
+  assert.match(
+    text,
+    /^note {2}storage {5}this machine cannot use .* tcp:\/\/b:1 \(connection refused\);/m,
+  )
+  assert.match(text, /^note {2}storage {5}the scheduler cannot use .* tcp:\/\/c:1 \(closed\);/m)
 })
 
 test('a 1.9.9 scheduler has no version and no id', () => {

@@ -17,6 +17,7 @@ import type {
   FoundWaiting,
   FoundWorker,
 } from '../../client/connect/peers.js'
+import type { FoundServer } from '../../client/connect/storage-servers.js'
 
 /** A label and its text. */
 type Line = readonly [label: string, text: string]
@@ -40,6 +41,7 @@ export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
     return `${start}  ${label.padEnd(LABEL_WIDTH)}${text}\n`
   }
   const { address, scheduler, workers, hosts, clients, monitor, task, problems } = diagnosis
+  const servers = (diagnosis.storageServers ?? []).filter(isUsable)
   const waiting = (diagnosis.waiting ?? []).slice(0, MAX_NAMED)
   const good = [
     ...(scheduler === undefined ? [] : schedulerLines(scheduler, address)),
@@ -49,6 +51,7 @@ export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
     ...waiting.filter((each) => !cannotRun(each)).map(waitingLine),
     ...(monitor === undefined ? [] : [monitorLine(monitor)]),
     ...(task === undefined ? [] : taskLines(task)),
+    ...(servers.length === 0 ? [] : [storageLine(servers)]),
   ]
   const notes = problems.flatMap((problem): Line[] => {
     return problem.isFatal ? [] : [[problem.part, problemText(problem)]]
@@ -57,6 +60,16 @@ export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
   return [...good.map((line) => show('ok', line)), ...notes.map((line) => show('note', line))].join(
     '',
   )
+}
+
+function isUsable({ state, trouble }: FoundServer): boolean {
+  return state !== 'away' && trouble === ''
+}
+
+function storageLine(servers: readonly FoundServer[]): Line {
+  const objects = servers.reduce((sum, server) => sum + server.objects, 0)
+  const names = listed(servers.map(({ address }) => address))
+  return ['storage', `${servers.length}: ${names}; ${counted(objects, 'object')} there`]
 }
 
 /** A problem and what to check, as one line. */

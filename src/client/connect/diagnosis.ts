@@ -26,6 +26,7 @@ import {
   type FoundWaiting,
   foundWaiting,
 } from './peers.js'
+import { findServers, type FoundServer } from './storage-servers.js'
 import { type MonitorView, probeScheduler, readMonitor, type SchedulerAnswer } from './probe.js'
 
 /** The results; undefined for steps that were not reached. */
@@ -41,13 +42,15 @@ export interface Diagnosis {
   readonly waiting: readonly FoundWaiting[] | undefined
   readonly monitor: FoundMonitor | undefined
   readonly task: TrialTask | undefined
+  /** The object storage servers that the scheduler reports, at most 20. */
+  readonly storageServers: readonly FoundServer[] | undefined
   /** The first fatal one ended the examination. */
   readonly problems: readonly DiagnosisProblem[]
 }
 
 /** A problem and the part that it concerns. */
 export interface DiagnosisProblem extends FindingText {
-  readonly part: 'scheduler' | 'workers' | 'monitor' | 'task'
+  readonly part: 'scheduler' | 'workers' | 'monitor' | 'task' | 'storage'
   /** False: a remark; tasks still run. */
   readonly isFatal: boolean
 }
@@ -157,6 +160,16 @@ export function clockProblem(
   const what = `the clock of ${whose} ${clockText(clock)}`
   const advice = 'synchronize both (NTP): times in logs and certificates mislead otherwise'
   return { part, isFatal: false, what, advice }
+}
+
+/** Reports an object storage server that the scheduler, or this machine, cannot reach. */
+export function serverProblem(server: FoundServer): DiagnosisProblem | undefined {
+  const { address, state, problem, trouble } = server
+  if (state !== 'away' && trouble === '') return undefined
+  const [who, why] = state === 'away' ? ['the scheduler', problem] : ['this machine', trouble]
+  const what = `${who} cannot use the object storage server ${address} (${why})`
+  const advice = 'start it, or open its port: until then, large values take a longer way'
+  return { part: 'storage', isFatal: false, what, advice }
 }
 
 /** Reports a worker that has another version of this package. */
@@ -307,6 +320,7 @@ class Examination {
   #monitor: FoundMonitor | undefined
   #workers: WorkerCount | undefined
   #task: TrialTask | undefined
+  #servers: readonly FoundServer[] | undefined
 
   constructor(address: Address, options: DiagnosisOptions) {
     this.#address = address
@@ -321,6 +335,7 @@ class Examination {
     if (!this.#hasFailed) await this.#checkMonitor()
     if (!this.#hasFailed && !isSchedulerOnly) this.#checkWorkers()
     if (!this.#hasFailed && !isSchedulerOnly) await this.#tryTask()
+    if (!this.#hasFailed) await this.#checkStorage()
     const report = this.#report
     return {
       address: this.#text,
@@ -331,6 +346,7 @@ class Examination {
       waiting: report && foundWaiting(report),
       monitor: this.#monitor,
       task: this.#task,
+      storageServers: this.#servers,
       problems: this.#problems,
     }
   }
@@ -397,6 +413,18 @@ class Examination {
     } catch (error) {
       if (!(error instanceof ScalerError)) throw error
       this.#add({ part: 'task', isFatal: true, ...this.#describeFailure(error) })
+    }
+  }
+
+  async #checkStorage(): Promise<void> {
+    if (this.#scheduler?.kind === '1.9.9') return
+    try {
+      this.#servers = await findServers(this.#text, this.#options.timeoutMs)
+      for (const server of this.#servers) this.#add(serverProblem(server))
+    } catch (error) {
+      if (!(error instanceof ScalerError)) throw error
+      const what = `the object storage servers could not be checked: ${error.message}`
+      this.#add({ part: 'storage', isFatal: false, what, advice: '' })
     }
   }
 
