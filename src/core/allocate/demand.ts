@@ -70,7 +70,7 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
 
 interface Sums {
   readonly tasks: number
-  /** Of the tasks whose function was measured. */
+  /** One after the other, as far as that is known. */
   readonly seconds: number
   readonly unmeasured: number
   readonly waitedSeconds: number
@@ -81,7 +81,8 @@ function sumsOf(rows: readonly WaitingWork[]): Sums {
   for (const row of rows) {
     tasks += row.tasks
     if (row.seconds === undefined) unmeasured += row.tasks
-    else seconds += row.tasks * row.seconds
+    // One that has not ended yet shows how long the others take at least.
+    seconds += row.tasks * (row.seconds ?? row.runningSeconds)
     waitedSeconds = Math.max(waitedSeconds, row.waitedSeconds)
   }
   return { tasks, seconds, unmeasured, waitedSeconds }
@@ -108,7 +109,8 @@ function targetFor(sums: Sums, supply: Supply): number {
   const needed = Math.ceil(left / backlogSeconds)
   const waited = Math.min(waitedSeconds - bootSeconds, supply.enoughSeconds)
   const isStuck = isEnough && waited > backlogSeconds
-  const beside = isStuck ? busy + Math.max(probe, needed) : 0
+  // Measured work needs a known number of workers; for other work, their number doubles.
+  const beside = isStuck ? busy + Math.max(probe, needed, Math.min(unmeasured, busy)) : 0
   return Math.min(tasks + busy, Math.max(busy, probe, needed, beside))
 }
 
