@@ -52,7 +52,7 @@ async function flagTable(name) {
     const value = writtenValue(spec.type, defaultOf(flag))
     const flags = [`--${key}`, ...short].map(code).join(', ')
     return [
-      `${flags}<br>${code(variableOf(key))}`,
+      `${flags}<br>${code(variableOf(flag))}`,
       spec.defaultText ?? shownValue(value),
       boundsOf(spec.type, 1_000),
       descriptionOf(spec),
