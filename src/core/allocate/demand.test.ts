@@ -116,6 +116,16 @@ test('work that needs what the workers do not offer is not for them', () => {
   assert.equal(targetOf({ waiting: [work(9, 60, { runtime: 'python' })] }), 0)
 })
 
+test('work that no present worker can run needs one, whatever they will have finished', () => {
+  const gpus = new Map([['gpu', 1]])
+  const own = { ...RULES.own, offers: gpus }
+  const waiting = [work(4, 1), work(1, undefined, { needs: 'gpu=1' })]
+  assert.equal(targetOf({ waiting, workers: busy(2) }, { own }), 3)
+  const workers = [...busy(2), worker('g', { offers: gpus })]
+  assert.equal(targetOf({ waiting, workers }, { own }), 3)
+  assert.equal(targetOf({ waiting: [work(60, 1, { needs: 'gpu=1' })], workers: [] }, { own }), 2)
+})
+
 test('plain work is for the allocator with the plainest workers that has room', () => {
   const own = { name: 'gpus', offers: new Map([['gpu', -1]]), runtime: 'javascript' } as const
   const waiting = [work(10, 60), work(1, 60, { needs: 'gpu' })]

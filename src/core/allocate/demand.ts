@@ -54,17 +54,36 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
   const pendings = others.filter((other) => {
     return rows.length === 0 ? other.runtime === own.runtime : rivals.includes(other)
   })
-  const sums = sumsOf(rows)
-  const isEnough = sums.seconds <= lasting.length * backlogSeconds
-  const target = targetFor(sums, { ...rules, workers: lasting.length, busy, isEnough })
+  // What none of them can run is work of its own, whatever they will have finished.
+  const isServed = servedBy(lasting)
+  const served = sumsOf(rows.filter(isServed))
+  const unserved = sumsOf(rows.filter((work) => !isServed(work)))
+  const isEnough = served.seconds <= lasting.length * backlogSeconds
+  const supply = { ...rules, workers: lasting.length, busy, isEnough }
+  const none = { ...rules, workers: 0, busy: 0, isEnough: unserved.seconds === 0 }
   return {
-    waitingTasks: sums.tasks,
-    waitingSeconds: sums.seconds,
-    target,
+    waitingTasks: served.tasks + unserved.tasks,
+    waitingSeconds: served.seconds + unserved.seconds,
+    target: targetFor(served, supply) + targetFor(unserved, none),
     workers: lasting.length,
     isEnough,
     othersPending: pendings.reduce((sum, { pending }) => sum + pending, 0),
     rivals,
+  }
+}
+
+/** Whether one of these workers can run some work; looked up once for each requirement. */
+function servedBy(workers: readonly SeenWorker[]): (work: WaitingWork) => boolean {
+  const known = new Map<string, boolean>()
+  return (work) => {
+    const key = keyOf(work)
+    let isServed = known.get(key)
+    if (isServed === undefined) {
+      const kinds = kindsOf([work])
+      isServed = workers.some((worker) => canServe(worker, kinds))
+      known.set(key, isServed)
+    }
+    return isServed
   }
 }
 
@@ -139,11 +158,16 @@ interface Kind {
 /** Read once, not for each worker. */
 function kindsOf(rows: readonly WaitingWork[]): readonly Kind[] {
   const kinds = new Map<string, Kind>()
-  for (const { runtime, needs } of rows) {
-    const key = `${runtime} ${needs}`
+  for (const work of rows) {
+    const { runtime, needs } = work
+    const key = keyOf(work)
     if (!kinds.has(key)) kinds.set(key, { runtime, needs: needsOf(needs) })
   }
   return [...kinds.values()]
+}
+
+function keyOf({ runtime, needs }: WaitingWork): string {
+  return `${runtime} ${needs}`
 }
 
 function needsFor({ offers }: Offering): readonly Need[] {
