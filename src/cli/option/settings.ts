@@ -23,8 +23,8 @@ export function hasSection(definition: CommandDefinition): boolean {
 }
 
 // The options given in the environment: `SCALER_` and the flag in capitals. One variable serves all
-// commands that have the flag, with a few exceptions. An unknown variable only causes a warning: other programs may use
-// the same prefix.
+// commands that have the flag, with a few exceptions. An unknown variable only causes a warning:
+// other programs may use the same prefix.
 
 const PREFIX = 'SCALER_'
 /** Names the configuration file of all commands. */
