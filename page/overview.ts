@@ -40,6 +40,7 @@ export class OverviewView implements View {
   readonly #facts: HTMLElement = make('div')
   readonly #waiting: HTMLElement = make('div')
   readonly #hosts: HTMLElement = make('div')
+  readonly #allocators: HTMLElement = make('div')
   readonly #charts = charts()
   readonly #scheme = window.matchMedia('(prefers-color-scheme: dark)')
   readonly #redraw = (): void => {
@@ -70,6 +71,7 @@ export class OverviewView implements View {
       this.#waiting,
       make('h2', {}, 'Hosts'),
       this.#hosts,
+      this.#allocators,
     )
     this.#scheme.addEventListener('change', this.#redraw)
     void this.#read()
@@ -86,6 +88,7 @@ export class OverviewView implements View {
     replace(this.#facts, isEmpty ? make('p', {}, 'No data yet.') : factsOf(overview))
     replace(this.#waiting, isEmpty ? make('p', {}, 'No data yet.') : waitingOf(overview))
     replace(this.#hosts, isEmpty ? make('p', {}, 'No data yet.') : hostsOf(overview))
+    replace(this.#allocators, allocatorsOf(overview))
   }
 
   close(): void {
@@ -229,6 +232,26 @@ function hostsOf({ hosts }: OverviewJson): HTMLElement {
     return [host, counted(workers, 'worker'), percent(cpu), bytes(freeBytes)]
   })
   return plainTable('Hosts', ['host', 'workers', 'cpu', 'free memory'], rows)
+}
+
+/** Most clusters have none. */
+function allocatorsOf({ allocators }: OverviewJson): HTMLElement {
+  if (allocators === null || allocators.length === 0) return make('div')
+  const rows = allocators.map((allocator) => {
+    const { name, provider, running, pending, room } = allocator
+    const numbers = [running, pending, room].map(count)
+    return [`${name} (${provider})`, decisionOf(allocator), ...numbers]
+  })
+  const titles = ['allocator', 'last decision', 'running', 'on their way', 'room']
+  const table = plainTable('Allocators', titles, rows)
+  return make('div', {}, make('h2', {}, 'Allocators'), table)
+}
+
+type Allocator = NonNullable<OverviewJson['allocators']>[number]
+
+function decisionOf({ paused, action, reason, problem }: Allocator): string {
+  const parts = [paused ? 'paused' : `${action}: ${reason}`]
+  return [...parts, ...(problem === '' ? [] : [`last start failed: ${problem}`])].join('; ')
 }
 
 /** A small table that is not sorted; all columns but the first two are numbers. */

@@ -44,7 +44,7 @@ const LOADER = 'runtime/load'
 /** The chunks of shared code, by the files in them; the first that fits. */
 const CHUNKS = [
   // Four that are loaded on demand.
-  ['allocate', /^core\/allocate\/|^allocate\/(?!(allocator|options)$)/],
+  ['allocate', /^core\/allocate\/|^allocate\/(?!(allocator|options)$)|^cluster\/elastic-/],
   ['log', /^runtime\/(log\/(open|output)|logging-file|toml)$/],
   ['config-file', /^cli\/option\/config-file$/],
   ['doctor', /^cli\/(table|top\/\w|command\/(\w+-text|cluster-columns))/],

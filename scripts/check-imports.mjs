@@ -22,7 +22,7 @@ const FOLDERS = {
   scheduler: { may: SHELL },
   worker: { may: SHELL },
   client: { may: SHELL },
-  cluster: { may: [...SHELL, 'scheduler', 'worker'] },
+  cluster: { may: [...SHELL, 'scheduler', 'worker', 'allocate'] },
   allocate: { may: [...SHELL, 'client', 'worker'] },
   cli: {
     may: ['base', 'runtime', 'scheduler', 'worker', 'client', 'cluster', 'allocate'],

@@ -26,7 +26,7 @@ export type { AllocatorOptions } from './allocate/options.js'
 export { Cluster } from './cluster/cluster.js'
 export type { ClusterOptions, ClusterStartOptions } from './cluster/options.js'
 export { SchedulerClusterCombo } from './cluster/combo.js'
-export type { ComboOptions } from './cluster/options.js'
+export type { ComboOptions, WorkerRange } from './cluster/options.js'
 export type {
   AllocatorInfo,
   ConnectedClient,

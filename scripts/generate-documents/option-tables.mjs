@@ -6,6 +6,7 @@ const CODE_TABLES = {
   scheduler: { from: ['scheduler/scheduler-options.js', 'SCHEDULER_OPTIONS'], without: 'shared' },
   cluster: { from: ['cluster/options.js', 'CLUSTER_START_OPTIONS'], without: 'shared' },
   combo: { from: ['cluster/options.js', 'COMBO_OPTIONS'], without: 'same' },
+  range: { from: ['cluster/options.js', 'WORKER_RANGE_OPTIONS'] },
   allocator: { from: ['allocate/options.js', 'ALLOCATOR_OPTIONS'], without: 'shared' },
   shared: { from: ['runtime/log/log.js', 'LOGGING_OPTIONS'] },
   unnecessary: { from: ['runtime/unnecessary-options.js', 'UNNECESSARY_WORKER_OPTIONS'] },
@@ -51,7 +52,7 @@ async function flagTable(name) {
     const value = writtenValue(spec.type, defaultOf(flag))
     const flags = [`--${key}`, ...short].map(code).join(', ')
     return [
-      `${flags}<br>${code(variableOf(key))}`,
+      `${flags}<br>${code(variableOf(flag))}`,
       spec.defaultText ?? shownValue(value),
       boundsOf(spec.type, 1_000),
       descriptionOf(spec),

@@ -5,14 +5,12 @@
 import { identity, taskId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
-import type { ClusterInfo } from '../client/monitor/cluster-info.js'
 import { MonitorLink } from '../client/monitor/links.js'
 import { AllocatorMachine } from '../core/allocate/allocator-machine.js'
 import type {
   AllocatorAction,
   AllocatorEvent,
   Announcement,
-  ClusterView,
   Decision,
   ListedUnit,
 } from '../core/allocate/events.js'
@@ -23,6 +21,7 @@ import type { Provider } from './provider.js'
 import { CommandProvider } from './provider/command.js'
 import { ProcessProvider } from './provider/process.js'
 import { SlurmProvider } from './provider/slurm.js'
+import { viewOf } from './view.js'
 
 const HEARTBEAT_MS = 2_000
 
@@ -55,10 +54,15 @@ export class AllocatorEngine {
   #requestNumber = 0
   #resolveEnded: (end: AllocatorEnd) => void = () => {}
 
-  constructor(options: CheckedAllocatorOptions, onDecision: DecisionListener) {
+  /** `units`: starts them, instead of the provider that the options name. */
+  constructor(
+    options: CheckedAllocatorOptions,
+    onDecision: DecisionListener,
+    units: Provider = providerOf(options),
+  ) {
     this.#options = options
     this.#logger = options.logger
-    this.#provider = providerOf(options)
+    this.#provider = units
     this.#onDecision = onDecision
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve))
     const { name, provider, offers, workerRuntime: runtime, dryRun: isDryRun, ...rest } = options
@@ -230,44 +234,6 @@ function providerOf(options: CheckedAllocatorOptions): Provider {
     case 'command':
       return new CommandProvider(options)
   }
-}
-
-/** What the machine needs of what a monitor knows. */
-export function viewOf(info: ClusterInfo): ClusterView {
-  const means = new Map(info.functions.map(({ name, meanMs }) => [name, meanMs]))
-  return {
-    waiting: info.waiting.flatMap((row) => {
-      // Nodes that wait for others are not work yet, and what a client holds back is not here.
-      if (row.reason === 'dependency' || row.reason === 'limit') return []
-      const meanMs = means.get(row.function)
-      return {
-        needs: row.requirement,
-        runtime: row.runtime ?? 'javascript',
-        tasks: row.count,
-        seconds: meanMs === undefined ? undefined : meanMs / 1_000,
-        waitedSeconds: row.seconds,
-      }
-    }),
-    workers: info.hosts.flatMap(({ workers }) => {
-      return workers.map((worker) => ({
-        id: worker.id,
-        allocation: worker.allocation ?? pythonName(worker.id),
-        runtime: worker.version === undefined ? ('python' as const) : ('javascript' as const),
-        isIdle: worker.state === 'idle' || worker.state === 'starting',
-        isLeaving: worker.state === 'leaving',
-        offers: new Map(Object.entries(worker.capabilities)),
-        endsInMs: worker.endsAt === undefined ? Infinity : worker.endsAt.getTime() - Date.now(),
-      }))
-    }),
-    allocators: (info.allocators ?? []).map(({ offers, paused, ...status }) => {
-      return { ...status, offers: new Map(Object.entries(offers)), isPaused: paused }
-    }),
-  }
-}
-
-/** Workers of Python name their unit: the name is in their identity. */
-function pythonName(id: string): string {
-  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(id)?.[1] ?? ''
 }
 
 function statusOf({ offers, action, reason, ...report }: Announcement): AllocatorStatus {

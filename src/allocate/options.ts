@@ -97,6 +97,7 @@ export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
     description: 'the name of this allocator, by which it finds its workers again',
     defaultText: 'the name of the provider',
     flag: 'name',
+    variable: 'SCALER_ALLOCATE_NAME',
   },
   minWorkers: {
     type: { kind: 'integer', min: 0, max: 100_000 },

@@ -101,6 +101,11 @@ export interface OptionSpec<Value = unknown> {
   readonly defaultText?: string
   /** The long flag without dashes, also the key in files. Absent: only for code. */
   readonly flag?: string
+  /**
+   * The environment variable, if it is not the one of all commands with this flag: where a value
+   * for another command would do harm. Absent: `SCALER_` and the flag in capitals.
+   */
+  readonly variable?: string
   /** Short flags with their dash, as users of the system know them: `-wt`. */
   readonly short?: readonly string[]
   /** Accepted for compatibility, without effect; the reason, as one log line. */

@@ -16,8 +16,8 @@ test('the help of a command shows its flags, their defaults, bounds and variable
       assert.ok(text.includes(` ${[...short, `--${key}`].join(', ')} `), key)
       assert.ok(text.includes(spec.description), key)
     }
-    for (const { key } of settableFlags(flagsOf(definition)))
-      assert.ok(help.includes(variableOf(key)))
+    for (const flag of settableFlags(flagsOf(definition)))
+      assert.ok(help.includes(variableOf(flag)))
     for (const example of definition.examples) assert.ok(help.includes(`$ ${example}`), example)
   }
 })

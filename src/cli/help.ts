@@ -160,7 +160,7 @@ function factsOf(flag: Flag): string {
   const isSet = flag.group !== 'general'
   const bounds = spec.type.kind === 'choice' ? undefined : boundsOf(spec.type)
   const fallback = spec.defaultText ?? shownDefault(spec.type, defaultOf(flag))
-  const variable = isSet ? variableOf(key) : key === 'config' ? CONFIG_VARIABLE : undefined
+  const variable = isSet ? variableOf(flag) : key === 'config' ? CONFIG_VARIABLE : undefined
   return [fallback === undefined ? undefined : `default: ${fallback}`, bounds, variable]
     .filter((fact) => fact !== undefined)
     .join('; ')

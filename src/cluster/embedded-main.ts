@@ -24,6 +24,9 @@ import {
 /** The line that starts a child. */
 type EmbeddedStart = Exclude<EmbeddedLine, { role: 'end' | 'prepare' }>
 
+/** What both kinds of agents have. */
+type RunningAgent = Pick<agentModule.Agent, 'ready' | 'ended' | 'stop'>
+
 /** A part that runs until it is stopped. */
 interface Running {
   readonly ended: Promise<{ readonly reason: string; readonly isFailure: boolean }>
@@ -77,10 +80,10 @@ class PreparedProcessors {
    * Starts one for each worker, but not more than there are cores. It is the first thing that an
    * agent does, because it takes longest. A failure is reported when the agent starts.
    */
-  constructor(options: AgentOrder, logger: Logger) {
+  constructor({ range, ...options }: AgentOrder, logger: Logger) {
     const { workers, execArgv = [], cwd } = options
     const env = environmentFor(options.env)
-    const count = Math.min(workers, Math.max(availableParallelism(), 2))
+    const count = Math.min(range?.min ?? workers, Math.max(availableParallelism(), 2))
     this.#children = Array.from({ length: count }, () => spawnProcessor({ execArgv, env, cwd }))
     this.#pool = this.#adopt({ ...options, env, logger })
     this.#pool.catch(() => undefined)
@@ -110,16 +113,28 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
+/** How an agent with a fixed number of workers is started, or one whose number follows the work. */
+async function starterOf(
+  range: AgentOrder['range'],
+): Promise<(options: AgentOptions, spares?: SparePool) => Promise<RunningAgent>> {
+  if (range === undefined) {
+    const { Agent } = await loadAgent()
+    return (options, spares) => Agent.start(options, spares)
+  }
+  const { ElasticAgent } = await import('./elastic-agent.js')
+  return (options, spares) => ElasticAgent.start(options, range, spares)
+}
+
 async function startAgent(
-  options: AgentOrder,
+  { range, ...order }: AgentOrder,
   logger: Logger,
   prepared: PreparedProcessors | undefined,
 ): Promise<Running> {
-  const { Agent } = await loadAgent()
-  const spares = await prepared?.pool()
-  const agent = await Agent.start({ ...options, env: environmentFor(options.env), logger }, spares)
-  agent.ready.then(() => report({ event: 'ready' }), reportFailure)
-  return { ended: agent.ended, end: (isUrgent) => agent.stop({ isUrgent }) }
+  const options = { ...order, env: environmentFor(order.env), logger }
+  const start = await starterOf(range)
+  const running = await start(options, await prepared?.pool())
+  running.ready.then(() => report({ event: 'ready' }), reportFailure)
+  return { ended: running.ended, end: (isUrgent) => running.stop({ isUrgent }) }
 }
 
 /** Adds the nesting depth of clusters, even to a minimal environment. */

@@ -1,6 +1,7 @@
 // Code accepts every option of the commands: both use the same tables.
 
 import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ConfigError } from '../base/errors.js'
@@ -25,6 +26,7 @@ import {
   type ClusterStartOptions,
   COMBO_OPTIONS,
   type ComboOptions,
+  type WorkerRange,
 } from './options.js'
 
 /** The tables behind `scaler scheduler`, and behind `scaler cluster`. */
@@ -144,10 +146,53 @@ test('property: any value of any option is accepted, or the error names the opti
   )
 })
 
+test('a range of workers is for the agent, which starts with its minimum', () => {
+  const cores = availableParallelism()
+  const rangeOf = (workers: WorkerRange): unknown => checkComboOptions({ workers }).agent.range
+  assert.deepEqual(rangeOf({}), { min: 0, max: cores, idleMs: 10_000 })
+  assert.deepEqual(rangeOf({ min: 4_096 }), { min: 4_096, max: 4_096, idleMs: 10_000 })
+  const { agent } = checkComboOptions({ workers: { min: 1, max: 8, idleMs: 2_000 } })
+  assert.deepEqual(agent.range, { min: 1, max: 8, idleMs: 2_000 })
+  assert.deepEqual([agent.workers, agent.heartbeatIntervalMs], [8, 500])
+  const slow = checkComboOptions({ workers: {}, heartbeatIntervalMs: 3_000 })
+  assert.equal(slow.agent.heartbeatIntervalMs, 3_000)
+  const many = checkComboOptions({ workers: { max: 64 } })
+  assert.equal(many.agent.heartbeatIntervalMs, 1_600)
+  assert.equal(checkComboOptions({ workers: 2 }).agent.range, undefined)
+})
+
+test('property: any range of workers is accepted, or the error names what is wrong', () => {
+  const names = fc.constantFrom('min', 'max', 'idleMs', 'most')
+  const value = fc.oneof(fc.anything(), fc.integer({ min: -1, max: 5_000 }))
+  fc.assert(
+    fc.property(fc.dictionary(names, value, { maxKeys: 3 }), (workers: object) => {
+      try {
+        const { range } = checkComboOptions({ workers }).agent
+        assert.ok(range !== undefined && range.min <= range.max && range.max >= 1)
+      } catch (error) {
+        assert.ok(error instanceof ConfigError, String(error))
+        assert.match(error.message, /^(option workers\.\w+: |unknown workers option )[^\n]+$/)
+      }
+    }),
+  )
+})
+
 test('the error for a wrong value names the option', () => {
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ workers: 0 }, /^option workers: expected a whole number from 1 to 4096, got 0$/],
     [{ workers: -1 }, /^option workers: .*got -1$/],
+    [{ workers: [] }, /^option workers: .*got an array$/],
+    [{ workers: { min: 1.5 } }, /^option workers.min: .* from 0 to 4096, got 1.5$/],
+    [{ workers: { max: 4_097 } }, /^option workers.max: .* from 1 to 4096, got 4097$/],
+    [{ workers: { idleMs: 999 } }, /^option workers.idleMs: .* from 1000 to 86400000, got 999$/],
+    [{ workers: { min: 3, max: 2 } }, /^option workers.min: .*at most workers.max \(2\), got 3$/],
+    [{ workers: { mx: 2 } }, /^unknown workers option mx; is it max\?$/],
+    [
+      { workers: {}, workerNames: ['a'] },
+      /^option workerNames: only for a fixed number of workers$/,
+    ],
+    [{ workers: {}, allocation: 'a' }, /^option allocation: only for a fixed number of workers$/],
+    [{ workers: {}, idleTimeoutMs: 1 }, /^option idleTimeoutMs: only for a fixed number of w/],
     [{ workers: 1, workerNames: ['a', 'b'] }, /^option workerNames: .*2 names for 1 worker$/],
     [{ workers: 2, workerNames: ['a'] }, /^option workerNames: .*1 name for 2 workers$/],
     [{ workerNames: 'a,b' }, /^option workerNames: expected a list of strings, got "a,b"$/],

@@ -4,7 +4,16 @@
 
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { checkOptions, loggerOption, optionsIn, type OptionTable } from '../base/option.js'
+import { ConfigError } from '../base/errors.js'
+import {
+  checkNames,
+  checkOptions,
+  checkValue,
+  loggerOption,
+  optionsIn,
+  type OptionTable,
+  type Settled,
+} from '../base/option.js'
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import {
   UNNECESSARY_WORKER_OPTIONS,
@@ -37,10 +46,44 @@ export const CLUSTER_START_OPTIONS: OptionTable<ClusterStartOptions> = {
   ...UNNECESSARY_WORKER_OPTIONS,
 }
 
+/** A number of workers that follows the work: they start when tasks wait, and leave when idle. */
+export interface WorkerRange {
+  /** 0: workers to keep, even without work. 0 to 4,096, and not more than `max`. */
+  readonly min?: number | undefined
+  /**
+   * Workers to have at most, 1 to 4,096. Default: one per available core, or `min` if that is more.
+   */
+  readonly max?: number | undefined
+  /** 10,000: how long a worker is idle before it leaves, in milliseconds. 1,000 to 86,400,000. */
+  readonly idleMs?: number | undefined
+}
+
+/** Every option of a number of workers that follows the work. */
+export const WORKER_RANGE_OPTIONS: OptionTable<WorkerRange> = {
+  min: {
+    type: { kind: 'integer', min: 0, max: 4_096 },
+    description: 'workers to keep, even without work',
+    default: 0,
+  },
+  max: {
+    type: { kind: 'integer', min: 1, max: 4_096 },
+    description: 'workers to have at most',
+    defaultText: 'cores, or min',
+  },
+  idleMs: {
+    type: { kind: 'duration', min: 1_000, max: 86_400_000 },
+    description: 'how long a worker is idle before it leaves',
+    default: 10_000,
+  },
+}
+
 /** The options of a local cluster: those of its scheduler and of its workers. */
 export interface ComboOptions extends SchedulerOptions, ClusterOptions {
-  /** Number of workers. Default: one per available core. 1 to 4,096. */
-  readonly workers?: number | undefined
+  /**
+   * Number of workers, 1 to 4,096, or `{ min, max, idleMs }`: as many as the work needs. Default:
+   * one per available core.
+   */
+  readonly workers?: number | WorkerRange | undefined
   /** Where its scheduler listens. Default: a free port on 127.0.0.1. */
   readonly address?: string | undefined
 }
@@ -51,7 +94,7 @@ export const COMBO_OPTIONS: OptionTable<ComboOptions> = {
   ...CLUSTER_START_OPTIONS,
   workers: {
     ...CLUSTER_START_OPTIONS.workers,
-    description: 'number of workers',
+    description: 'number of workers, or { min, max, idleMs }: as many as the work needs',
     default: availableParallelism(),
     defaultText: 'cores',
   },
@@ -71,7 +114,10 @@ export const COMBO_OPTIONS: OptionTable<ComboOptions> = {
 export type SchedulerOrder = Omit<SchedulerOwnOptions, 'logger'> & { readonly address: string }
 
 /** The options of an agent in a process of its own, sent as JSON. */
-export type AgentOrder = Omit<AgentOptions, 'logger'>
+export interface AgentOrder extends Omit<AgentOptions, 'logger'> {
+  /** If the number of its workers follows the work; `workers` is then the maximum. */
+  readonly range?: Settled<WorkerRange>
+}
 
 /** The options of a local cluster, split by part. */
 export interface ComboParts {
@@ -85,13 +131,52 @@ const ANY_ADDRESS = 'tcp://127.0.0.1:1'
 
 /** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value or address. */
 export function checkComboOptions(options: ComboOptions): ComboParts {
-  const { logger, ...values } = checkOptions('cluster', COMBO_OPTIONS, options)
+  const range = rangeIn(options)
+  const fixed = range === undefined ? options : withRange(options, range.max)
+  const { logger, ...values } = checkOptions('cluster', COMBO_OPTIONS, fixed)
   loggerOption('logger', logger)
   const { address = '', cwd } = values
   const scheduler = { ...optionsIn(SCHEDULER_OPTIONS, values), address }
-  const agent = { ...optionsIn(AGENT_OPTIONS, values), address: ANY_ADDRESS }
+  const agent = { ...optionsIn<AgentOptions>(AGENT_OPTIONS, values), address: ANY_ADDRESS }
   checkSchedulerOptions(scheduler)
   checkAgentOptions(agent)
+  const order = range === undefined ? agent : { ...agent, range }
   // A part that dies is restarted in the directory that this process is in by then.
-  return { scheduler, agent: cwd === undefined ? agent : { ...agent, cwd: resolve(cwd) } }
+  return { scheduler, agent: cwd === undefined ? order : { ...order, cwd: resolve(cwd) } }
+}
+
+/** Options that belong to a fixed number of workers. */
+const FIXED_ONLY = ['workerNames', 'allocation', 'idleTimeoutMs'] as const
+
+/**
+ * How often workers report what they run, unless it is set: for how long the first tasks of a
+ * function have been running decides how many workers are added. A report costs about a
+ * millisecond, so that many workers report less often.
+ */
+function heartbeatIntervalFor(most: number): number {
+  return Math.min(2_000, Math.max(500, 25 * most))
+}
+
+function withRange(options: ComboOptions, most: number): ComboOptions {
+  for (const name of FIXED_ONLY) {
+    if (options[name] === undefined) continue
+    throw new ConfigError(`option ${name}: only for a fixed number of workers`)
+  }
+  const { heartbeatIntervalMs = heartbeatIntervalFor(most) } = options
+  return { ...options, workers: most, heartbeatIntervalMs }
+}
+
+/** Undefined: a fixed number, or nothing that could be a range. Throws `ConfigError`. */
+function rangeIn(options: ComboOptions | undefined): Settled<WorkerRange> | undefined {
+  const given = (options as ComboOptions | null | undefined)?.workers
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined
+  checkNames('workers', WORKER_RANGE_OPTIONS, given)
+  const value = (name: keyof WorkerRange, fallback?: number): number => {
+    const { type, default: usual } = WORKER_RANGE_OPTIONS[name]
+    return checkValue(`workers.${name}`, type, given[name], usual ?? fallback) as number
+  }
+  const min = value('min')
+  const max = value('max', Math.max(availableParallelism(), min))
+  if (min <= max) return { min, max, idleMs: value('idleMs') }
+  throw new ConfigError(`option workers.min: expected at most workers.max (${max}), got ${min}`)
 }

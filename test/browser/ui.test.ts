@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { Client } from 'scaler-ts'
+import { Allocator, Client } from 'scaler-ts'
 import {
   ROOT,
   type RunningCommand,
@@ -230,6 +230,45 @@ test('a worker that is lost disappears, but its loss is seen', { skip }, async (
   }
   await page.locator('.tip:has-text("slow on"):has-text("its worker was lost")').waitFor()
   assert.deepEqual(complaints, [])
+})
+
+test('allocators are listed with what they have decided, and why', { skip }, async (t) => {
+  const { address, url, client } = await startEmpty(t, ['left'])
+  const { page, complaints } = await openPage(t)
+  await page.goto(url)
+  await page.locator('h2:has-text("Hosts")').waitFor()
+  assert.equal(
+    (await page.locator('h2').allTextContents()).filter((text) => text === 'Allocators').length,
+    0,
+  )
+  const allocator = await Allocator.start({
+    provider: 'command',
+    name: 'night',
+    address,
+    submitCommand: `echo ${JSON.stringify(HOSTILE)} >&2; false {script} {name}`,
+    listCommand: 'true',
+    cancelCommand: 'true',
+    capabilities: { gpu: 1 },
+  })
+  t.after(() => allocator.stop())
+  const decided = (text: string): Promise<unknown> => {
+    return page.locator(`tr:has-text("night (command)"):has-text("${text}")`).waitFor()
+  }
+  await decided('wait: no work')
+  const future = client.with({ capabilities: { gpu: 1 } }).submit(Math.sqrt, 16)
+  await decided('back-off: 1 failed start: ')
+  await decided('; last start failed: ')
+  await page
+    .getByText(/the allocator night cannot start workers/)
+    .first()
+    .waitFor()
+  assert.deepEqual(await axeFindings(page), [])
+  const order = startCommand(t, 'scaler', ['allocate', 'pause', address, 'night'])
+  assert.equal((await order.ended).code, 0)
+  await decided('paused; last start failed: ')
+  assert.notEqual(await page.evaluate<string>('document.title'), '1')
+  assert.deepEqual(complaints, [])
+  future.cancel()
 })
 
 test(

@@ -18,6 +18,7 @@ test(
       stormMs: 20_000,
       seed: 1,
       workers: 3,
+      isAllocated: false,
       starts: 2,
       without: [],
       work: [],
@@ -27,6 +28,26 @@ test(
     assert.deepEqual(outcome.findings, [], story(outcome))
     assert.ok((outcome.counts.get('all')?.ended ?? 0) > 50, 'work was done')
     assert.ok([...outcome.deeds.values()].reduce((sum, count) => sum + count, 0) > 10)
+  },
+)
+
+test(
+  'the same with workers from an allocator, which is killed and restarted, too',
+  { skip: NO_PROCESS_TABLE },
+  async (t) => {
+    const outcome = await runChaos({
+      stormMs: 20_000,
+      seed: 2,
+      workers: 3,
+      isAllocated: true,
+      starts: 0,
+      without: [],
+      work: [],
+      onProgress: (text) => t.diagnostic(text),
+    })
+    for (const line of summary(outcome).split('\n')) t.diagnostic(line)
+    assert.deepEqual(outcome.findings, [], story(outcome))
+    assert.ok((outcome.counts.get('all')?.ended ?? 0) > 20, 'work was done')
   },
 )
 

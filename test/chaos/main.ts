@@ -17,6 +17,7 @@ Options:
   --minutes <number>   how long (default: 10)
   --seed <number>      what is done, and to whom (default: chosen at random, and printed)
   --workers <number>   of all agents together (default: 6)
+  --allocated          the workers come from an allocator, which is killed and restarted, too
   --starts <number>    starts and stops afterwards (default: 20 for each minute)
   --story              write down what happened, even if nothing was found
   --without <faults>   leave these out, by commas: ${Object.keys(DEEDS).join(' | ')}
@@ -26,6 +27,7 @@ Options:
 Examples:
   npm run chaos -- --minutes 10
   npm run chaos -- --minutes 1 --seed 7 --without 'dead link,dead network'
+  npm run chaos -- --minutes 5 --allocated
 `
 
 class UsageError extends Error {}
@@ -64,6 +66,7 @@ function optionsOf(args: readonly string[]): (ChaosOptions & { isTold: boolean }
   const text = { type: 'string' } as const
   const options = {
     ...Object.fromEntries(names.map((name) => [name, text])),
+    allocated: { type: 'boolean' },
     help: { type: 'boolean' },
     story: { type: 'boolean' },
   } as const
@@ -85,6 +88,7 @@ function optionsOf(args: readonly string[]): (ChaosOptions & { isTold: boolean }
     without: namesOf('without', given('without'), DEEDS),
     work: namesOf('work', given('work'), LOADS),
     onProgress: (line) => console.log(line),
+    isAllocated: values['allocated'] === true,
     isTold: values['story'] === true,
   }
 }

@@ -1,11 +1,12 @@
 // Causes faults from a seed, one after the other, until it is stopped.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { descendantsOf } from './process-table.js'
+import { descendantsOf, trySignal } from './process-table.js'
 import type { Journal } from './journal.js'
 import type { Program } from './program.js'
 import type { Random } from './random.js'
 import type { Stage } from './stage.js'
+import type { Unit } from './unit.js'
 
 /** All faults, each with its frequency. */
 export const DEEDS = {
@@ -19,6 +20,9 @@ export const DEEDS = {
   'kill client': 3,
   'interrupt client': 3,
   'freeze client': 4,
+  'kill allocator': 4,
+  'stop allocator': 2,
+  'freeze allocator': 3,
   'kill server': 4,
   'freeze server': 2,
   'cut link': 8,
@@ -30,6 +34,13 @@ export const DEEDS = {
   'dead network': 3,
 } as const
 export type Deed = keyof typeof DEEDS
+
+/** Those that need an allocator. */
+export const ALLOCATOR_DEEDS: readonly Deed[] = [
+  'kill allocator',
+  'stop allocator',
+  'freeze allocator',
+]
 
 /** The options of a monkey. */
 export interface MonkeyOptions {
@@ -73,13 +84,13 @@ export class Monkey {
     const { stage, random } = this.#options
     switch (deed) {
       case 'kill agent':
-        return this.#replaceAgent('SIGKILL')
+        return this.#endAgent('SIGKILL')
       case 'drain agent':
-        return this.#replaceAgent('SIGTERM')
+        return this.#endAgent('SIGTERM')
       case 'kill processor':
         return this.#killProcessor()
       case 'freeze agent':
-        return this.#freeze(this.#some(stage.agents), 500 + random.below(9_000))
+        return this.#freeze(this.#someAgent(), 500 + random.below(9_000))
       case 'freeze client':
         return this.#freeze(this.#some(stage.clients), 200 + random.below(5_000))
       case 'kill scheduler':
@@ -88,6 +99,12 @@ export class Monkey {
         return this.#useScheduler(() => stage.restartScheduler('SIGTERM', random.below(2_000)))
       case 'freeze scheduler':
         return this.#useScheduler(() => this.#freeze(stage.scheduler, 100 + random.below(3_000)))
+      case 'kill allocator':
+        return this.#replaceAllocator('SIGKILL')
+      case 'stop allocator':
+        return this.#replaceAllocator('SIGTERM')
+      case 'freeze allocator':
+        return this.#freeze(this.#some(stage.allocators), 500 + random.below(15_000))
       case 'kill server':
         return this.#replaceServer()
       case 'freeze server':
@@ -135,6 +152,33 @@ export class Monkey {
     }
   }
 
+  /** An allocator replaces its units itself. */
+  async #endAgent(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const { stage } = this.#options
+    if (!stage.isAllocated) return this.#replaceAgent(signal)
+    const unit = this.#someAgent()
+    if (unit === undefined) return
+    this.#note(`${unit.name} gets ${signal}`)
+    unit.signal(signal)
+  }
+
+  #someAgent(): Program | Unit | undefined {
+    const { stage, random } = this.#options
+    const units = stage.isAllocated ? stage.units() : [...stage.agents]
+    return units.length === 0 ? undefined : random.pick<Program | Unit>(units)
+  }
+
+  async #replaceAllocator(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const { stage, random } = this.#options
+    const allocator = this.#some(stage.allocators)
+    if (allocator === undefined) return
+    stage.end(allocator, signal)
+    stage.allocators.delete(allocator)
+    await stage.ended(allocator, ({ code }) => code === (signal === 'SIGTERM' ? 143 : null))
+    await delay(random.below(3_000))
+    stage.startAllocator()
+  }
+
   async #replaceAgent(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const { stage, random } = this.#options
     const agent = this.#some(stage.agents)
@@ -149,16 +193,12 @@ export class Monkey {
   }
 
   async #killProcessor(): Promise<void> {
-    const agent = this.#some(this.#options.stage.agents)
+    const agent = this.#someAgent()
     const pids = agent === undefined ? [] : descendantsOf(agent.pid)
     if (pids.length === 0) return
     const pid = this.#options.random.pick(pids)
     this.#note(`processor ${pid} of ${agent?.name} gets SIGKILL`)
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // It has just ended.
-    }
+    trySignal(pid, 'SIGKILL')
   }
 
   async #replaceClient(signal: 'SIGKILL' | 'SIGINT'): Promise<void> {
@@ -182,7 +222,7 @@ export class Monkey {
     stage.startServer()
   }
 
-  async #freeze(program: Program | undefined, forMs: number): Promise<void> {
+  async #freeze(program: Program | Unit | undefined, forMs: number): Promise<void> {
     if (program === undefined || program.isFrozen) return
     this.#note(`${program.name} stands still for ${forMs} ms`)
     program.freeze()

@@ -47,6 +47,39 @@ export function descendantsOf(root: number): number[] {
   return found
 }
 
+/** Stops a process and all its descendants, as when their host sleeps, and resumes them. */
+export class Sleep {
+  /** Those that were stopped, which may have lost their parent since. */
+  #pids: readonly number[] = []
+
+  get isFrozen(): boolean {
+    return this.#pids.length > 0
+  }
+
+  freeze(pid: number): void {
+    this.#pids = [pid, ...descendantsOf(pid)]
+    this.#signal('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#signal('SIGCONT')
+    this.#pids = []
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    for (const pid of this.#pids) trySignal(pid, signal)
+  }
+}
+
+/** Sends a signal, unless the process has just ended. */
+export function trySignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has.
+  }
+}
+
 /** The memory of a process, in bytes; 0 if there is no such process. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readOf(String(pid), 'status'))?.[1]

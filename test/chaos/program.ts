@@ -5,7 +5,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { descendantsOf } from './process-table.js'
+import { Sleep } from './process-table.js'
 
 /** A line of JSON on stdout: of a log, or a report. */
 export type Line = Readonly<Record<string, unknown>>
@@ -38,8 +38,7 @@ export class Program {
   readonly #listeners = new Set<(line: Line) => void>()
   #end: ProgramEnd | undefined
   #stderr = ''
-  /** The stopped ones, which may have lost their parent since. */
-  #frozen: readonly number[] = []
+  readonly #sleep = new Sleep()
 
   /** Runs Node with `args`. Nothing but lines of JSON is expected on stdout. */
   constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>>) {
@@ -66,7 +65,7 @@ export class Program {
   }
 
   get isFrozen(): boolean {
-    return this.#frozen.length > 0
+    return this.#sleep.isFrozen
   }
 
   /** The end of what it has written to stderr. */
@@ -114,25 +113,12 @@ export class Program {
 
   /** Stops it and all its descendants, as when their host sleeps. */
   freeze(): void {
-    if (this.hasEnded) return
-    this.#frozen = [this.pid, ...descendantsOf(this.pid)]
-    this.#signalFrozen('SIGSTOP')
+    if (!this.hasEnded) this.#sleep.freeze(this.pid)
   }
 
   /** Resumes them. */
   thaw(): void {
-    this.#signalFrozen('SIGCONT')
-    this.#frozen = []
-  }
-
-  #signalFrozen(signal: NodeJS.Signals): void {
-    for (const pid of this.#frozen) {
-      try {
-        process.kill(pid, signal)
-      } catch {
-        // It has just ended.
-      }
-    }
+    this.#sleep.thaw()
   }
 
   #onLine(text: string): void {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { nothingLeft } from './cluster.js'
 import { Journal, seconds } from './journal.js'
 import { describeState, isIdle } from './monitor.js'
-import { DEEDS, Monkey, type Deed } from './monkey.js'
+import { ALLOCATOR_DEEDS, DEEDS, Monkey, type Deed } from './monkey.js'
 import { residentBytes } from './process-table.js'
 import type { Program } from './program.js'
 import { Random } from './random.js'
@@ -21,6 +21,8 @@ export interface ChaosOptions {
   readonly seed: number
   /** Of all agents together. */
   readonly workers: number
+  /** Whether the agents come from an allocator. */
+  readonly isAllocated: boolean
   /** Starts and stops after the storm. */
   readonly starts: number
   /** Faults that are left out. */
@@ -54,6 +56,13 @@ const RECOVERY_MS = 90_000
 /** A heap may have grown by this amount without any of it being retained. */
 const SLACK_BYTES = 64 * 1024 * 1024
 const PROGRESS_MS = 10_000
+/** An allocator takes longer to replace what is lost, and may have to be restarted before. */
+const RARER: Partial<Record<Deed, number>> = {
+  'kill agent': 2,
+  'drain agent': 2,
+  'freeze agent': 2,
+  'kill scheduler': 2,
+}
 
 /** Runs it. Every violation is a finding; it rejects only if it cannot start. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
@@ -83,12 +92,13 @@ class ChaosRun {
   }
 
   async perform(): Promise<ChaosOutcome> {
-    const { seed, workers } = this.#options
+    const { seed, workers, isAllocated } = this.#options
     const stage = await Stage.start({
       folder: this.#folder,
       agents: AGENTS,
       workersPerAgent: Math.max(1, Math.round(workers / AGENTS)),
       clients: CLIENTS,
+      isAllocated,
       work: this.#options.work,
       random: this.#random,
       journal: this.#journal,
@@ -130,8 +140,10 @@ class ChaosRun {
   }
 
   #weights(): Record<Deed, number> {
-    const weights: Record<Deed, number> = { ...DEEDS }
-    for (const deed of this.#options.without) weights[deed] = 0
+    const rarer = this.#options.isAllocated ? RARER : {}
+    const weights: Record<Deed, number> = { ...DEEDS, ...rarer }
+    const impossible = this.#options.isAllocated ? [] : ALLOCATOR_DEEDS
+    for (const deed of [...this.#options.without, ...impossible]) weights[deed] = 0
     return weights
   }
 
@@ -176,6 +188,7 @@ class ChaosRun {
 
   /** The agents shut down gracefully; then the scheduler must have nothing left. */
   async #leave(stage: Stage): Promise<void> {
+    if (stage.isAllocated) await stage.endAllocator()
     for (const agent of stage.agents) {
       stage.end(agent, 'SIGTERM')
       await stage.ended(agent, ({ code }) => code === 143)

@@ -1,8 +1,11 @@
 // The processes of the chaos: a scheduler command, agents and client programs, some of them behind
 // proxies. Starts and ends them, knows which exits are expected, and reports all others.
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { until } from '../integration/condition.js'
 import { environment } from './cluster.js'
 import type { Journal } from './journal.js'
 import { Monitor } from './monitor.js'
@@ -10,6 +13,7 @@ import { Program, commandPath, type Line, type ProgramEnd } from './program.js'
 import type { Random } from './random.js'
 import type { ClientReport, Tally } from './tally.js'
 import { TcpProxy } from './tcp-proxy.js'
+import { ALLOCATOR, type Unit, unitsOf } from './unit.js'
 
 const CLIENT = fileURLToPath(new URL('./program/chaos-client.js', import.meta.url))
 
@@ -18,6 +22,8 @@ export interface StageOptions {
   readonly folder: string
   readonly agents: number
   readonly workersPerAgent: number
+  /** Whether an allocator starts the agents, as many as the work needs. */
+  readonly isAllocated: boolean
   readonly clients: number
   /** The kinds of work of the clients; none: all. */
   readonly work: readonly string[]
@@ -33,6 +39,16 @@ const AGENT_ARGS = [
   '--death-timeout-seconds=120',
   '--capabilities=gpu=2,linux',
 ]
+const ALLOCATOR_ARGS = [
+  '--capabilities=gpu=2,linux',
+  '--backlog-seconds=1',
+  '--idle-seconds=2',
+  '--list-interval-seconds=0.5',
+  '--start-timeout-seconds=30',
+  '--worker-args=--heartbeat-interval 0.5 --death-timeout-seconds 120',
+]
+/** The time in which an allocator ends all units, one of which may just have been asked to. */
+const LEAVE_MS = 100_000
 /** This share of the connections does not use a proxy. */
 const DIRECT = 0.3
 /** The time that a program has to shut down gracefully. */
@@ -42,6 +58,8 @@ const END_MS = 30_000
 export class Stage {
   readonly agents: Set<Program> = new Set()
   readonly clients: Set<Program> = new Set()
+  /** At most one. */
+  readonly allocators: Set<Program> = new Set()
   /** Object storage servers. */
   readonly servers: Set<Program> = new Set()
   readonly #options: StageOptions
@@ -72,7 +90,9 @@ export class Stage {
     const at = { address, monitorAddress: String(monitorAddress), proxies }
     const stage = new Stage(options, scheduler, at)
     stage.startServer()
-    const agents = Array.from({ length: options.agents }, () => stage.startAgent())
+    const count = options.isAllocated ? 0 : options.agents
+    const agents = Array.from({ length: count }, () => stage.startAgent())
+    if (options.isAllocated) stage.startAllocator()
     await Promise.all(
       agents.map((agent) => agent.line((line) => String(line['message']).endsWith(' ready'))),
     )
@@ -96,6 +116,51 @@ export class Stage {
     this.agents.add(agent)
     void agent.ended.then(() => this.agents.delete(agent))
     return agent
+  }
+
+  get isAllocated(): boolean {
+    return this.#options.isAllocated
+  }
+
+  /** The agents that the allocator has started. */
+  units(): readonly Unit[] {
+    return unitsOf(this.#options.folder)
+  }
+
+  /** The allocator, which finds the units of the one before by its name and its address. */
+  startAllocator(): Program {
+    const { agents, workersPerAgent } = this.#options
+    const [proxy] = this.#proxies
+    const allocator = this.#start('allocator', [
+      commandPath('scaler'),
+      'allocate',
+      'local',
+      proxy?.address ?? this.#address,
+      `--name=${ALLOCATOR}`,
+      `--workers-per-unit=${workersPerAgent}`,
+      `--max-workers=${agents * workersPerAgent}`,
+      ...ALLOCATOR_ARGS,
+      `--worker-address=${this.#someAddress()}`,
+    ])
+    this.allocators.add(allocator)
+    void allocator.ended.then(() => this.allocators.delete(allocator))
+    return allocator
+  }
+
+  /** Ends the allocator once it has ended all units; what is left is a finding. */
+  async endAllocator(): Promise<void> {
+    const directory = join(this.#options.folder, `scaler-allocate-${process.getuid?.() ?? 0}`)
+    const isLeft = (): boolean => this.units().length > 0 || existsSync(directory)
+    try {
+      await until('the allocator has ended all units', () => !isLeft(), LEAVE_MS)
+    } catch (error) {
+      this.#options.tally.find(String(error))
+      for (const unit of this.units()) unit.signal('SIGKILL')
+    }
+    for (const allocator of this.allocators) {
+      this.end(allocator, 'SIGTERM')
+      await this.ended(allocator, ({ code }) => code === 143)
+    }
   }
 
   /** One more object storage server, which shares files with the others, or does not. */
@@ -177,7 +242,8 @@ export class Stage {
 
   /** Ends everything by force. */
   async close(): Promise<void> {
-    const programs = [this.#scheduler, ...this.servers, ...this.agents, ...this.clients]
+    const others = [...this.allocators, ...this.agents, ...this.clients]
+    const programs = [this.#scheduler, ...this.servers, ...others]
     for (const program of programs) {
       this.#expectedEnds.add(program)
       program.thaw()

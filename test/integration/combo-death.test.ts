@@ -63,12 +63,18 @@ async function closeAndLookBehind({ client }: Parts): Promise<void> {
   await until('nothing is left', () => embeddedPids().length === 0)
 }
 
-for (const role of ['scheduler', 'agent'] as const) {
+for (const [role, workers] of [
+  ['scheduler', 2],
+  ['agent', 2],
+  ['scheduler', { max: 2 }],
+  ['agent', { max: 2 }],
+] as const) {
+  const how = typeof workers === 'number' ? 'two workers' : 'up to two workers'
   test(
-    `a local cluster whose ${role} is killed amid 50 tasks loses none of them`,
+    `a local cluster of ${how} whose ${role} is killed amid 50 tasks loses none of them`,
     { skip },
     async (t) => {
-      const parts = await startLocal(t)
+      const parts = await startLocal(t, { workers })
       await killAmid(parts, () => process.kill(parts[role], 'SIGKILL'))
       assert.deepEqual(parts.warnings, [
         `the ${role} of the embedded cluster exited and is being restarted: SIGKILL`,

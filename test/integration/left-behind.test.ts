@@ -18,8 +18,13 @@ interface Story {
   readonly pids: readonly number[]
 }
 
-async function run(how: string, kill: (pid: number) => void): Promise<Story> {
-  const child = spawn(process.execPath, [PROGRAM, how], { stdio: ['ignore', 'pipe', 'pipe'] })
+async function run(
+  how: string,
+  kill: (pid: number) => void,
+  args: readonly string[] = [],
+): Promise<Story> {
+  const stdio = ['ignore', 'pipe', 'pipe'] as const
+  const child = spawn(process.execPath, [PROGRAM, how, ...args], { stdio: [...stdio] })
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   const exit = once(child, 'exit') as Promise<[number | null, string | null]>
@@ -56,3 +61,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     assert.equal(story.signal, signal)
   })
 }
+
+test('a program that is killed leaves no worker that came with the work', { skip }, async () => {
+  const story = await run('wait', (pid) => process.kill(pid, 'SIGKILL'), ['elastic'])
+  assert.equal(story.signal, 'SIGKILL')
+})

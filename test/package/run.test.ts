@@ -55,6 +55,20 @@ test('a script computes in a cluster of its own, and only its output appears', a
   assert.deepEqual(end, { code: 0, signal: null, stdout: '42 true\n', stderr: '' })
 })
 
+test('with --min-workers, the workers come with the work', async (t) => {
+  const script = writeScript(
+    t,
+    `import { Client } from '${PACKAGE}'
+     const client = await Client.connect()
+     const { hosts } = await client.info()
+     console.log(hosts.length, await client.submit((x) => 2 * x, 21))
+     await client.close()`,
+  )
+  const words = ['run', '--min-workers', '0', '-n', '2', script]
+  const end = await runCommand(t, 'scaler', words, NO_ADDRESS)
+  assert.deepEqual(end, { code: 0, signal: null, stdout: '0 42\n', stderr: '' })
+})
+
 test("output of a script's tasks is printed by the script, unless disabled", async (t) => {
   const text = `import { Client } from '${PACKAGE}'
     const client = new Client()
@@ -228,6 +242,16 @@ const WRONG_USAGE: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['a folder', ['/'], /\/ is a folder; name a file in it/],
   ['no workers', ['-n', '0', import.meta.filename], /-n.*from 1 to 4096, got "?0/],
   ['a wrong address', ['--address', 'x', import.meta.filename], /--address: expected tcp/],
+  [
+    'a minimum above the number',
+    ['--min-workers', '3', '-n', '2', import.meta.filename],
+    /--min-workers: expected at most workers \(2\), got 3$/m,
+  ],
+  [
+    'a minimum for the cluster of others',
+    ['--address', 'tcp://127.0.0.1:1', '--min-workers', '0', import.meta.filename],
+    /--min-workers: only for a cluster started by this command/,
+  ],
   [
     'workers for the cluster of others',
     ['--address', 'tcp://127.0.0.1:1', '-n', '2', import.meta.filename],

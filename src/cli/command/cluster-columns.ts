@@ -36,7 +36,12 @@ export const WORKER_FACTS: readonly Column<WorkerFacts>[] = [
   { name: 'lag', cell: ({ lagMs }) => `${lagMs} ms`, value: ({ lagMs }) => lagMs / 1_000 },
   { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
   { name: 'name', isExtra: true, cell: ({ name }) => name, isText: true },
-  { name: 'capabilities', isExtra: true, cell: capabilitiesText, isText: true },
+  {
+    name: 'capabilities',
+    isExtra: true,
+    cell: ({ capabilities }) => capabilitiesText(capabilities),
+    isText: true,
+  },
   { name: 'version', isExtra: true, cell: ({ version }) => version ?? UNKNOWN, isText: true },
 ]
 
@@ -63,7 +68,8 @@ function runningText({ running }: WorkerInfo): string {
   return `${name} ${span(first.sinceMs / 1_000)}${more}`
 }
 
-function capabilitiesText({ capabilities }: WorkerFacts): string {
+/** `gpu=2, linux` */
+export function capabilitiesText(capabilities: WorkerInfo['capabilities']): string {
   return Object.entries(capabilities)
     .map(([name, value]) => (value < 0 ? name : `${name}=${value}`))
     .join(', ')
@@ -191,9 +197,9 @@ export const ALLOCATOR_COLUMNS: readonly Column<AllocatorInfo>[] = [
   { name: 'provider', cell: ({ provider }) => provider, isText: true },
   { name: 'running', cell: (row) => grouped(row.running), value: (row) => row.running },
   { name: 'pending', cell: (row) => grouped(row.pending), value: (row) => row.pending },
-  { name: 'room', isExtra: true, cell: (row) => grouped(row.room), value: (row) => row.room },
   { name: 'action', cell: (row) => (row.paused ? 'paused' : row.action), isText: true },
   { name: 'reason', cell: ({ reason }) => plainText(reason), isText: true },
+  { name: 'room', isExtra: true, cell: (row) => grouped(row.room), value: (row) => row.room },
 ]
 
 /** Columns of object storage servers. */

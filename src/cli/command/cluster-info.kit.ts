@@ -1,6 +1,6 @@
 // Clusters for the tests of what commands show.
 
-import type { ClusterInfo, WorkerInfo } from '../../client/monitor/cluster-info.js'
+import type { AllocatorInfo, ClusterInfo, WorkerInfo } from '../../client/monitor/cluster-info.js'
 
 /** When it was looked at. */
 export const TIME: Date = new Date(Date.UTC(2026, 0, 2, 3, 4, 5))
@@ -27,6 +27,25 @@ export function worker(id: string, more: Partial<WorkerInfo> = {}): WorkerInfo {
     silentS: 0,
     version: '0.1.0',
     endsAt: undefined,
+    ...more,
+  }
+}
+
+/** An allocator that has nothing to do. */
+export function allocator(name: string, more: Partial<AllocatorInfo> = {}): AllocatorInfo {
+  return {
+    name,
+    provider: 'slurm',
+    runtime: 'javascript',
+    offers: {},
+    room: 8,
+    pending: 0,
+    claim: 0,
+    running: 0,
+    paused: false,
+    action: 'wait',
+    reason: 'no work',
+    problem: '',
     ...more,
   }
 }

@@ -22,6 +22,7 @@ const SERVER_OPTIONS: OptionTable<ServerOptions> = {
     description: 'the host to listen on if no ADDRESS is given; * = all interfaces',
     defaultText: DEFAULT_HOST,
     flag: 'name',
+    variable: 'SCALER_OBJECT_STORAGE_SERVER_NAME',
     short: ['-n'],
   },
   port: {

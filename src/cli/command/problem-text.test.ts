@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FailureInfo, LostWorker, WaitingInfo } from '../../client/monitor/cluster-info.js'
-import { info, TIME, worker } from './cluster-info.kit.js'
+import type {
+  AllocatorInfo,
+  ClusterInfo,
+  FailureInfo,
+  LostWorker,
+  WaitingInfo,
+} from '../../client/monitor/cluster-info.js'
+import { allocator, info, TIME, worker } from './cluster-info.kit.js'
 import { problemsOf } from './problem-text.js'
 
 const ADDRESS = 'tcp://10.0.0.1:2345'
@@ -157,4 +163,27 @@ test('tasks that fail are a problem if they are many: which, why, and on which h
     { hosts, rates, failures: failures.map((each) => ({ ...each, time: new Date(0) })) },
   ]
   for (const few of none) assert.deepEqual(problems(few), [])
+})
+
+test('without workers, an allocator that starts some, or waits for work, is enough', () => {
+  const hosts = { hosts: [] }
+  const work = { ...hosts, waiting: [waiting('', { reason: 'no-worker' })] }
+  const count = (more: Partial<ClusterInfo>, ...allocators: AllocatorInfo[]): number => {
+    return problems({ ...more, allocators }).length
+  }
+  assert.equal(count(hosts), 1)
+  assert.equal(count(hosts, allocator('a')), 0)
+  assert.equal(count(hosts, allocator('a', { paused: true })), 1)
+  assert.equal(count(hosts, allocator('a', { paused: true }), allocator('b')), 0)
+  assert.equal(count(work, allocator('a')), 1, 'it does not start any for these tasks')
+  assert.equal(count(work, allocator('a', { action: 'start' })), 0)
+  assert.equal(count(work, allocator('a', { pending: 1 })), 0)
+})
+
+test('an allocator whose starts fail is a problem, with the reason', () => {
+  const allocators = [allocator('night', { problem: 'sbatch: no such partition' })]
+  assert.deepEqual(problems({ allocators }), [
+    'the allocator night cannot start workers (sbatch: no such partition); ' +
+      'see its log; it tries again on its own',
+  ])
 })

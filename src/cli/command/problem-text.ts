@@ -35,7 +35,8 @@ export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
   const { address = 'ADDRESS', turnP99Ms = 0 } = info.scheduler
   const problems: StatusProblem[] = []
   if (info.hosts.every(({ workers }) => workers.length === 0)) {
-    problems.push({ what: 'there are no workers', advice: startAdvice(info.waiting, address) })
+    if (!isAllocated(info))
+      problems.push({ what: 'there are no workers', advice: startAdvice(info.waiting, address) })
   } else {
     for (const kinds of waitingGroups(info.waiting)) {
       const problem = problemOfWaiting(kinds, address)
@@ -61,6 +62,14 @@ export function problemsOf(info: ClusterInfo): readonly StatusProblem[] {
     problems.push({ what: `the scheduler is overloaded (turns of ${turnP99Ms} ms)`, advice })
   }
   return problems
+}
+
+/** Whether workers are about to start, or will once there is work. */
+function isAllocated({ allocators = [], waiting }: ClusterInfo): boolean {
+  return allocators.some(({ paused, pending, action, room }) => {
+    if (paused) return false
+    return waiting.length === 0 ? room > 0 : pending > 0 || action === 'start'
+  })
 }
 
 function* problemsOfStorage(objects: ObjectTotals): Generator<StatusProblem> {

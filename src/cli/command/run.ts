@@ -16,6 +16,13 @@ const RUN_OPTIONS = {
     flag: 'num-of-workers',
     short: ['-n'],
   },
+  minWorkers: {
+    type: { kind: 'integer', min: 0, max: 4_096 },
+    description: 'keep this many workers, and start others only as the work needs them',
+    defaultText: 'the number of workers',
+    flag: 'min-workers',
+    variable: 'SCALER_RUN_MIN_WORKERS',
+  },
   address: {
     type: { kind: 'text' },
     description: 'use this scheduler instead of starting a cluster for the script',
@@ -64,6 +71,7 @@ export const RUN: CommandDefinition = {
   examples: [
     'scaler run first.mjs',
     'scaler run -n 2 report.mjs --month 11',
+    'scaler run --min-workers 0 -n 8 report.mjs',
     'scaler run --address tcp://scheduler.example:2345 report.mjs',
     'scaler run --logging-paths=/dev/stderr report.mjs',
   ],
@@ -101,19 +109,25 @@ async function start(input: CommandInput): Promise<RunningCommand> {
 }
 
 async function openCluster({ values, typed }: CommandInput): Promise<Cluster> {
-  const { address, workers, output: _, ...log } = optionsIn<RunOptions>(RUN_OPTIONS, values)
+  const options = optionsIn<RunOptions>(RUN_OPTIONS, values)
+  const { address, workers: max, minWorkers: min, output: _, ...log } = options
   // Report a wrong level even if there is no log.
   if (log.loggingLevel !== undefined) logLevel('option loggingLevel', log.loggingLevel)
   if (address === undefined) {
     const { SchedulerClusterCombo } = await import('../../cluster/combo.js')
     // A level alone does not turn the log on.
     const hasLog = log.loggingPaths !== undefined || log.loggingConfigFile !== undefined
+    if (min !== undefined && min > max) {
+      throw new ConfigError(`option minWorkers: expected at most workers (${max}), got ${min}`)
+    }
+    const workers = min === undefined ? max : { min, max }
     const combo = await SchedulerClusterCombo.start({ workers, ...(hasLog ? log : {}) })
     return { address: combo.address, shutdown: () => combo.shutdown() }
   }
-  if (typed.has('workers')) {
+  for (const name of ['workers', 'minWorkers']) {
+    if (!typed.has(name)) continue
     const why = `the scheduler at ${address} has workers of its own`
-    throw new ConfigError(`option workers: only for a cluster started by this command; ${why}`)
+    throw new ConfigError(`option ${name}: only for a cluster started by this command; ${why}`)
   }
   const { checkConnectAddress } = await import('../../client/options.js')
   checkConnectAddress(address)

@@ -51,9 +51,9 @@ export function settableFlags(flags: readonly Flag[]): readonly Flag[] {
   return flags.filter(({ group }) => group !== 'general')
 }
 
-/** `SCALER_WORKER_TIMEOUT_SECONDS` for `worker-timeout-seconds`. */
-export function variableOf(key: string): string {
-  return `SCALER_${key.toUpperCase().replaceAll('-', '_')}`
+/** `SCALER_WORKER_TIMEOUT_SECONDS` for `worker-timeout-seconds`, unless it has another one. */
+export function variableOf({ key, spec }: Pick<Flag, 'key' | 'spec'>): string {
+  return spec.variable ?? `SCALER_${key.toUpperCase().replaceAll('-', '_')}`
 }
 
 /** The default of a flag. */

@@ -12,8 +12,10 @@ import {
   readCall,
   type Settings,
 } from './settings.js'
-import { errorLine } from '../command.js'
+import { type CommandDefinition, errorLine } from '../command.js'
 import { type Flag, flagsOf, nameFrom, placeOf, settableFlags, variableOf } from './flag.js'
+import { ALLOCATE } from '../command/allocate.js'
+import { OBJECT_STORAGE_SERVER } from '../command/object-storage-server.js'
 import { SCHEDULER } from '../command/scheduler.js'
 import { UI } from '../command/ui.js'
 
@@ -278,9 +280,73 @@ test('every option of every command can be given as a flag, a variable and a key
       for (const typed of [`--${key}`, ...flag.short]) {
         assert.deepEqual(await of([typed, ...words]), [value, `--${key}`], typed)
       }
-      const inEnvironment = { [variableOf(key)]: variable }
-      assert.deepEqual(await of([], inEnvironment), [value, variableOf(key)], key)
+      const inEnvironment = { [variableOf(flag)]: variable }
+      assert.deepEqual(await of([], inEnvironment), [value, variableOf(flag)], key)
       assert.deepEqual(await of(['--config', path]), [value, `${path}:2`], key)
     }
+  }
+})
+
+test('a name is not for all commands: allocators and servers have variables of their own', async () => {
+  const named = async (
+    definition: CommandDefinition,
+    environment: NodeJS.ProcessEnv,
+  ): Promise<readonly [unknown, string]> => {
+    const call = readCall(definition, [], 'x')
+    return settingOf(await gatherSettings(call, { environment }), 'name')
+  }
+  for (const [definition, variable] of [
+    [ALLOCATE, 'SCALER_ALLOCATE_NAME'],
+    [OBJECT_STORAGE_SERVER, 'SCALER_OBJECT_STORAGE_SERVER_NAME'],
+  ] as const) {
+    assert.deepEqual(await named(definition, { SCALER_NAME: 'x' }), [undefined, 'default'])
+    assert.deepEqual(await named(definition, { [variable]: 'x' }), ['x', variable])
+  }
+})
+
+test('the address of an allocator is its second word, a variable, or a key', async (t) => {
+  const file = ['--config', configFile(t, '[allocate]\naddress = "tcp://c:1"\n')]
+  const of = async (words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
+    const call = readCall(ALLOCATE, words, 'x')
+    const settings = await gatherSettings(call, { environment: env })
+    return settings.words.map(({ text }) => text).join(' ')
+  }
+  const env = { SCALER_ADDRESS: 'tcp://b:1' }
+  assert.equal(await of([...file, 'local', 'tcp://a:1'], env), 'local tcp://a:1')
+  assert.equal(await of([...file, 'local'], env), 'local tcp://b:1')
+  assert.equal(await of([...file, 'local']), 'local tcp://c:1')
+  assert.equal(await of(file, env), '')
+})
+
+test('an allocator has a section, whose keys are its flags', async (t) => {
+  const valuesOf = async (text: string): Promise<Readonly<Record<string, unknown>>> => {
+    const words = ['--config', configFile(t, text), 'local', 'tcp://127.0.0.1:1']
+    const settings = await gatherSettings(readCall(ALLOCATE, words, 'x'), { environment: {} })
+    const given = givenOf(settings).map(({ flag, value }) => [flag.name, value])
+    return Object.fromEntries(given) as Readonly<Record<string, unknown>>
+  }
+  const text = `[allocate]
+name = "night"
+max-workers = 8
+backlog-seconds = 1.5
+hosts = ["a", "b"]
+dry-run = true
+worker-runtime = "python"`
+  assert.deepEqual(await valuesOf(text), {
+    name: 'night',
+    maxWorkers: 8,
+    backlogMs: 1_500,
+    hosts: ['a', 'b'],
+    dryRun: true,
+    workerRuntime: 'python',
+  })
+  for (const [line, message] of [
+    ['max-worker = 8', /scaler.toml:2:1: .*max-worker.*max-workers/],
+    ['maxWorkers = 8', /scaler.toml:2:1: .*max-workers/],
+    ['max-workers = 0', /scaler.toml:2:1: \[allocate\] max-workers: .*from 1 to 100000, got 0$/],
+    ['backlog-seconds = "soon"', /\[allocate\] backlog-seconds: expected/],
+    ['worker-runtime = "ruby"', /\[allocate\] worker-runtime: expected javascript or python/],
+  ] as const) {
+    await assert.rejects(valuesOf(`[allocate]\n${line}\n`), message)
   }
 })

@@ -23,8 +23,8 @@ export function hasSection(definition: CommandDefinition): boolean {
 }
 
 // The options given in the environment: `SCALER_` and the flag in capitals. One variable serves all
-// commands that have the flag. An unknown variable only causes a warning: other programs may use
-// the same prefix.
+// commands that have the flag, with a few exceptions. An unknown variable only causes a warning:
+// other programs may use the same prefix.
 
 const PREFIX = 'SCALER_'
 /** Names the configuration file of all commands. */
@@ -53,8 +53,9 @@ function readEnvironment(
   environment: NodeJS.ProcessEnv,
 ): ReadonlyMap<string, Given> {
   const given = new Map<string, Given>()
-  for (const { name, key, spec } of settableFlags(flags)) {
-    const variable = variableOf(key)
+  for (const flag of settableFlags(flags)) {
+    const { name, spec } = flag
+    const variable = variableOf(flag)
     const text = textOf(environment, variable)
     if (text === undefined) continue
     const origin: Origin = { kind: 'environment', variable }
@@ -75,7 +76,7 @@ function foreignVariables(
   flags: readonly Flag[],
   environment: NodeJS.ProcessEnv,
 ): readonly string[] {
-  const known = new Set(settableFlags(flags).map(({ key }) => variableOf(key)))
+  const known = new Set(settableFlags(flags).map(variableOf))
   const isKnown = (name: string): boolean =>
     known.has(name) || INTERNAL.has(name) || ALWAYS.has(name) || OF_SERVICES.test(name)
   return Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isKnown(name))
@@ -86,8 +87,8 @@ function variableWarnings(
   foreign: readonly string[],
   definitions: readonly CommandDefinition[],
 ): readonly string[] {
-  const keys = definitions.flatMap((each) => settableFlags(flagsOf(each)).map(({ key }) => key))
-  const known = [...new Set([...keys.map(variableOf), ...ALWAYS])]
+  const settable = definitions.flatMap((each) => settableFlags(flagsOf(each)))
+  const known = [...new Set([...settable.map(variableOf), ...ALWAYS])]
   // Without the prefix, which would make all names look similar.
   const names = known.map((name) => name.slice(PREFIX.length))
   return foreign.flatMap((name) => {
@@ -236,13 +237,17 @@ function gatherWords(
     const origin: Origin = { kind: 'word', name: nameOf(definition.positionals, index) }
     return { text, origin }
   })
-  if (words.length > 0 || definition.positionals[0]?.env === undefined) return words
+  // Behind a word that is the address in the environment, others cannot be told from it.
+  if (words.length !== definition.positionals.findIndex(({ env }) => env !== undefined)) {
+    return words
+  }
   const text = textOf(environment, ADDRESS_VARIABLE)
   if (text !== undefined) {
-    return [{ text, origin: { kind: 'environment', variable: ADDRESS_VARIABLE } }]
+    return [...words, { text, origin: { kind: 'environment', variable: ADDRESS_VARIABLE } }]
   }
   const given = section.get(ADDRESS_KEY)
-  return given === undefined ? [] : [{ text: String(given.value), origin: given.origin }]
+  if (given === undefined) return words
+  return [...words, { text: String(given.value), origin: given.origin }]
 }
 
 function nameOf(positionals: readonly Positional[], index: number): string {

@@ -2,8 +2,11 @@
 // failures, tasks, and the help.
 
 import { sizeText } from '../../base/text.js'
+import type { AllocatorInfo } from '../../client/monitor/cluster-info.js'
 import type { WorkerLine } from '../../client/monitor/operator-reply.js'
 import {
+  ALLOCATOR_COLUMNS,
+  capabilitiesText,
   FAILURE_COLUMNS,
   type FailureRow,
   functionName,
@@ -58,6 +61,8 @@ export function paneText(view: TopView, width: number): PaneText | undefined {
       return tasksPane(view, width)
     case 'lost':
       return lostPane(view, width)
+    case 'allocators':
+      return allocatorsPane(view, width)
     case 'help':
       return helpPane(width)
   }
@@ -88,13 +93,11 @@ function tasksPane(view: TopView, width: number): PaneText {
 function workerPane({ worker, log }: TopView): PaneText {
   if (worker === undefined) return note('worker', 'it has left')
   const { id, name, host, state, version, cpu, rssBytes, lagMs, queued, silentS } = worker
-  const capabilities = Object.entries(worker.capabilities).map(([key, value]) => {
-    return value < 0 ? key : `${key}=${value}`
-  })
+  const capabilities = capabilitiesText(worker.capabilities)
   const what = [
     `${state}, ${queued} queued, cpu ${cpu} %, ${sizeText(rssBytes)}, lag ${duration(lagMs)}`,
     `host ${host || UNKNOWN}, version ${version ?? UNKNOWN}, last heartbeat ${span(silentS)} ago`,
-    ...(capabilities.length === 0 ? [] : [`offers ${capabilities.join(', ')}`]),
+    ...(capabilities === '' ? [] : [`offers ${capabilities}`]),
   ]
   const running = worker.running.map(({ task, name: title, sinceMs }) => {
     return `running ${functionName(title)} for ${span(sinceMs / 1_000)}, task ${task}`
@@ -181,6 +184,30 @@ function lostLines(row: LostRow | undefined, width: number): readonly string[] {
   return ['-'.repeat(width), ...lines.map(plainText).flatMap((line) => wrapped(line, width))]
 }
 
+function allocatorsPane(view: TopView, width: number): PaneText {
+  const { info, allocators } = view
+  const none = info.allocators === undefined ? NOT_TOLD : 'no allocator starts workers here'
+  const table = { columns: ALLOCATOR_COLUMNS, rows: allocators, none: noneOr(view, none) }
+  const pane = tablePane(titleOf(view, 'allocators'), table, width)
+  if (allocators.length === 0) return pane
+  return { ...pane, detail: (cursor) => allocatorLines(allocators[cursor], width) }
+}
+
+function allocatorLines(allocator: AllocatorInfo | undefined, width: number): readonly string[] {
+  if (allocator === undefined) return []
+  const { name, provider, runtime, offers, paused, action, reason, problem } = allocator
+  const { running, pending, room } = allocator
+  const workers = `${countText(running, 'worker')}, ${pending} on their way, room for ${room}`
+  const offered = capabilitiesText(offers)
+  const lines = [
+    `allocator ${name}, provider ${provider}: ${workers}`,
+    `${runtime} workers${offered === '' ? '' : ` that offer ${offered}`}`,
+    paused ? 'paused by an operator' : `${action}: ${reason}`,
+    ...(problem === '' ? [] : [`the last start has failed: ${problem}`]),
+  ]
+  return ['-'.repeat(width), ...lines.map(plainText).flatMap((line) => wrapped(line, width))]
+}
+
 interface RowsOf<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -212,7 +239,8 @@ const HELP: readonly string[] = [
   'F   failures, with their errors and stacks',
   't   tasks that run or wait, the longest first',
   'L   workers that were lost in the last 10 minutes, and what they had',
-  '/   show only workers, clients, functions, tasks and failures with a text',
+  'A   allocators, which start workers: their last decisions, and why',
+  '/   show only workers, clients, functions, tasks, failures and allocators with a text',
   'Esc   back; on the first screen: show all again',
   'p   pause, and go on',
   'q, Ctrl-C   quit; Ctrl-Z suspends',

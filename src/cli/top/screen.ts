@@ -162,7 +162,19 @@ class Drawing {
     const count = total === 0 ? 'No workers' : `${of}${countText(total, 'worker')}${match}`
     const { count: gone = 0 } = this.#info.lost ?? {}
     const lost = gone === 0 ? '' : `, ${grouped(gone)} lost in 10 min: L`
-    return this.#fitted(`-- ${count}${lost} ${'-'.repeat(this.#size.columns)}`)
+    return this.#fitted(`-- ${count}${lost}${this.#pending()} ${'-'.repeat(this.#size.columns)}`)
+  }
+
+  /** What allocators do, if they do anything or are kept from it. */
+  #pending(): string {
+    const { allocators = [] } = this.#info
+    const pending = allocators.reduce((sum, each) => sum + each.pending, 0)
+    const isPaused = allocators.some(({ paused }) => paused)
+    const parts = [
+      ...(pending === 0 ? [] : [`${grouped(pending)} on their way`]),
+      ...(isPaused ? ['allocation paused'] : []),
+    ]
+    return parts.length === 0 ? '' : `, ${parts.join(', ')}: A`
   }
 
   /** Scheduler, task manager and messages side by side; in few rows, a summary. */

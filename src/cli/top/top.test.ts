@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import type { ClusterInfo, WorkerInfo } from '../../client/monitor/cluster-info.js'
 import { textWidth } from '../../runtime/progress/line.js'
-import { info, TIME, worker } from '../command/cluster-info.kit.js'
+import { allocator, info, TIME, worker } from '../command/cluster-info.kit.js'
 import type { TopSize } from './screen.js'
 import { TopState } from './top.js'
 
@@ -125,8 +125,12 @@ test('every size is filled exactly, with every pane', () => {
       seconds: 12,
     },
   ] as const
-  const report = { ...many(100), failures, waiting }
-  for (const keys of [[], ['e'], ['F'], ['t'], ['?'], ['return'], ['/', '9'], ['p']]) {
+  const reason = `4,000 tasks wait: ${'x'.repeat(200)}`
+  const allocators = [
+    allocator('night', { paused: true, problem: 'no', reason, offers: { gpu: 2 } }),
+  ]
+  const report = { ...many(100), failures, waiting, allocators }
+  for (const keys of [[], ['e'], ['F'], ['t'], ['A'], ['?'], ['return'], ['/', '9'], ['p']]) {
     for (const size of [SMALL, LARGE, TINY, { rows: 1, columns: 1, hasColors: true }]) {
       drawn(state(report, ...keys), size)
     }
@@ -272,6 +276,32 @@ test('failures have their stack below', () => {
   assert.ok(
     drawn(state(info({ failures: [] }), 'F'), SMALL).some((line) => /none|no task/.test(line)),
   )
+})
+
+test('allocators have their last decision, and below it what keeps them from working', () => {
+  const allocators = [
+    allocator('day', { pending: 2, action: 'start', reason: '9 tasks wait: 4 workers needed' }),
+    allocator('night', { paused: true, offers: { gpu: 2 }, problem: 'sbatch: no such partition' }),
+  ]
+  const top = state(info({ allocators }))
+  const caption = drawn(top).find((line) => line.startsWith('-- 1 worker'))
+  assert.match(caption ?? '', /^-- 1 worker, 2 on their way, allocation paused: A -/)
+  press(top, 'A')
+  const lines = drawn(top)
+  assert.match(lines[2] ?? '', /^allocators *$/)
+  assert.match(lines[3] ?? '', /^allocator +provider +running +pending +action +reason/)
+  assert.match(lines[4] ?? '', /^day +slurm +0 +2 +start +9 tasks wait: 4 workers needed/)
+  assert.match(lines[5] ?? '', /^night +slurm +0 +0 +paused +no work/)
+  assert.ok(lines.includes('allocator day, provider slurm: 0 workers, 2 on their way, room for 8'))
+  assert.ok(lines.includes('start: 9 tasks wait: 4 workers needed'))
+  press(top, 'down')
+  const below = drawn(top)
+  assert.ok(below.includes('javascript workers that offer gpu=2'))
+  assert.ok(below.includes('paused by an operator'))
+  assert.ok(below.includes('the last start has failed: sbatch: no such partition'))
+  assert.ok(drawn(state(info(), 'A')).includes('no allocator starts workers here'))
+  const untold = info({ allocators: undefined })
+  assert.ok(drawn(state(untold, 'A')).includes('none that this scheduler tells'))
 })
 
 test('a paused screen stays, and then shows the latest report', () => {

@@ -2,6 +2,7 @@
 // the time is an argument.
 
 import type {
+  AllocatorInfo,
   ClusterInfo,
   ConnectedClient,
   FunctionInfo,
@@ -22,7 +23,7 @@ import { drawTop, type Frame, type TopSize } from './screen.js'
 import { TOP_COLUMNS, type TopSort } from './worker-table.js'
 
 /** `workers`: the first one, with all tables. */
-type Pane = 'workers' | 'worker' | 'waiting' | 'failures' | 'tasks' | 'lost' | 'help'
+type Pane = 'workers' | 'worker' | 'waiting' | 'failures' | 'tasks' | 'lost' | 'allocators' | 'help'
 
 /** What is shown, as of one moment. */
 export interface TopView {
@@ -39,6 +40,7 @@ export interface TopView {
   readonly tasks: readonly TaskRow[]
   readonly failures: readonly FailureRow[]
   readonly lost: readonly LostRow[]
+  readonly allocators: readonly AllocatorInfo[]
   readonly sort: TopSort
   /** The selected row, or the first line of a text. */
   readonly cursor: number
@@ -70,6 +72,7 @@ const PANE_KEYS: ReadonlyMap<string, Pane> = new Map([
   ['F', 'failures'],
   ['t', 'tasks'],
   ['L', 'lost'],
+  ['A', 'allocators'],
   ['?', 'help'],
 ])
 
@@ -269,6 +272,7 @@ export class TopState {
         return [row.function, name, errorName, message, worker, client, clientName]
       }),
       lost: this.#matching(lostRows(info), ({ id, name, host }) => [id, name, host]),
+      allocators: this.#matching(info.allocators ?? [], ({ name, provider }) => [name, provider]),
       sort: this.#sort,
       cursor: this.#cursor,
       first: this.#frame.first,

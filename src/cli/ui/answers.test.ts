@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { answerOf, knownClient, overviewOf } from './answers.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import type { GraphInfo } from '../../client/monitor/graph-info.js'
-import { worker } from '../command/cluster-info.kit.js'
+import { allocator, worker } from '../command/cluster-info.kit.js'
 import { Board } from './board.js'
 import { ended, failure, info, lostWorker, NOW } from './board.kit.js'
 import { DeltaMaker } from './delta.js'
@@ -335,4 +335,16 @@ test('graphs are rows, and one has its nodes', () => {
   assert.deepEqual(found.nodes, [node])
   assert.throws(() => get('graphs/08', '', NOW, from), { status: 404 })
   assert.equal(overviewOf(from, NOW).graphs, 1)
+})
+
+test('allocators are listed with their decisions, unless the scheduler tells of none', () => {
+  const listed = (allocators: ClusterInfo['allocators']): unknown => {
+    const from = new Board()
+    from.onEvents([{ type: 'sample', info: info({ allocators }) }], NOW)
+    return overviewOf(from, NOW).allocators
+  }
+  const night = allocator('night', { paused: true, problem: 'no licence' })
+  assert.deepEqual(listed([night]), [night])
+  assert.equal(listed(undefined), null)
+  assert.equal(overviewOf(new Board(), NOW).allocators, null)
 })

@@ -1,7 +1,12 @@
 // The API of `scaler ui`, without HTTP: a path and its parameters to an answer, from what is known.
 // docs/monitoring.md#the-api
 
-import type { ClusterInfo, LostWorkers, WorkerState } from '../../client/monitor/cluster-info.js'
+import type {
+  AllocatorInfo,
+  ClusterInfo,
+  LostWorkers,
+  WorkerState,
+} from '../../client/monitor/cluster-info.js'
 import { LOSS_TEXTS, problemsOf, type StatusProblem } from '../command/problem-text.js'
 import { healthOf } from '../command/status-text.js'
 import { countText } from '../table.js'
@@ -14,6 +19,7 @@ import { endedEntry, rowsReader, type TaskEntry, TABLES } from './rows.js'
 
 /** Waiting tasks are listed for at most this many reasons and functions. */
 const MAX_WAITING = 50
+const MAX_ALLOCATORS = 50
 /** Problems that are listed. */
 const MAX_PROBLEMS = 10
 /** Tasks of a worker that its page lists. */
@@ -41,6 +47,8 @@ export interface Overview extends Freshness {
     readonly freeBytes: number
     readonly workers: number
   }[]
+  /** The processes that start workers, at most 50; null if the scheduler does not tell. */
+  readonly allocators: readonly AllocatorInfo[] | null
   readonly clients: number
   /** Graphs that have not ended; null if the scheduler does not tell. */
   readonly graphs: number | null
@@ -133,6 +141,7 @@ export function overviewOf(board: Board, nowMs: number): Overview {
       const { cpu, freeBytes } = host
       return { host: host.host, cpu, freeBytes, workers: host.workers.length }
     }),
+    allocators: info?.allocators?.slice(0, MAX_ALLOCATORS) ?? null,
     clients: info?.clients.length ?? 0,
     // A scheduler of Python Scaler tells neither.
     graphs: info?.lost === undefined ? null : board.graphCount,

@@ -30,6 +30,20 @@ for (const names of [['one'], ['one', 'two']]) {
   })
 }
 
+test('tasks that were never measured and take long do not run one after the other', () => {
+  for (const seed of SEEDS.slice(0, 30)) {
+    const setup = { bootMs: 5_000, failing: 0, taskMs: 60_000, seed }
+    const cluster = new VirtualCluster({ ...setup, allocators: [{ name: 'one' }] })
+    cluster.submit(100)
+    cluster.run(15)
+    assert.ok(cluster.size > 1 && cluster.size < 50, `seed ${seed}: ${cluster.size}`)
+    cluster.run(45)
+    assert.ok(cluster.size > 50, `seed ${seed}: ${cluster.size}`)
+    cluster.run(200)
+    assert.deepEqual([cluster.finished, cluster.units.length], [100, 0], `seed ${seed}`)
+  }
+})
+
 test('an allocator that starts again asks for nothing twice', () => {
   for (const seed of SEEDS.slice(0, 30)) {
     const cluster = new VirtualCluster({ ...SLOW, failing: 0, seed, allocators: [{ name: 'one' }] })

@@ -18,7 +18,8 @@ function work(
   seconds: number | undefined,
   more: Partial<WaitingWork> = {},
 ): WaitingWork {
-  return { needs: '', runtime: 'javascript', tasks, seconds, waitedSeconds: 0, ...more }
+  const times = { seconds, runningSeconds: 0, waitedSeconds: 0 }
+  return { needs: '', runtime: 'javascript', tasks, ...times, ...more }
 }
 
 function worker(id: string, more: Partial<SeenWorker> = {}): SeenWorker {
@@ -59,6 +60,17 @@ test('a function that was never measured is tried on one unit', () => {
   assert.equal(targetOf({ waiting: [work(500, undefined)], workers: busy(4) }), 4)
 })
 
+test('a first task that does not end shows how long the others take at least', () => {
+  const after = (runningSeconds: number, seconds?: number): number => {
+    return targetOf({ waiting: [work(500, seconds, { runningSeconds })], workers: busy(1) })
+  }
+  assert.equal(after(0.05), 1)
+  assert.equal(after(1), 17)
+  assert.equal(after(6), 100)
+  assert.equal(after(60), 501)
+  assert.equal(after(60, 0.06), 1, 'measured: that is what counts')
+})
+
 test('the workers that are there work while others start', () => {
   const view = { waiting: [work(1_000, 1)], workers: busy(5) }
   assert.equal(targetOf(view), 34)
@@ -74,6 +86,14 @@ test('little work that waits for too long needs workers beside the busy ones', (
   const waiting = [work(1, 1, { waitedSeconds: 40 })]
   assert.equal(targetOf({ waiting, workers: busy(2) }), 2)
   assert.equal(targetOf({ waiting, workers: busy(2) }, { enoughSeconds: 31 }), 3)
+})
+
+test('work that was never measured and waits for too long doubles the workers', () => {
+  const waiting = [work(5, undefined, { waitedSeconds: 40 })]
+  const grown = [1, 2, 4, 8].map((count) => {
+    return targetOf({ waiting, workers: busy(count) }, { enoughSeconds: 31 })
+  })
+  assert.deepEqual(grown, [2, 4, 8, 13])
 })
 
 test('workers that leave, or whose time ends before others could come, do not count', () => {
@@ -94,6 +114,16 @@ test('work that needs what the workers do not offer is not for them', () => {
   assert.equal(targetOf({ waiting }), 0)
   assert.equal(targetOf({ waiting }, { own: gpu }), 1)
   assert.equal(targetOf({ waiting: [work(9, 60, { runtime: 'python' })] }), 0)
+})
+
+test('work that no present worker can run needs one, whatever they will have finished', () => {
+  const gpus = new Map([['gpu', 1]])
+  const own = { ...RULES.own, offers: gpus }
+  const waiting = [work(4, 1), work(1, undefined, { needs: 'gpu=1' })]
+  assert.equal(targetOf({ waiting, workers: busy(2) }, { own }), 3)
+  const workers = [...busy(2), worker('g', { offers: gpus })]
+  assert.equal(targetOf({ waiting, workers }, { own }), 3)
+  assert.equal(targetOf({ waiting: [work(60, 1, { needs: 'gpu=1' })], workers: [] }, { own }), 2)
 })
 
 test('plain work is for the allocator with the plainest workers that has room', () => {

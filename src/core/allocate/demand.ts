@@ -54,13 +54,17 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
   const pendings = others.filter((other) => {
     return rows.length === 0 ? other.runtime === own.runtime : rivals.includes(other)
   })
-  const sums = sumsOf(rows)
-  const isEnough = sums.seconds <= lasting.length * backlogSeconds
-  const target = targetFor(sums, { ...rules, workers: lasting.length, busy, isEnough })
+  // What none of them can run is work of its own, whatever they will have finished.
+  const isServed = servedBy(lasting)
+  const served = sumsOf(rows.filter(isServed))
+  const unserved = sumsOf(rows.filter((work) => !isServed(work)))
+  const isEnough = served.seconds <= lasting.length * backlogSeconds
+  const supply = { ...rules, workers: lasting.length, busy, isEnough }
+  const none = { ...rules, workers: 0, busy: 0, isEnough: unserved.seconds === 0 }
   return {
-    waitingTasks: sums.tasks,
-    waitingSeconds: sums.seconds,
-    target,
+    waitingTasks: served.tasks + unserved.tasks,
+    waitingSeconds: served.seconds + unserved.seconds,
+    target: targetFor(served, supply) + targetFor(unserved, none),
     workers: lasting.length,
     isEnough,
     othersPending: pendings.reduce((sum, { pending }) => sum + pending, 0),
@@ -68,9 +72,24 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
   }
 }
 
+/** Whether one of these workers can run some work; looked up once for each requirement. */
+function servedBy(workers: readonly SeenWorker[]): (work: WaitingWork) => boolean {
+  const known = new Map<string, boolean>()
+  return (work) => {
+    const key = keyOf(work)
+    let isServed = known.get(key)
+    if (isServed === undefined) {
+      const kinds = kindsOf([work])
+      isServed = workers.some((worker) => canServe(worker, kinds))
+      known.set(key, isServed)
+    }
+    return isServed
+  }
+}
+
 interface Sums {
   readonly tasks: number
-  /** Of the tasks whose function was measured. */
+  /** One after the other, as far as that is known. */
   readonly seconds: number
   readonly unmeasured: number
   readonly waitedSeconds: number
@@ -81,7 +100,8 @@ function sumsOf(rows: readonly WaitingWork[]): Sums {
   for (const row of rows) {
     tasks += row.tasks
     if (row.seconds === undefined) unmeasured += row.tasks
-    else seconds += row.tasks * row.seconds
+    // One that has not ended yet shows how long the others take at least.
+    seconds += row.tasks * (row.seconds ?? row.runningSeconds)
     waitedSeconds = Math.max(waitedSeconds, row.waitedSeconds)
   }
   return { tasks, seconds, unmeasured, waitedSeconds }
@@ -108,7 +128,8 @@ function targetFor(sums: Sums, supply: Supply): number {
   const needed = Math.ceil(left / backlogSeconds)
   const waited = Math.min(waitedSeconds - bootSeconds, supply.enoughSeconds)
   const isStuck = isEnough && waited > backlogSeconds
-  const beside = isStuck ? busy + Math.max(probe, needed) : 0
+  // Measured work needs a known number of workers; for other work, their number doubles.
+  const beside = isStuck ? busy + Math.max(probe, needed, Math.min(unmeasured, busy)) : 0
   return Math.min(tasks + busy, Math.max(busy, probe, needed, beside))
 }
 
@@ -137,11 +158,16 @@ interface Kind {
 /** Read once, not for each worker. */
 function kindsOf(rows: readonly WaitingWork[]): readonly Kind[] {
   const kinds = new Map<string, Kind>()
-  for (const { runtime, needs } of rows) {
-    const key = `${runtime} ${needs}`
+  for (const work of rows) {
+    const { runtime, needs } = work
+    const key = keyOf(work)
     if (!kinds.has(key)) kinds.set(key, { runtime, needs: needsOf(needs) })
   }
   return [...kinds.values()]
+}
+
+function keyOf({ runtime, needs }: WaitingWork): string {
+  return `${runtime} ${needs}`
 }
 
 function needsFor({ offers }: Offering): readonly Need[] {

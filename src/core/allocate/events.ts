@@ -11,6 +11,8 @@ export interface WaitingWork {
   readonly tasks: number
   /** How long one of them takes, as measured; undefined: never measured. */
   readonly seconds: number | undefined
+  /** How long one of their function has been running; 0: none is known to. */
+  readonly runningSeconds: number
   /** How long the first of them has waited, in seconds. */
   readonly waitedSeconds: number
 }

@@ -131,6 +131,10 @@ export class VirtualCluster {
     }
   }
 
+  #runningMs({ busyUntil }: VirtualUnit): number {
+    return busyUntil === 0 ? 0 : this.now - (busyUntil - this.#setup.taskMs)
+  }
+
   #work(): void {
     this.units = this.units.filter((unit) => {
       const isDone = unit.busyUntil <= this.now
@@ -156,7 +160,10 @@ export class VirtualCluster {
     this.#tell(allocator, { type: 'listed', units, begunAt: this.now })
     const ready = this.units.filter(({ readyAt }) => readyAt <= this.now)
     const seconds = this.finished > 0 ? this.#setup.taskMs / 1_000 : undefined
-    const work = { needs: '', runtime: 'javascript', seconds, waitedSeconds: 0 } as const
+    const longestMs = Math.max(0, ...this.units.map((unit) => this.#runningMs(unit)))
+    const runningSeconds = longestMs / 1_000
+    const times = { seconds, runningSeconds, waitedSeconds: 0 }
+    const work = { needs: '', runtime: 'javascript', ...times } as const
     this.#tell(allocator, {
       type: 'viewed',
       view: {

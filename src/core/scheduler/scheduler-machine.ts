@@ -346,6 +346,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     this.#assign(pools.python)
     if (!this.#assignments.isSet) this.#balancer.update()
     this.#state.waiting.update()
+    this.#state.allocators.update()
     giveRoom(this.#state)
     this.#state.monitors.flush()
     if (objects.hasRemovals) this.#tellRemovals()

@@ -18,7 +18,7 @@ import type { TaskHosting } from './hosting.js'
 import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
 import { SparePool } from './spare-pool.js'
 import { AgentStore } from './store.js'
-import { type AgentEnd, AgentWorker } from './worker.js'
+import { type AgentEnd, AgentWorker, type AgentWorkerOptions } from './worker.js'
 
 // Logs at a bounded rate that a scheduler cannot be reached, not per worker and attempt.
 
@@ -99,7 +99,11 @@ export class Agent {
   /** Resolves when all workers have stopped, with their connections and processors. */
   readonly ended: Promise<AgentEnd>
   readonly #settings: CheckedAgentOptions
-  readonly #workers: AgentWorker[] = []
+  readonly #shared: Omit<AgentWorkerOptions, 'identity' | 'info' | 'logger' | 'hosting'>
+  /** Those that have not ended, if it is elastic; otherwise all. */
+  #workers: readonly AgentWorker[] = []
+  /** How many workers have been started. */
+  #count = 0
   readonly #started: Promise<void>
   readonly #spares: SparePool
   readonly #store: AgentStore
@@ -107,25 +111,43 @@ export class Agent {
   readonly #limits: AgentLimits
   #lifeTimer: NodeJS.Timeout | undefined
   #isStopping = false
+  #onStop: () => void = () => {}
 
+  /** `hostings`: undefined: it is elastic. */
   private constructor(
     settings: CheckedAgentOptions,
     spares: SparePool,
-    hostings: readonly TaskHosting[],
+    hostings: readonly TaskHosting[] | undefined,
   ) {
     this.#settings = settings
     this.#limits = limitsOf(settings)
     this.#spares = spares
     this.#store = new AgentStore(settings.logger, settings.objectDirectory)
     if (settings.objectStorage) this.#storage = newStorage(settings)
-    this.#started = this.#start(settings, hostings)
+    const units = new HostUnits(settings.capabilities)
+    // Not within the turn of the worker that released them.
+    const onFree = (): unknown => setImmediate(() => this.#nudge())
+    units.listen(onFree)
+    for (const { gateway } of hostings ?? []) gateway.concurrency.listen(onFree)
+    this.#shared = {
+      settings,
+      agentId: randomBytes(8).toString('hex'),
+      units,
+      sampler: new ProcessSampler(),
+      report: new ConnectReport(settings.address),
+      spares,
+      hostObjects: new HostObjects(this.#store),
+    }
+    const stopped = new Promise<void>((resolve) => (this.#onStop = resolve))
+    this.#started = hostings === undefined ? Promise.resolve() : this.#start(hostings)
     this.ready = this.#started.then(() => this.#allReady())
     // Not before, which would delay the start. A rejection here is not an unhandled one.
     this.ready.then(
       () => this.#store.tidy(),
       () => {},
     )
-    this.ended = this.#started.then(() => this.#allEnded())
+    const over = hostings === undefined ? stopped : this.#started
+    this.ended = over.then(() => this.#allEnded())
     void this.#started.then(() => this.#lookAtLife())
   }
 
@@ -144,6 +166,30 @@ export class Agent {
   }
 
   /**
+   * Starts an elastic agent: one without workers, to which `add` adds some. Each leaves on its own;
+   * the agent ends when it is stopped. Rejects with `ConfigError` for a bad option.
+   */
+  static async startElastic(options: AgentOptions, spares?: SparePool): Promise<Agent> {
+    const settings = checkAgentOptions(options)
+    return new Agent(settings, spares ?? newPool(settings), undefined)
+  }
+
+  /**
+   * Adds a worker to an elastic agent; undefined once the agent is stopping. `allocation`: as in
+   * the options, for this worker.
+   */
+  add(allocation: string): AgentWorker | undefined {
+    if (this.#isStopping) return undefined
+    const [name = ''] = this.#settings.names
+    const worker = this.#begin(name, allocation, undefined)
+    void worker.ended.then(() => {
+      this.#workers = this.#workers.filter((each) => each !== worker)
+      if (this.#workers.length === 0) this.#spares.empty()
+    })
+    return worker
+  }
+
+  /**
    * Shuts all workers down gracefully: tasks that they have not started run elsewhere, and running
    * ones get `drainMs` to finish; with `isUrgent`, or on the second call, they get no time.
    * Resolves when everything is closed.
@@ -151,6 +197,7 @@ export class Agent {
   async stop({ isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<void> {
     const isAgain = this.#isStopping
     this.#isStopping = true
+    this.#onStop()
     clearTimeout(this.#lifeTimer)
     await this.#started
     const ended = this.#workers.map((worker) => worker.stop(isUrgent))
@@ -165,33 +212,29 @@ export class Agent {
    * Starts one worker per turn of the event loop: starting a process takes a while, and workers
    * that already run must not wait for all of them.
    */
-  async #start(settings: CheckedAgentOptions, hostings: readonly TaskHosting[]): Promise<void> {
-    const agentId = randomBytes(8).toString('hex')
-    const units = new HostUnits(settings.capabilities)
-    // Not within the turn of the worker that released them.
-    const onFree = (): unknown => setImmediate(() => this.#nudge())
-    units.listen(onFree)
-    for (const { gateway } of hostings) gateway.concurrency.listen(onFree)
-    const { endsMS, allocation } = settings
-    const sampler = new ProcessSampler()
-    const report = new ConnectReport(settings.address)
-    const spares = this.#spares
-    const hostObjects = new HostObjects(this.#store)
-    for (const [index, name] of settings.names.entries()) {
+  async #start(hostings: readonly TaskHosting[]): Promise<void> {
+    const { names, allocation } = this.#settings
+    for (const [index, name] of names.entries()) {
       if (index > 0) await nextTurn()
       if (this.#isStopping) return
-      const identity = newIdentity(name)
-      const logger = withFields(settings.logger, { worker: identity, index })
-      logger.info(`Worker[${index}] started`)
-      const shared = { settings, agentId, units, sampler, report, spares, hostObjects }
-      const info = peerInfo({ name, endsMS, allocation })
-      const hosting = hostings[index]
-      const worker = new AgentWorker({ ...shared, identity, info, logger, hosting })
-      this.#workers.push(worker)
-      void worker.ended.then(({ reason, isFailure }) => {
-        logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
-      })
+      this.#begin(name, allocation, hostings[index])
     }
+  }
+
+  #begin(name: string, allocation: string, hosting: TaskHosting | undefined): AgentWorker {
+    const { endsMS, logger: agentLogger } = this.#settings
+    const index = this.#count
+    this.#count += 1
+    const identity = newIdentity(name)
+    const logger = withFields(agentLogger, { worker: identity, index })
+    logger.info(`Worker[${index}] started`)
+    const info = peerInfo({ name, endsMS, allocation })
+    const worker = new AgentWorker({ ...this.#shared, identity, info, logger, hosting })
+    this.#workers = [...this.#workers, worker]
+    void worker.ended.then(({ reason, isFailure }) => {
+      logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
+    })
+    return worker
   }
 
   #nudge(): void {

@@ -111,6 +111,18 @@ export class SparePool {
     return spare ?? this.#start()
   }
 
+  /** No worker is left: stops all spares until tasks are expected again. */
+  empty(): void {
+    for (const timer of [this.#timer, this.#fillTimer]) clearTimeout(timer)
+    this.#timer = undefined
+    this.#fillTimer = undefined
+    this.#isFilled = false
+    this.#wasFull = false
+    const spares = [...this.#spares]
+    this.#spares.clear()
+    for (const spare of spares) void spare.end()
+  }
+
   /** Stops all spares, and starts no more; resolves when they have exited. */
   async close(): Promise<void> {
     this.#isClosed = true

@@ -1,5 +1,6 @@
 // A user's program for the tests of leftover processes: starts a local cluster, keeps both workers
-// busy, and prints the ids of its processes. Its argument says how it ends.
+// busy, and prints the ids of its processes. Its arguments say how it ends, and whether the number
+// of its workers follows the work.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { Client, SchedulerClusterCombo } from 'scaler-ts'
@@ -29,9 +30,14 @@ function descendants(root: number): number[] {
 }
 
 // Tasks may take some time on a normal exit, but not on any other.
-const cluster = await SchedulerClusterCombo.start({ workers: 2, drainMs: 600_000 })
+const workers = process.argv[3] === 'elastic' ? { max: 2 } : 2
+const cluster = await SchedulerClusterCombo.start({ workers, drainMs: 600_000 })
 const client = await Client.connect(cluster.address)
 const pids = await client.map(() => process.pid, [1, 2, 3, 4])
+while (descendants(process.pid).length < 4) {
+  // Both workers come for tasks that take longer than a worker needs to start.
+  await client.map(() => new Promise<void>((resolve) => setTimeout(resolve, 500)), [1, 2, 3, 4])
+}
 const loops = [1, 2].map(() =>
   client.submit(() => {
     for (;;);

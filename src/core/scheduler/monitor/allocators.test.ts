@@ -4,6 +4,7 @@ import { identity, taskId } from '../../../base/ids.js'
 import type { AllocatorStatus, Message, OperatorRequest } from '../../../wire/message.js'
 import {
   clientHeartbeat,
+  task,
   type TestScheduler,
   withPeers,
   workerHeartbeat,
@@ -119,4 +120,50 @@ test('in protected mode an allocator drains its own workers, and nobody else doe
   scheduler.receive('A', drainOf('W'))
   const [order] = sentTo(scheduler, 'W')
   assert.ok(order?.kind === 'operatorRequest' && order.action === 'drain')
+})
+
+/** When an allocator A and a monitor M get a state until a moment, as `A 200`. */
+function statesUntil(scheduler: TestScheduler, end: number): readonly string[] {
+  const states: string[] = []
+  scheduler.actions()
+  while (scheduler.now < end) {
+    scheduler.moveTo(scheduler.now + 10)
+    for (const action of scheduler.actions()) {
+      if (action.type !== 'send' || action.message.kind !== 'monitorReport') continue
+      states.push(`${action.to} ${scheduler.now}`)
+      if (action.to === 'A') {
+        scheduler.receive('A', { kind: 'allocatorReport', allocator: STATUS })
+      }
+    }
+  }
+  return states
+}
+
+test('an allocator gets the state at once if tasks wait and there is no worker, then often', () => {
+  const scheduler = withPeers({ clients: ['C', 'A', 'M'] })
+  const wishes = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
+  const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
+  scheduler.handle({ type: 'statisticsSampled', ...use })
+  for (const monitor of ['A', 'M']) {
+    scheduler.receive(monitor, { kind: 'monitorRequest', credit: 30, ...wishes })
+  }
+  scheduler.receive('A', { kind: 'allocatorReport', allocator: STATUS }).moveTo(1_000)
+  assert.deepEqual(statesUntil(scheduler, 2_000), [])
+  scheduler.receive('C', task('t', 'C'))
+  assert.deepEqual(statesUntil(scheduler, 2_500), ['A 2010', 'A 2200', 'A 2400'])
+  scheduler.receive('W', workerHeartbeat())
+  assert.deepEqual(statesUntil(scheduler, 3_500), [], 'nothing waits any more')
+})
+
+test('an allocator that connects while tasks wait gets the state at once', () => {
+  const scheduler = withPeers({ clients: ['C', 'A'] })
+  const wishes = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
+  const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
+  scheduler.handle({ type: 'statisticsSampled', ...use })
+  scheduler.receive('A', { kind: 'monitorRequest', credit: 30, ...wishes }).moveTo(1_000)
+  scheduler.actions()
+  scheduler.receive('C', task('t', 'C'))
+  assert.deepEqual(sentTo(scheduler, 'A'), [])
+  scheduler.receive('A', { kind: 'allocatorReport', allocator: STATUS })
+  assert.deepEqual(statesUntil(scheduler, 1_150), ['A 1010'])
 })

@@ -3,6 +3,7 @@
 
 import { FEATURE_ALLOCATORS, hasFeature } from '../../../base/features.js'
 import type { Identity } from '../../../base/ids.js'
+import type { Alarm } from '../../../base/machine.js'
 import type { AllocatorReport, AllocatorStatus } from '../../../wire/message.js'
 import type { ClientEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
@@ -10,13 +11,21 @@ import type { SchedulerState } from '../state.js'
 /** Limits for the reports, of which ours send less. */
 const MOST = { allocators: 100, name: 128, text: 1_000, offers: 64 } as const
 
+/** While tasks wait, allocators get the state this often: their workers may start within that. */
+const STATE_INTERVAL_MS = 200
+
+/** With more workers, they get it every second, as all monitors do: it takes several messages. */
+const MAX_WORKERS = 250
+
 /** All allocators, in the order in which they connected. */
 export class Allocators {
   readonly #state: SchedulerState
   readonly #byClient = new Map<ClientEntry, AllocatorStatus>()
+  readonly #alarm: Alarm
 
   constructor(state: SchedulerState) {
     this.#state = state
+    this.#alarm = state.turn.alarm(() => this.#hurry())
   }
 
   /** For monitors. */
@@ -37,6 +46,7 @@ export class Allocators {
     }
     const { name, provider, runtime, offers, why, problem } = status
     if (isNew) turn.log('info', 'an allocator has connected', { name, client: from })
+    if (isNew) this.#alarm.setBy(turn.now)
     this.#byClient.set(client, {
       ...status,
       name: name.slice(0, MOST.name),
@@ -54,6 +64,27 @@ export class Allocators {
   owns(client: ClientEntry, worker: WorkerEntry | undefined): boolean {
     const status = this.#byClient.get(client)
     return status !== undefined && worker?.info?.allocation.startsWith(`${status.name}/`) === true
+  }
+
+  /** Tasks have begun to wait, and there is no worker. */
+  onUnserved(): void {
+    if (this.#byClient.size > 0) this.#alarm.setBy(this.#state.turn.now)
+  }
+
+  /** Called after each event. */
+  update(): void {
+    if (this.#byClient.size === 0 || this.#alarm.isSet || !this.#isUrgent) return
+    this.#alarm.set(this.#state.turn.now + STATE_INTERVAL_MS)
+  }
+
+  #hurry(): void {
+    if (!this.#isUrgent) return
+    this.#state.monitors.hurry((client) => this.#byClient.has(client))
+  }
+
+  get #isUrgent(): boolean {
+    const { waitingCount, workers } = this.#state
+    return waitingCount > 0 && workers.size <= MAX_WORKERS
   }
 
   /** The allocator with this name; the first, if there are several. */

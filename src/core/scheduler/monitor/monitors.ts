@@ -3,9 +3,8 @@
 // dropped. Without monitors nothing is recorded except failures, which are few.
 // docs/protocol.md#monitors
 
-import { clippedError } from '../../../base/text.js'
 import { FEATURE_MONITORS, hasFeature } from '../../../base/features.js'
-import { identity, type Identity, type TaskId } from '../../../base/ids.js'
+import type { Identity, TaskId } from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { Recurrence } from '../../../base/recurrence.js'
 import type {
@@ -13,13 +12,9 @@ import type {
   MonitorReport,
   MonitorRequest,
   MonitorState,
-  TaskError,
-  TaskEvent,
-  TaskFailure,
-  TaskResult,
   TaskStatus,
 } from '../../../wire/message.js'
-import type { ClientEntry, PastAttempt, TaskEntry, WorkerEntry } from '../entries.js'
+import type { ClientEntry, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { Budget } from '../publication.js'
 import {
@@ -30,7 +25,7 @@ import {
   newRoom,
   type ReportRoom,
 } from '../graph/shape.js'
-import { attemptOf } from './explain.js'
+import { type Ended, endedOf, eventOf, failureOf, type TaskEnding } from './ended.js'
 import { History, nextOf, NO_NEWS, type News } from './history.js'
 import { hasFailed } from '../../function-tally.js'
 
@@ -63,9 +58,6 @@ const STATE_INTERVAL_MS = 20
 /** How many states a monitor gets a second, at most, while there are more rows than fit in one. */
 const STATES_PER_SECOND = 2
 
-/** Longer task names are truncated. */
-const MAX_NAME = 256
-
 /** Rate limit for the texts of failures, in characters, for all monitors together. */
 const FAILURE_TEXT = { perMs: 1_000, burst: 250_000 } as const
 
@@ -75,39 +67,10 @@ const FAILURE_LENGTH = 200
 /** Minimum interval between log lines about too many monitors. */
 const REFUSAL_INTERVAL_MS = 60_000
 
-const NO_PEER: Identity = identity('')
-const NO_ATTEMPTS: readonly PastAttempt[] = []
-
 /** The first rows of a state message. */
 export interface FirstRows {
   readonly firstWorker: number
   readonly firstClient: number
-}
-
-/** A task that has ended. */
-export interface Ended {
-  readonly taskId: TaskId
-  readonly name: string
-  readonly function: string
-  readonly client: Identity
-  readonly worker: Identity
-  readonly status: TaskStatus
-  readonly queuedAt: InstantMs | undefined
-  readonly startAt: InstantMs | undefined
-  readonly endAt: InstantMs
-  readonly durationMs: number
-  readonly attempts: number
-  /** The attempts before the last one. */
-  readonly past: readonly PastAttempt[]
-  readonly error: TaskError | undefined
-}
-
-/** How a task ended. */
-interface TaskEnding {
-  readonly result: Pick<TaskResult, 'status' | 'error'>
-  /** The worker that had it, if any. */
-  readonly worker: WorkerEntry | undefined
-  readonly durationMs: number | undefined
 }
 
 /** A subscribed client. Numbers are those of the next item to send; undefined: none is wanted. */
@@ -261,6 +224,18 @@ export class Monitors {
     if (this.#byClient.size > 0) this.#nextState = this.#state.turn.now + STATE_INTERVAL_MS
   }
 
+  /**
+   * Sends the present state to some monitors soon, besides those of every second: they can end what
+   * everybody waits for.
+   */
+  hurry(isMeant: (client: ClientEntry) => boolean): void {
+    for (const [client, monitor] of this.#byClient) {
+      if (!isMeant(client)) continue
+      monitor.statesLeft = Math.max(monitor.statesLeft, 1)
+      this.#isDue = true
+    }
+  }
+
   /** A monitor that has all failures need not wait for the next second. */
   #tellNextState(monitor: Monitor, now: InstantMs): void {
     if (this.#stateFor === undefined || monitor.credit === 0) return
@@ -378,70 +353,4 @@ function lengthOf(failure: Ended | undefined): number {
 /** The first row of the next message. */
 function nextRow(first: number, told: number, all: number): number {
   return first + told >= all ? 0 : first + told
-}
-
-// No spreads from here on, because there may be a hundred thousand events a second.
-
-function endedOf(
-  state: SchedulerState,
-  task: TaskEntry,
-  { result, worker, durationMs }: TaskEnding,
-): Ended {
-  const { now } = state.turn
-  const { id, client, changedAt, extra } = task
-  const [error] = result.error
-  const startAt = durationMs === undefined ? changedAt : Math.max(changedAt, now - durationMs)
-  return {
-    taskId: id,
-    name: (extra?.name ?? '').slice(0, MAX_NAME),
-    function: state.functions.of(task.function).name,
-    client: client?.identity ?? NO_PEER,
-    worker: worker?.identity ?? NO_PEER,
-    status: result.status,
-    queuedAt: worker === undefined ? changedAt : extra?.queuedAt,
-    startAt: worker === undefined ? undefined : startAt,
-    endAt: now,
-    durationMs: worker === undefined ? 0 : (durationMs ?? 0),
-    attempts: (extra?.attempts?.length ?? 0) + (worker === undefined ? 0 : 1),
-    past: extra?.attempts ?? NO_ATTEMPTS,
-    error: error && clippedError(error),
-  }
-}
-
-function eventOf(ended: Ended, now: InstantMs): TaskEvent {
-  return {
-    taskId: ended.taskId,
-    name: ended.name,
-    function: ended.function,
-    client: ended.client,
-    worker: ended.worker,
-    queuedAgoMS: ago(ended.queuedAt, now),
-    startAgoMS: ago(ended.startAt, now),
-    endAgoMS: now - ended.endAt,
-    durationMS: ended.durationMs,
-    status: ended.status,
-    attempts: ended.attempts,
-    errorName: ended.error?.name ?? '',
-    past: ended.past.length === 0 ? [] : ended.past.map((each) => attemptOf(each, now)),
-  }
-}
-
-function failureOf(ended: Ended, number: number, now: InstantMs): TaskFailure {
-  return {
-    number,
-    taskId: ended.taskId,
-    name: ended.name,
-    function: ended.function,
-    client: ended.client,
-    worker: ended.worker,
-    status: ended.status,
-    agoMS: now - ended.endAt,
-    attempts: ended.attempts,
-    error: ended.error === undefined ? [] : [ended.error],
-  }
-}
-
-/** Milliseconds since `then`; 0 if unknown. */
-function ago(then: InstantMs | undefined, now: InstantMs): number {
-  return then === undefined ? 0 : Math.max(now - then, Number.EPSILON)
 }

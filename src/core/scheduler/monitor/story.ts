@@ -6,7 +6,7 @@ import { identity, type TaskId } from '../../../base/ids.js'
 import type { TaskExplanation, TaskStory } from '../../../wire/message.js'
 import type { PastAttempt, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
-import type { Ended } from './monitors.js'
+import type { Ended } from './ended.js'
 import type { WaitingWhy } from './waiting.js'
 import { attemptOf, explainTask } from './explain.js'
 

@@ -213,7 +213,9 @@ export class Waiting {
     const pool = this.#state.pools[runtime]
     const [unserved, full] = [this.#unserved[runtime], this.#full[runtime]]
     if (pool.workerCount === 0 || unserved.since !== undefined) {
+      const wasServed = unserved.since === undefined
       unserved.update(pool.waiting > 0 && pool.workerCount === 0, this.#state.turn.now)
+      if (wasServed && unserved.since !== undefined) this.#state.allocators.onUnserved()
     }
     if (full.since === undefined) return
     const free = this.#state.options.maxNumberOfTasksWaiting - pool.overflow
