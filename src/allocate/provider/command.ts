@@ -1,13 +1,12 @@
 // Units by commands of the user's: for PBS, LSF, SGE, HTCondor, and the clouds' command lines.
 
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
-import type { Provider, StartedUnits } from '../provider.js'
+import { newUnitKey, type Provider, type StartedUnits, UNIT_KEY } from '../provider.js'
 import { filled, quoted, runCommand } from '../shell.js'
 import { workerScript } from '../worker-command.js'
 
@@ -37,12 +36,14 @@ export class CommandProvider implements Provider {
   }
 
   async list(): Promise<readonly ListedUnit[]> {
-    const text = await this.#run(this.#options.listCommand, { name: this.#nameOf('') })
+    const prefix = this.#nameOf('')
+    const text = await this.#run(this.#options.listCommand, { name: prefix })
     return text.split('\n').flatMap((line): ListedUnit[] => {
       const [id = '', name = '', state = ''] = line.trim().split(/\s+/)
-      const prefix = this.#nameOf('')
-      if (!name.startsWith(prefix) || ENDED.test(state)) return []
       const key = name.slice(prefix.length)
+      // The name of another allocator may begin with that of this one.
+      const isOwn = name.startsWith(prefix) && UNIT_KEY.test(key)
+      if (!isOwn || ENDED.test(state)) return []
       return [{ id, key, state: QUEUED.test(state) ? 'queued' : 'running' }]
     })
   }
@@ -59,7 +60,7 @@ export class CommandProvider implements Provider {
 
   /** The command reads its script before it ends; the last word that it prints is the id. */
   async #submit(): Promise<ListedUnit> {
-    const key = randomBytes(4).toString('hex')
+    const key = newUnitKey()
     const folder = await mkdtemp(join(tmpdir(), 'scaler-allocate-'))
     try {
       const script = join(folder, `${this.#nameOf(key)}.sh`)
