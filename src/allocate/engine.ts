@@ -5,7 +5,7 @@
 import { identity, taskId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
-import type { ClusterInfo } from '../client/monitor/cluster-info.js'
+import type { ClusterInfo, WorkerInfo } from '../client/monitor/cluster-info.js'
 import { MonitorLink } from '../client/monitor/links.js'
 import { AllocatorMachine } from '../core/allocate/allocator-machine.js'
 import type {
@@ -256,13 +256,19 @@ export function viewOf(info: ClusterInfo): ClusterView {
         isIdle: worker.state === 'idle' || worker.state === 'starting',
         isLeaving: worker.state === 'leaving',
         offers: new Map(Object.entries(worker.capabilities)),
-        endsInMs: worker.endsAt === undefined ? Infinity : worker.endsAt.getTime() - Date.now(),
+        endsInMs: endsInMs(worker),
       }))
     }),
     allocators: (info.allocators ?? []).map(({ offers, paused, ...status }) => {
       return { ...status, offers: new Map(Object.entries(offers)), isPaused: paused }
     }),
   }
+}
+
+/** A worker that is still there after its end has a clock that is behind the one here. */
+function endsInMs({ endsAt }: WorkerInfo): number {
+  const leftMs = endsAt === undefined ? 0 : endsAt.getTime() - Date.now()
+  return leftMs > 0 ? leftMs : Infinity
 }
 
 /** Workers of Python name their unit: the name is in their identity. */

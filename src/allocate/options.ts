@@ -302,6 +302,11 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
     const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined && value !== ''
     if (!isGiven) throw new ConfigError(`option ${option}: the provider ${provider} needs it`)
   }
+  const { workerCommand } = options
+  if (workerCommand !== undefined && !/\{(allocation|names)\}/.test(workerCommand)) {
+    const rule = 'expected {allocation} or {names} in it, by which the allocator knows its workers'
+    throw new ConfigError(`option workerCommand: ${rule}, got ${show(workerCommand)}`)
+  }
   const hosts = options.hosts ?? []
   const wrong = hosts.find((host, at) => !/^[^\s-]\S*$/.test(host) || hosts.indexOf(host) < at)
   if (wrong !== undefined) {
