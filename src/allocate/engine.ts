@@ -26,6 +26,9 @@ import { SlurmProvider } from './provider/slurm.js'
 
 const HEARTBEAT_MS = 2_000
 
+/** A scheduler reports once a second. Without a report for this long, something is wrong. */
+const SILENCE_MS = 10_000
+
 /** Running tasks of a drained worker may take this long: there should be none. */
 const DRAIN_MS = 3_600_000
 
@@ -51,6 +54,8 @@ export class AllocatorEngine {
   #work: Promise<void> = Promise.resolve()
   #listTimer: NodeJS.Timeout | undefined
   #listProblem = ''
+  readonly #silenceTimer: NodeJS.Timeout
+  #isSilent = false
   #isStopped = false
   #requestNumber = 0
   #resolveEnded: (end: AllocatorEnd) => void = () => {}
@@ -78,6 +83,7 @@ export class AllocatorEngine {
       { events: false, failures: false },
       {
         onReport: (_, picture, link) => {
+          this.#onHeard()
           const info = picture.isComplete ? picture.info(Date.now()) : undefined
           if (info !== undefined) this.#handle({ type: 'viewed', view: viewOf(info) })
           link.read()
@@ -90,6 +96,10 @@ export class AllocatorEngine {
         onFault: (error) => this.#onFault(error),
       },
     )
+    this.#silenceTimer = setTimeout(() => {
+      this.#isSilent = true
+      this.#logger.warn(this.#link.silence, { seconds: SILENCE_MS / 1_000 })
+    }, SILENCE_MS)
     this.#list()
   }
 
@@ -98,6 +108,13 @@ export class AllocatorEngine {
     this.#finish({ reason: 'stopped', isFailure: false })
     await this.#work
     await this.ended
+  }
+
+  #onHeard(): void {
+    if (this.#isStopped) return
+    if (this.#isSilent) this.#logger.info('the scheduler answers')
+    this.#isSilent = false
+    this.#silenceTimer.refresh()
   }
 
   #handle(event: AllocatorEvent): void {
@@ -189,6 +206,7 @@ export class AllocatorEngine {
           this.#logger.warn('the provider could not list its units', { problem })
         }
         this.#listProblem = problem
+        this.#handle({ type: 'listFailed', problem })
       }
       if (this.#isStopped) return
       this.#listTimer = setTimeout(() => this.#list(), this.#options.listIntervalMs)
@@ -215,6 +233,7 @@ export class AllocatorEngine {
     if (this.#isStopped) return
     this.#isStopped = true
     clearTimeout(this.#listTimer)
+    clearTimeout(this.#silenceTimer)
     this.#driver.stop()
     void this.#link.close().then(() => this.#resolveEnded(end))
   }

@@ -14,7 +14,7 @@ export interface Provider {
   list(): Promise<readonly ListedUnit[]>
   /** Ends units: their workers get SIGTERM, and drain. */
   cancel(units: readonly ListedUnit[]): Promise<void>
-  /** The end of what a unit has written that has ended; '' if that is not known. */
+  /** The end of what a unit has written, which has just ended or is to; '' if that is not known. */
   output(unit: ListedUnit): Promise<string>
 }
 

@@ -37,7 +37,7 @@ test('a unit is listed until it has ended, and its output is kept', async (t) =>
   const [unit] = units
   assert.ok(unit !== undefined, problem)
   assert.deepEqual(await provider.list(), units)
-  // Another one finds it as well, and sees its first output.
+  // Another one finds it as well.
   assert.deepEqual(await local(RUNS).list(), units)
   await provider.cancel(units)
   while ((await provider.list()).length > 0) await setTimeout(10)

@@ -79,10 +79,12 @@ export class ProcessProvider implements Provider {
     )
   }
 
-  output({ key }: ListedUnit): Promise<string> {
-    const output = this.#outputs.get(key) ?? ''
+  async output({ id, key }: ListedUnit): Promise<string> {
+    const output = this.#outputs.get(key)
     this.#outputs.delete(key)
-    return Promise.resolve(output)
+    if (output !== undefined) return output
+    const tail = `is_own && tail -c ${TAIL_BYTES} "$d"/${key}.log 2>/dev/null || true`
+    return this.#run(hostIn(id), `${this.#directory()}\n${tail}\n`)
   }
 
   #hostsFor(count: number): readonly string[] {

@@ -24,7 +24,12 @@ test('the job of Python workers is asked to end first, and cancelled if it goes 
   for (const name of ['scancel', 'squeue']) chmodSync(join(folder, name), 0o700)
   for (const workerRuntime of ['python', 'javascript'] as const) {
     const address = 'tcp://127.0.0.1:1'
-    const options = checkAllocatorOptions({ provider: 'slurm', address, workerRuntime })
+    const options = checkAllocatorOptions({
+      provider: 'slurm',
+      address,
+      workerRuntime,
+      workerCommand: 'run {names}',
+    })
     const slurm = new SlurmProvider(options)
     await slurm.cancel([RUNNING, QUEUED])
     assert.deepEqual(await slurm.list(), [RUNNING])

@@ -39,6 +39,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
   #failures = 0
   #startsAgainAt: InstantMs = -Infinity
   #problem = ''
+  #listProblem = ''
   /** Since when tasks wait although there are enough workers for them. */
   #enoughSince: InstantMs | undefined
   /** Since when more workers are on their way than are needed. */
@@ -62,6 +63,9 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
         return this.#onViewed(event.view)
       case 'listed':
         return this.#onListed(event.units, event.begunAt)
+      case 'listFailed':
+        this.#listProblem = event.problem.slice(0, MAX_PROBLEM)
+        return undefined
       case 'started':
         this.#units.onStarted(event.asked, event.units, now)
         if (event.problem !== '') this.#onFailure(event.problem)
@@ -92,8 +96,8 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
     }
     for (const failed of this.#units.hanging(now)) {
       this.#units.end(failed.unit.key, now)
-      this.#turn.act({ type: 'cancel', units: [failed.unit] })
       this.#onFailed(failed)
+      this.#turn.act({ type: 'cancel', units: [failed.unit] })
     }
     const demand = demandOf(view, {
       own: this.#options,
@@ -111,6 +115,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
   }
 
   #onListed(units: readonly ListedUnit[], begunAt: InstantMs): void {
+    this.#listProblem = ''
     const failed = this.#units.onListed(units, begunAt, this.#turn.now)
     for (const each of failed) this.#onFailed(each)
   }
@@ -140,7 +145,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
 
   #decide(demand: Demand, view: ClusterView): Choice {
     this.#claim = 0
-    if (!this.#units.isListed) return wait('the provider has not listed its units yet')
+    if (!this.#units.isListed) return wait(reasonWithoutList(this.#listProblem))
     if (this.#isPaused) return wait('paused by an operator')
     const { now } = this.#turn
     const { name, minWorkers } = this.#options
@@ -280,13 +285,18 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       isPaused: this.#isPaused,
       action,
       reason,
-      problem: this.#problem,
+      problem: this.#problem === '' ? this.#listProblem : this.#problem,
     }
   }
 }
 
 function wait(reason: string): Choice {
   return { action: 'wait', units: 0, reason }
+}
+
+function reasonWithoutList(problem: string): string {
+  if (problem === '') return 'the provider has not listed its units yet'
+  return `the provider cannot list its units: ${problem}`
 }
 
 /** A reason without numbers that change all the time: a log has one line for each. */
