@@ -18,14 +18,16 @@ const OPTIONS: AllocatorCoreOptions = {
   isDryRun: false,
 }
 const WORK = { needs: '', runtime: 'javascript', tasks: 1, seconds: 1, waitedSeconds: 0 } as const
-const VIEWED: AllocatorEvent = {
+const VIEWED = {
   type: 'viewed',
   view: { waiting: [WORK], workers: [], allocators: [] },
-}
+} as const
 
 /** What a machine does and announces. */
-function driven(): (event: AllocatorEvent, now: number) => readonly AllocatorAction[] {
-  const machine = new AllocatorMachine(OPTIONS)
+function driven(
+  options: Partial<AllocatorCoreOptions> = {},
+): (event: AllocatorEvent, now: number) => readonly AllocatorAction[] {
+  const machine = new AllocatorMachine({ ...OPTIONS, ...options })
   return (event, now) => {
     const actions: AllocatorAction[] = []
     machine.handle(event, now, (action) => actions.push(action))
@@ -68,4 +70,32 @@ test('a unit that hangs is asked for its output before it is cancelled', () => {
     actions.slice(0, 3).map(({ type }) => type),
     ['inspect', 'log', 'cancel'],
   )
+})
+
+test('a worker that leaves is replaced at once, one that is lost after a while', () => {
+  const worker = {
+    id: 'w',
+    allocation: 'one/1',
+    runtime: 'javascript',
+    isIdle: false,
+    offers: new Map<string, number>(),
+    endsInMs: Infinity,
+  } as const
+  const unit = { id: '1', key: '1', state: 'running' } as const
+  for (const isLeaving of [true, false]) {
+    const handle = driven()
+    handle({ type: 'listed', units: [unit], begunAt: 0 }, 0)
+    const there = { ...VIEWED.view, waiting: [], workers: [{ ...worker, isLeaving: false }] }
+    for (const at of [1_000, 99_000]) handle({ type: 'viewed', view: there }, at)
+    const workers = isLeaving ? [{ ...worker, isLeaving }] : []
+    handle({ type: 'viewed', view: { ...there, workers } }, 100_000)
+    const [reason] = reported(handle(VIEWED, 101_000))
+    assert.match(reason ?? '', isLeaving ? /^1 task waits/ : /^workers are on their way/)
+  }
+})
+
+test('no workers are started for tasks that take longer than these live', () => {
+  const handle = driven({ lifetimeMs: 500 })
+  handle({ type: 'listed', units: [], begunAt: 0 }, 0)
+  assert.deepEqual(reported(handle(VIEWED, 1)), ['1 task takes longer than workers live', ''])
 })

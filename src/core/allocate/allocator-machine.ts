@@ -104,6 +104,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       backlogSeconds: this.#options.backlogMs / 1_000,
       bootSeconds: this.#units.bootSeconds,
       workersPerUnit: this.#options.workersPerUnit,
+      lifetimeSeconds: (this.#options.lifetimeMs ?? 0) / 1_000 || Infinity,
       enoughSeconds: (now - (this.#enoughSince ?? now)) / 1_000,
       leaving: this.#units.leaving,
     })
@@ -300,7 +301,12 @@ function reasonWithoutList(problem: string): string {
 }
 
 /** A reason without numbers that change all the time: a log has one line for each. */
-function reasonToWait({ waitingTasks, workers, target }: Demand, pending: number): string {
+function reasonToWait(demand: Demand, pending: number): string {
+  const { waitingTasks, tooLong, workers, target } = demand
+  if (waitingTasks === 0 && tooLong > 0) {
+    const takes = tooLong === 1 ? 'takes' : 'take'
+    return `${counted(tooLong, 'task')} ${takes} longer than workers live`
+  }
   if (waitingTasks === 0) return workers === 0 ? 'no work' : 'no work waits'
   if (workers >= target) return 'the present workers will finish the work in time'
   return pending === 0

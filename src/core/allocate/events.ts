@@ -141,6 +141,8 @@ export interface AllocatorCoreOptions {
   readonly maxQueuedUnits: number
   /** How long a unit runs without a worker before it is considered failed. */
   readonly startTimeoutMs: number
+  /** How long workers live. Default: 0, without a limit. */
+  readonly lifetimeMs?: number | undefined
   /** Whether it only decides. */
   readonly isDryRun: boolean
 }

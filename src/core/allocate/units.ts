@@ -32,6 +32,8 @@ export interface Unit {
   workers: SeenWorker[]
   firstWorkerAt: InstantMs | undefined
   lastWorkerAt: InstantMs | undefined
+  /** Whether some of its workers have left in good order: they do not return. */
+  hasLeft: boolean
   /** Since when all of its workers have been idle. */
   idleSince: InstantMs | undefined
   /** When it was asked to end. */
@@ -176,8 +178,11 @@ export class UnitTable {
     const prefix = `${this.#rules.name}/`
     for (const unit of this.#byKey.values()) unit.workers = []
     for (const worker of workers) {
-      if (worker.isLeaving || !worker.allocation.startsWith(prefix)) continue
-      this.#byKey.get(worker.allocation.slice(prefix.length))?.workers.push(worker)
+      if (!worker.allocation.startsWith(prefix)) continue
+      const unit = this.#byKey.get(worker.allocation.slice(prefix.length))
+      if (unit === undefined) continue
+      if (worker.isLeaving) unit.hasLeft = true
+      else unit.workers.push(worker)
     }
     let joined = 0
     for (const unit of this.#byKey.values()) {
@@ -213,7 +218,7 @@ export class UnitTable {
   #add(listed: ListedUnit, { askedAt, now }: Pick<Unit, 'askedAt'> & { now: InstantMs }): void {
     const nothing = { firstWorkerAt: undefined, lastWorkerAt: undefined, idleSince: undefined }
     const runningAt = listed.state === 'running' ? now : undefined
-    const rest = { runningAt, workers: [], endedAt: undefined, ...nothing }
+    const rest = { runningAt, workers: [], hasLeft: false, endedAt: undefined, ...nothing }
     this.#byKey.set(listed.key, { listed, askedAt, knownAt: now, ...rest })
   }
 
@@ -227,7 +232,9 @@ export class UnitTable {
     this.#bootSeconds += (isFirst ? 1 : NEWEST_WEIGHT) * (seconds - this.#bootSeconds)
   }
 
-  #missing({ workers, firstWorkerAt, lastWorkerAt }: Unit, now: InstantMs): number {
+  #missing(unit: Unit, now: InstantMs): number {
+    const { workers, firstWorkerAt, lastWorkerAt, hasLeft } = unit
+    if (hasLeft) return 0
     const { workersPerUnit } = this.#rules
     const mayCome = firstWorkerAt === undefined || now - firstWorkerAt < COMPLETE_MS
     const mayReturn =
