@@ -215,6 +215,7 @@ export class AllocatorEngine {
 
   #do(what: string, work: () => Promise<void>): void {
     this.#work = this.#work.then(async () => {
+      if (this.#isStopped) return
       try {
         await work()
       } catch (error) {

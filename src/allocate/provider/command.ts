@@ -3,6 +3,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ScalerError } from '../../base/errors.js'
 import { messageOf } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
@@ -16,6 +17,9 @@ const QUEUED = /^(q|queued|pd|pend|pending|i|idle|w|waiting|h|held|qw|hqw|creati
 /** The states of a unit that has ended. */
 const ENDED =
   /^(c|f|e|x|done|exit|completed?|ended|failed|finished|cancell?ed|terminat(ed|ing)|stopped)$/i
+
+/** No allocator has more: a list with more of them is wrong. */
+const MAX_UNITS = 100_000
 
 /** Units that the user's commands submit, list and cancel. */
 export class CommandProvider implements Provider {
@@ -38,7 +42,7 @@ export class CommandProvider implements Provider {
   async list(): Promise<readonly ListedUnit[]> {
     const prefix = this.#nameOf('')
     const text = await this.#run(this.#options.listCommand, { name: prefix })
-    return text.split('\n').flatMap((line): ListedUnit[] => {
+    const units = text.split('\n').flatMap((line): ListedUnit[] => {
       const [id = '', name = '', state = ''] = line.trim().split(/\s+/)
       const key = name.slice(prefix.length)
       // The name of another allocator may begin with that of this one.
@@ -46,6 +50,9 @@ export class CommandProvider implements Provider {
       if (!isOwn || ENDED.test(state)) return []
       return [{ id, key, state: QUEUED.test(state) ? 'queued' : 'running' }]
     })
+    if (units.length <= MAX_UNITS) return units
+    const problem = `--list-command lists ${units.length} units, more than any allocator has`
+    throw new ScalerError('ERR_SCALER_PROVIDER', problem)
   }
 
   async cancel(units: readonly ListedUnit[]): Promise<void> {

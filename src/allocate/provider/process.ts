@@ -106,8 +106,9 @@ export class ProcessProvider implements Provider {
       'make 2>/dev/null || make || exit 1',
       's="$(command -v setsid || command -v nohup)"',
       start,
-      // On a full disk, nobody would find it again.
-      `echo $! > "$d"/${key}.pid || { kill $!; rm -f "$d"/${key}.*; exit 1; }`,
+      // Without its id, nobody would find it again.
+      `fail() { kill $!; rm -f "$d"/${key}.*; echo "cannot write to $d" >&2; exit 1; }`,
+      `echo $! > "$d"/${key}.pid || fail`,
     ]
     try {
       await this.#run(host, `${lines.join('\n')}\n`)
