@@ -161,21 +161,21 @@ make() (
   #listScript(): string {
     return `${this.#directory()}
 is_own && [ -d "$d" ] || exit 0
+runs() {
+  if [ -r "/proc/$1/cmdline" ]; then grep -qF "$2" "/proc/$1/cmdline"
+  else ps -o args= -p "$1" 2>/dev/null | grep -qF "$2"; fi
+}
 cd "$d" || exit 1
 for f in *.pid; do
   [ -f "$f" ] || continue
   k="\${f%.pid}"
-  p="$(cat "$f")"
-  if [ -r "/proc/$p/cmdline" ]; then
-    a="$(tr '\\0' ' ' < "/proc/$p/cmdline")"
+  read -r p < "$f"
+  if runs "$p" "$k"; then
+    echo "running $k"
   else
-    a="$(ps -o args= -p "$p" 2>/dev/null)"
+    echo "ended $k $(tail -c ${TAIL_BYTES} "$k.log" | od -An -v -tx1 | tr -d ' \\n')"
+    rm -f "$f" "$k.log"
   fi
-  case "$a" in
-    *"$k"*) echo "running $k" ;;
-    *) echo "ended $k $(tail -c ${TAIL_BYTES} "$k.log" | od -An -v -tx1 | tr -d ' \\n')"
-      rm -f "$f" "$k.log" ;;
-  esac
 done
 cd / && rmdir "$d" 2>/dev/null && rmdir "\${d%/*}" 2>/dev/null
 exit 0

@@ -72,6 +72,18 @@ test('a unit that hangs is asked for its output before it is cancelled', () => {
   )
 })
 
+test('of many units that fail together, a few are shown', () => {
+  const handle = driven()
+  const units = Array.from({ length: 300 }, (_, at) => {
+    return { id: `u${at}`, key: String(at), state: 'running' } as const
+  })
+  handle({ type: 'listed', units, begunAt: 0 }, 0)
+  const types = handle({ type: 'listed', units: [], begunAt: 2 }, 2).map(({ type }) => type)
+  assert.deepEqual(types, ['inspect', 'log', 'inspect', 'log', 'inspect', 'log', 'log'])
+  const [, problem] = reported(handle(VIEWED, 3))
+  assert.equal(problem, 'u2: it ended without a worker')
+})
+
 test('a worker that leaves is replaced at once, one that is lost after a while', () => {
   const worker = {
     id: 'w',

@@ -24,6 +24,9 @@ const MAX_PAUSE_MS = 300_000
 
 const MAX_PROBLEM = 500
 
+/** Of units that fail together, so many are shown with their output. */
+const MAX_SHOWN = 3
+
 /** A decision without what the view says. */
 type Choice = Pick<Decision, 'action' | 'units' | 'reason'>
 
@@ -94,10 +97,11 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       this.#startsAgainAt = -Infinity
       this.#problem = ''
     }
-    for (const failed of this.#units.hanging(now)) {
-      this.#units.end(failed.unit.key, now)
-      this.#onFailed(failed)
-      this.#turn.act({ type: 'cancel', units: [failed.unit] })
+    const hanging = this.#units.hanging(now)
+    if (hanging.length > 0) {
+      for (const { unit } of hanging) this.#units.end(unit.key, now)
+      this.#onFailed(hanging)
+      this.#turn.act({ type: 'cancel', units: hanging.map(({ unit }) => unit) })
     }
     const demand = demandOf(view, {
       own: this.#options,
@@ -117,13 +121,17 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
 
   #onListed(units: readonly ListedUnit[], begunAt: InstantMs): void {
     this.#listProblem = ''
-    const failed = this.#units.onListed(units, begunAt, this.#turn.now)
-    for (const each of failed) this.#onFailed(each)
+    this.#onFailed(this.#units.onListed(units, begunAt, this.#turn.now))
   }
 
-  #onFailed({ unit, why }: FailedUnit): void {
-    this.#turn.act({ type: 'inspect', unit })
-    this.#onFailure(`${unit.id}: ${why}`)
+  /** The first few show what is wrong with all. */
+  #onFailed(failed: readonly FailedUnit[]): void {
+    for (const { unit, why } of failed.slice(0, MAX_SHOWN)) {
+      this.#turn.act({ type: 'inspect', unit })
+      this.#onFailure(`${unit.id}: ${why}`)
+    }
+    const units = failed.length - MAX_SHOWN
+    if (units > 0) this.#turn.log('warn', 'more starts have failed', { units })
   }
 
   #onFailure(problem: string): void {
