@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { allocator } from './allocator.js'
 import type { Benchmark, BenchOptions, Sample } from './benchmark.js'
 import { compare, ratioTable, RevisionError } from './compare.js'
 import { distantWorkers } from './distant.js'
@@ -51,6 +52,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   clearing,
   scaling,
   watched,
+  allocator,
 ]
 
 interface CommandLine extends BenchOptions {

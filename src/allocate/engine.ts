@@ -25,6 +25,9 @@ import { viewOf } from './view.js'
 
 const HEARTBEAT_MS = 2_000
 
+/** A scheduler reports once a second. Without a report for this long, something is wrong. */
+const SILENCE_MS = 10_000
+
 /** Running tasks of a drained worker may take this long: there should be none. */
 const DRAIN_MS = 3_600_000
 
@@ -50,6 +53,8 @@ export class AllocatorEngine {
   #work: Promise<void> = Promise.resolve()
   #listTimer: NodeJS.Timeout | undefined
   #listProblem = ''
+  readonly #silenceTimer: NodeJS.Timeout
+  #isSilent = false
   #isStopped = false
   #requestNumber = 0
   #resolveEnded: (end: AllocatorEnd) => void = () => {}
@@ -82,6 +87,7 @@ export class AllocatorEngine {
       { events: false, failures: false },
       {
         onReport: (_, picture, link) => {
+          this.#onHeard()
           const info = picture.isComplete ? picture.info(Date.now()) : undefined
           if (info !== undefined) this.#handle({ type: 'viewed', view: viewOf(info) })
           link.read()
@@ -94,6 +100,10 @@ export class AllocatorEngine {
         onFault: (error) => this.#onFault(error),
       },
     )
+    this.#silenceTimer = setTimeout(() => {
+      this.#isSilent = true
+      this.#logger.warn(this.#link.silence, { seconds: SILENCE_MS / 1_000 })
+    }, SILENCE_MS)
     this.#list()
   }
 
@@ -102,6 +112,13 @@ export class AllocatorEngine {
     this.#finish({ reason: 'stopped', isFailure: false })
     await this.#work
     await this.ended
+  }
+
+  #onHeard(): void {
+    if (this.#isStopped) return
+    if (this.#isSilent) this.#logger.info('the scheduler answers')
+    this.#isSilent = false
+    this.#silenceTimer.refresh()
   }
 
   #handle(event: AllocatorEvent): void {
@@ -193,6 +210,7 @@ export class AllocatorEngine {
           this.#logger.warn('the provider could not list its units', { problem })
         }
         this.#listProblem = problem
+        this.#handle({ type: 'listFailed', problem })
       }
       if (this.#isStopped) return
       this.#listTimer = setTimeout(() => this.#list(), this.#options.listIntervalMs)
@@ -201,6 +219,7 @@ export class AllocatorEngine {
 
   #do(what: string, work: () => Promise<void>): void {
     this.#work = this.#work.then(async () => {
+      if (this.#isStopped) return
       try {
         await work()
       } catch (error) {
@@ -219,6 +238,7 @@ export class AllocatorEngine {
     if (this.#isStopped) return
     this.#isStopped = true
     clearTimeout(this.#listTimer)
+    clearTimeout(this.#silenceTimer)
     this.#driver.stop()
     void this.#link.close().then(() => this.#resolveEnded(end))
   }

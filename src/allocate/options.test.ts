@@ -42,6 +42,10 @@ test('a value that is not allowed is refused, and the error names the option', (
     [{ provider: 'ssh', hosts: ['a', 'a'] }, /^option hosts: expected each name of a host once/],
     [{ provider: 'ssh', hosts: ['-oProxyCommand=x'] }, /^option hosts: expected each name/],
     [{ provider: 'command', submitCommand: 'x' }, /^option listCommand: the provider command/],
+    [{ workerCommand: 'run {address}' }, /^option workerCommand: expected \{allocation\} or /],
+    [{ workerRuntime: 'python' }, /^option workerRuntime: workers of this package run no tasks/],
+    [{ partition: 'a\n#SBATCH --x' }, /^option partition: expected one line, got /],
+    [{ outputDirectory: '/a\n' }, /^option outputDirectory: expected one line, got /],
     [{ workerRuntime: 'ruby' as never }, /^option workerRuntime: expected javascript or python/],
     [
       { ['minWorker' as never]: 1 as never },

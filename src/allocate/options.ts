@@ -61,7 +61,10 @@ export interface AllocatorOptions {
   readonly dryRun?: boolean | undefined
   /** ssh: the hosts, each for one unit. */
   readonly hosts?: readonly string[] | undefined
-  /** ssh: the command, with its flags, separated by spaces. Default: `ssh -o BatchMode=yes`. */
+  /**
+   * ssh: the command, with its flags, separated by spaces. Default:
+   * `ssh -o BatchMode=yes -o ConnectTimeout=10`.
+   */
   readonly sshCommand?: string | undefined
   /** slurm: the partition. Default: that of the cluster. */
   readonly partition?: string | undefined
@@ -194,7 +197,7 @@ export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
   sshCommand: {
     type: TEXT,
     description: 'ssh: the command, with its flags',
-    default: 'ssh -o BatchMode=yes',
+    default: 'ssh -o BatchMode=yes -o ConnectTimeout=10',
     flag: 'ssh-command',
   },
   partition: { type: TEXT, description: 'slurm: the partition', flag: 'partition' },
@@ -292,7 +295,7 @@ function checkLimits({
   }
 }
 
-/** The options that a provider cannot do without, and those of other providers. */
+/** The options that a provider cannot do without, and what values must be like. */
 function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions>): void {
   const required: Partial<Record<ProviderName, readonly (keyof AllocatorOptions)[]>> = {
     ssh: ['hosts'],
@@ -302,6 +305,20 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
     const value = options[option]
     const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined && value !== ''
     if (!isGiven) throw new ConfigError(`option ${option}: the provider ${provider} needs it`)
+  }
+  const { workerCommand } = options
+  if (workerCommand !== undefined && !/\{(allocation|names)\}/.test(workerCommand)) {
+    const rule = 'expected {allocation} or {names} in it, by which the allocator knows its workers'
+    throw new ConfigError(`option workerCommand: ${rule}, got ${show(workerCommand)}`)
+  }
+  if (options.workerRuntime === 'python' && workerCommand === undefined) {
+    const why = 'workers of this package run no tasks of Python: workerCommand says what does'
+    throw new ConfigError(`option workerRuntime: ${why}`)
+  }
+  for (const option of ['partition', 'account', 'sbatchArgs', 'outputDirectory'] as const) {
+    const value = options[option]
+    if (value === undefined || !/[\r\n]/.test(value)) continue
+    throw new ConfigError(`option ${option}: expected one line, got ${show(value)}`)
   }
   const hosts = options.hosts ?? []
   const wrong = hosts.find((host, at) => !/^[^\s-]\S*$/.test(host) || hosts.indexOf(host) < at)

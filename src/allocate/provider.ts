@@ -1,5 +1,6 @@
 // What an allocator needs of whatever starts its workers.
 
+import { randomBytes } from 'node:crypto'
 import type { ListedUnit } from '../core/allocate/events.js'
 
 /** Starts, lists and ends units. Its methods reject with an error for people. */
@@ -13,7 +14,7 @@ export interface Provider {
   list(): Promise<readonly ListedUnit[]>
   /** Ends units: their workers get SIGTERM, and drain. */
   cancel(units: readonly ListedUnit[]): Promise<void>
-  /** The end of what a unit has written that has ended; '' if that is not known. */
+  /** The end of what a unit has written, which has just ended or is to; '' if that is not known. */
   output(unit: ListedUnit): Promise<string>
 }
 
@@ -21,4 +22,12 @@ export interface Provider {
 export interface StartedUnits {
   readonly units: readonly ListedUnit[]
   readonly problem: string
+}
+
+/** What `newUnitKey` returns. */
+export const UNIT_KEY: RegExp = /^[\da-f]{8}$/
+
+/** The key of a unit to which its provider gives none: 8 hexadecimal digits. */
+export function newUnitKey(): string {
+  return randomBytes(4).toString('hex')
 }

@@ -1,11 +1,14 @@
 // Runs commands of the system for providers: with a deadline, and with what they have written to
 // stderr as the error if they fail.
 
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { ScalerError } from '../base/errors.js'
 
 /** A command that has not ended by then is killed. */
 const TIMEOUT_MS = 60_000
+
+/** What a command leaves in the background may keep its output open for this long. */
+const OPEN_MS = 2_000
 
 /** More output than this is not kept. */
 const MAX_OUTPUT = 16_777_216
@@ -14,23 +17,21 @@ const MAX_OUTPUT = 16_777_216
 export interface RunOptions {
   /** What it reads from stdin. Default: nothing. */
   readonly input?: string
-  /** Aborting it kills the command. */
-  readonly signal?: AbortSignal
+  /** 60,000: when it is killed. */
+  readonly timeoutMs?: number
 }
 
 /**
  * Runs a command and resolves with its stdout. Rejects with a `ScalerError` (`ERR_SCALER_PROVIDER`)
- * if it cannot be started, fails, or takes longer than a minute.
+ * if it cannot be started, fails, or takes longer than `timeoutMs`: then it is killed, with all
+ * processes of its group.
  */
 export async function runCommand(
   [file = '', ...args]: readonly string[],
-  { input = '', signal }: RunOptions = {},
+  { input = '', timeoutMs = TIMEOUT_MS }: RunOptions = {},
 ): Promise<string> {
-  const child = spawn(file, args, {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal ? [signal] : [])]),
-    killSignal: 'SIGKILL',
-  })
+  // In a process group of its own, so that what a shell has started can be killed with it.
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (stdout.length < MAX_OUTPUT) stdout += text
@@ -41,15 +42,46 @@ export async function runCommand(
   // It may exit without reading anything.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
-  const end = await new Promise<string>((resolve) => {
-    child.on('error', (error) => resolve(error.message))
-    child.on('close', (code, killed) => {
-      resolve(code === 0 ? '' : `${file} ended with ${killed ?? `exit code ${code}`}`)
-    })
-  })
+  const end = await endOf(child, file, timeoutMs)
   if (end === '') return stdout
   const last = stderr.trim()
   throw new ScalerError('ERR_SCALER_PROVIDER', last === '' ? end : `${end}: ${last}`)
+}
+
+/** Resolves when it has ended, with what went wrong; '' if nothing has. */
+function endOf(child: ChildProcess, file: string, timeoutMs: number): Promise<string> {
+  const close = (): void => {
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+  }
+  return new Promise((resolve) => {
+    let timer = setTimeout(() => {
+      killGroup(child.pid)
+      close()
+      resolve(`${file} took longer than ${timeoutMs / 1_000} s`)
+    }, timeoutMs)
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer)
+      const isMissing = error.code === 'ENOENT'
+      resolve(isMissing ? `${file} is not installed, or not in PATH` : error.message)
+    })
+    child.on('exit', () => {
+      clearTimeout(timer)
+      timer = setTimeout(close, OPEN_MS)
+    })
+    child.on('close', (code, killed) => {
+      clearTimeout(timer)
+      resolve(code === 0 ? '' : `${file} ended with ${killed ?? `exit code ${code}`}`)
+    })
+  })
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has just ended.
+  }
 }
 
 /** A word of a shell command, quoted where necessary. */

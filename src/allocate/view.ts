@@ -1,6 +1,6 @@
 // A cluster as an allocator sees it, from what a monitor knows.
 
-import type { ClusterInfo } from '../client/monitor/cluster-info.js'
+import type { ClusterInfo, WorkerInfo } from '../client/monitor/cluster-info.js'
 import type { ClusterView, WaitingWork } from '../core/allocate/events.js'
 
 /** What the machine needs of what a monitor knows. */
@@ -19,7 +19,7 @@ export function viewOf(info: ClusterInfo): ClusterView {
         isIdle: worker.state === 'idle' || worker.state === 'starting',
         isLeaving: worker.state === 'leaving',
         offers: new Map(Object.entries(worker.capabilities)),
-        endsInMs: worker.endsAt === undefined ? Infinity : worker.endsAt.getTime() - Date.now(),
+        endsInMs: endsInMs(worker),
       }))
     }),
     allocators: (info.allocators ?? []).map(({ offers, paused, ...status }) => {
@@ -61,6 +61,12 @@ function workOf(
       waitedSeconds: row.seconds,
     },
   ]
+}
+
+/** A worker that is still there after its end has a clock that is behind the one here. */
+function endsInMs({ endsAt }: WorkerInfo): number {
+  const leftMs = endsAt === undefined ? 0 : endsAt.getTime() - Date.now()
+  return leftMs > 0 ? leftMs : Infinity
 }
 
 /** Workers of Python name their unit: the name is in their identity. */

@@ -73,6 +73,10 @@ test('the script for Slurm', () => {
 #SBATCH --account=a1
 #SBATCH --mem=4G
 
+if [ -z "$SLURM_JOB_END_TIME" ]; then
+  end="$(SLURM_TIME_FORMAT=standard squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e)"
+  export SLURM_JOB_END_TIME="$(date --date="$end" +%s 2>/dev/null)"
+fi
 module load node
 exec run "night/\${SLURM_ARRAY_JOB_ID}_\${SLURM_ARRAY_TASK_ID}" tcp://h:1
 `,

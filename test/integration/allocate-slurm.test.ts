@@ -1,142 +1,13 @@
-// An allocator with a real Slurm: one slurmctld and one node on loopback, as root.
+// An allocator with a real Slurm.
 
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { hostname, tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { TestCluster } from '../chaos/cluster.js'
-import { allocate, decisions, record, runAndLeave, workersOf } from './allocation.js'
+import { allLeft, allocate, decisions, record, runTasks, workersOf } from './allocation.js'
 import { until } from './condition.js'
-
-const PROGRAMS = ['slurmctld', 'slurmd', 'sbatch', 'munged']
-const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin`
-const missing = PROGRAMS.filter(
-  (name) => !PATH.split(':').some((dir) => existsSync(join(dir, name))),
-)
-const isRoot = process.getuid?.() === 0
-const skip = missing.length > 0 ? `no ${missing.join(', ')}` : isRoot ? false : 'needs root'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
-/** A Slurm of its own. */
-class Slurm {
-  readonly folder = mkdtempSync(join(tmpdir(), 'slurm-'))
-  readonly env: Readonly<Record<string, string>> = {
-    SLURM_CONF: join(this.folder, 'slurm.conf'),
-    PATH,
-  }
-
-  static async start(t: TestContext): Promise<Slurm> {
-    const slurm = new Slurm()
-    t.after(() => slurm.#end())
-    for (const name of ['state', 'spool']) mkdirSync(join(slurm.folder, name))
-    const ports = [await freePort(), await freePort()] as const
-    writeFileSync(join(slurm.folder, 'slurm.conf'), slurm.#config(...ports))
-    slurm.#startMunge()
-    slurm.startCtld()
-    slurm.run('slurmd', '-f', join(slurm.folder, 'slurm.conf'))
-    await until(
-      'the node is idle',
-      () => slurm.run('sinfo', '-h', '-o', '%t').trim() === 'idle',
-      60_000,
-    )
-    return slurm
-  }
-
-  /** Runs one of its commands, and returns what it prints. */
-  run(name: string, ...args: readonly string[]): string {
-    const env = { ...process.env, ...this.env }
-    return execFileSync(name, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-  }
-
-  jobs(): readonly string[] {
-    return this.run('squeue', '-r', '-h', '-o', '%i').split('\n').filter(Boolean)
-  }
-
-  startCtld(): void {
-    this.run('slurmctld', '-f', join(this.folder, 'slurm.conf'))
-  }
-
-  async stop(name: 'ctld' | 'd'): Promise<void> {
-    const file = join(this.folder, `${name}.pid`)
-    if (!existsSync(file)) return
-    const pid = Number(readFileSync(file, 'utf8'))
-    process.kill(pid, 'SIGTERM')
-    await until(`${name} has ended`, () => !isRunning(pid))
-  }
-
-  #startMunge(): void {
-    mkdirSync('/run/munge', { recursive: true })
-    const socket = join(this.folder, 'munge.socket')
-    const files = ['pid-file', 'log-file', 'seed-file'].map((kind) => {
-      return `--${kind}=${join(this.folder, kind)}`
-    })
-    const started = spawnSync('munged', ['--force', `--socket=${socket}`, ...files], {
-      env: { PATH },
-    })
-    assert.equal(started.status, 0, started.stderr.toString())
-  }
-
-  async #end(): Promise<void> {
-    await this.stop('ctld')
-    await this.stop('d')
-    const munge = Number(readFileSync(join(this.folder, 'pid-file'), 'utf8'))
-    process.kill(munge, 'SIGTERM')
-    await until('munged has ended', () => !isRunning(munge))
-    rmSync(this.folder, { recursive: true, force: true })
-  }
-
-  #config(ctldPort: number, nodePort: number): string {
-    const { folder } = this
-    const host = hostname()
-    const settings = {
-      ClusterName: 'test',
-      SlurmctldHost: `${host}(127.0.0.1)`,
-      AuthType: 'auth/munge',
-      AuthInfo: `socket=${folder}/munge.socket`,
-      SlurmUser: 'root',
-      SlurmdUser: 'root',
-      StateSaveLocation: `${folder}/state`,
-      SlurmdSpoolDir: `${folder}/spool`,
-      SlurmctldPidFile: `${folder}/ctld.pid`,
-      SlurmdPidFile: `${folder}/d.pid`,
-      SlurmctldLogFile: `${folder}/ctld.log`,
-      SlurmdLogFile: `${folder}/d.log`,
-      SlurmctldPort: ctldPort,
-      SlurmdPort: nodePort,
-      ProctrackType: 'proctrack/linuxproc',
-      TaskPlugin: 'task/none',
-      SelectType: 'select/cons_tres',
-      SelectTypeParameters: 'CR_Core',
-      ReturnToService: 2,
-      MpiDefault: 'none',
-      JobAcctGatherType: 'jobacct_gather/none',
-      AccountingStorageType: 'accounting_storage/none',
-    }
-    const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
-    const node = `NodeName=${host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN`
-    const partition = `PartitionName=main Nodes=${host} Default=YES MaxTime=INFINITE State=UP`
-    return [...lines, node, partition, ''].join('\n')
-  }
-}
-
-/** Whether a process runs; a zombie does not. */
-function isRunning(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
-  } catch {
-    return false
-  }
-}
+import { NO_SLURM as skip, Slurm } from './slurm.js'
 
 test('a real Slurm', { skip }, async (t) => {
   const slurm = await Slurm.start(t)
@@ -145,17 +16,16 @@ test('a real Slurm', { skip }, async (t) => {
 
   await t.test('from an empty queue to an empty queue, more jobs than fit', async (t2) => {
     const cluster = await TestCluster.start(t2, { agents: [], env })
-    const allocator = allocate(cluster, 'slurm', [
-      '--max-workers',
-      '4',
-      '--backlog-seconds',
-      '1',
-      ...output,
-    ])
-    const lines = await runAndLeave(cluster, 400)
-    assert.deepEqual([lines.length, new Set(lines).size], [400, 400])
-    await until('the queue is empty', () => slurm.jobs().length === 0, 40_000)
+    const limits = ['--max-workers', '6', '--backlog-seconds', '5']
+    const allocator = allocate(cluster, 'slurm', [...limits, ...output])
+    const seen = watchQueue(t2, slurm)
+    const ran = await runTasks(cluster, 2_000)
+    // 30 seconds after `--idle-seconds`.
+    await until('the queue is empty', () => slurm.jobs().length === 0, 32_000)
+    assert.deepEqual([ran.length, new Set(ran).size], [2_000, 2_000])
+    assert.ok(seen.size > 4, `only ${seen.size} jobs`)
     assert.ok(decisions(allocator, 'start').length > 0)
+    await allLeft(cluster)
   })
 
   await t.test('a job that is cancelled in the middle loses nothing', async (t2) => {
@@ -187,7 +57,74 @@ test('a real Slurm', { skip }, async (t) => {
     assert.equal(await workersOf(client), 1)
     assert.equal(decisions(allocator, 'start').length, 1)
     await allocator.kill()
-    slurm.run('scancel', ...slurm.jobs())
-    await until('the queue is empty', () => slurm.jobs().length === 0, 40_000)
+    await emptied(slurm)
+  })
+
+  await t.test('an allocator that starts again with a full queue asks for nothing', async (t2) => {
+    const cluster = await TestCluster.start(t2, { agents: [], env })
+    const client = cluster.client()
+    const args = ['--min-workers', '5', ...output]
+    const first = allocate(cluster, 'slurm', args)
+    await until('four workers', async () => (await workersOf(client)) === 4, 60_000)
+    const jobs = slurm.jobs()
+    assert.equal(jobs.length, 5)
+    await first.kill()
+    const second = allocate(cluster, 'slurm', args)
+    await second.line(({ message }) => message === 'wait: no work waits')
+    assert.deepEqual(slurm.jobs(), jobs)
+    assert.equal(decisions(second, 'start').length, 0)
+    await second.kill()
+    await emptied(slurm)
   })
 })
+
+test('time limits', { skip, concurrency: 3 }, async (t) => {
+  const slurm = await Slurm.start(t)
+
+  /** Runs tasks in jobs for one worker each, and returns the state in which the first job ended. */
+  const stateOfFirst = async (
+    t2: TestContext,
+    name: string,
+    { tasks, args }: { readonly tasks: number; readonly args: readonly string[] },
+  ): Promise<string> => {
+    const cluster = await TestCluster.start(t2, { agents: [], env: slurm.env })
+    const common = ['--name', name, '--max-workers', '1', '--output-directory', slurm.folder]
+    allocate(cluster, 'slurm', [...common, ...args])
+    const seen = watchQueue(t2, slurm, `scaler-${name}`)
+    const ran = await runTasks(cluster, tasks)
+    assert.deepEqual([ran.length, new Set(ran).size], [tasks, tasks])
+    await allLeft(cluster)
+    assert.ok(seen.size > 1, 'one job has done everything')
+    return slurm.field([...seen][0] ?? '', 'JobState')
+  }
+
+  await Promise.all([
+    t.test('workers end before the limit of their job, which they know', async (t2) => {
+      const args = ['--sbatch-args=--time=1']
+      assert.equal(await stateOfFirst(t2, 'known', { tasks: 1_300, args }), 'COMPLETED')
+    }),
+    t.test('the limit ends a job whose workers do not know it', async (t2) => {
+      const args = ['--sbatch-args=--time=1', '--preamble', 'unset SLURM_JOB_END_TIME']
+      assert.equal(await stateOfFirst(t2, 'unknown', { tasks: 2_200, args }), 'TIMEOUT')
+    }),
+    t.test('workers end on their own', async (t2) => {
+      const args = ['--lifetime-seconds', '30']
+      assert.equal(await stateOfFirst(t2, 'own', { tasks: 700, args }), 'COMPLETED')
+    }),
+  ])
+})
+
+/** The jobs that are ever in the queue, in their order. */
+function watchQueue(t: TestContext, slurm: Slurm, name = ''): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const timer = setInterval(() => {
+    for (const job of slurm.jobs(name)) seen.add(job)
+  }, 1_000)
+  t.after(() => clearInterval(timer))
+  return seen
+}
+
+async function emptied(slurm: Slurm): Promise<void> {
+  slurm.run('scancel', ...slurm.jobs())
+  await until('the queue is empty', () => slurm.jobs().length === 0, 40_000)
+}

@@ -71,12 +71,12 @@ async function startSshd(t: TestContext, env: Readonly<Record<string, string>>):
   return `ssh -q -F none -p ${port} -i ${folder}/user ${flags}`
 }
 
-test('workers on a host by ssh, beside one that refuses to log in', { skip }, async (t) => {
+test('workers on a host by ssh, after one that refuses to log in', { skip }, async (t) => {
   const cluster = await TestCluster.start(t, { agents: [] })
   const ssh = await startSshd(t, cluster.env)
   const hosts = [
     '--hosts',
-    '127.0.0.1,nobody@127.0.0.1',
+    'nobody@127.0.0.1,127.0.0.1',
     '--ssh-command',
     ssh,
     '--workers-per-unit',

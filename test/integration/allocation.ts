@@ -47,8 +47,8 @@ export async function workersOf(client: Client): Promise<number> {
   return hosts.reduce((sum, { workers }) => sum + workers.length, 0)
 }
 
-/** Runs tasks, and resolves when their workers and the files about them are gone. */
-export async function runAndLeave(cluster: TestCluster, count: number): Promise<readonly string[]> {
+/** Runs tasks, and resolves with a line for each run of one. */
+export async function runTasks(cluster: TestCluster, count: number): Promise<readonly string[]> {
   const client = cluster.client()
   const path = join(cluster.folder, 'runs')
   const inputs = Array.from({ length: count }, (_, at) => [path, at] as const)
@@ -59,9 +59,21 @@ export async function runAndLeave(cluster: TestCluster, count: number): Promise<
   )
   const lines = readFileSync(path, 'utf8').trim().split('\n')
   rmSync(path)
+  return lines
+}
+
+/** Resolves when all workers have left, in good order. */
+export async function allLeft(cluster: TestCluster): Promise<void> {
+  const client = cluster.client()
   await until('all workers have left', async () => (await workersOf(client)) === 0)
   const { lost } = await client.info()
   assert.deepEqual(lost, { count: 0, workers: [] })
+}
+
+/** Runs tasks, and resolves when their workers and the files about them are gone. */
+export async function runAndLeave(cluster: TestCluster, count: number): Promise<readonly string[]> {
+  const lines = await runTasks(cluster, count)
+  await allLeft(cluster)
   return lines
 }
 

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { ROOT, startProgram, type Program } from './program.js'
 
-const BIN = join(ROOT, '.venv-interop/bin')
+/** Where the commands of Python Scaler are. */
+export const BIN: string = join(ROOT, '.venv-interop/bin')
 const isMissing = !existsSync(join(ROOT, '.venv-interop/made-of'))
 
 /** A test that needs the Python Scaler: skipped, with a line that says so, if it is missing. */

@@ -1,13 +1,13 @@
 // Units by commands of the user's: for PBS, LSF, SGE, HTCondor, and the clouds' command lines.
 
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ScalerError } from '../../base/errors.js'
 import { messageOf } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
-import type { Provider, StartedUnits } from '../provider.js'
+import { newUnitKey, type Provider, type StartedUnits, UNIT_KEY } from '../provider.js'
 import { filled, quoted, runCommand } from '../shell.js'
 import { workerScript } from '../worker-command.js'
 
@@ -17,6 +17,9 @@ const QUEUED = /^(q|queued|pd|pend|pending|i|idle|w|waiting|h|held|qw|hqw|creati
 /** The states of a unit that has ended. */
 const ENDED =
   /^(c|f|e|x|done|exit|completed?|ended|failed|finished|cancell?ed|terminat(ed|ing)|stopped)$/i
+
+/** No allocator has more: a list with more of them is wrong. */
+const MAX_UNITS = 100_000
 
 /** Units that the user's commands submit, list and cancel. */
 export class CommandProvider implements Provider {
@@ -37,14 +40,19 @@ export class CommandProvider implements Provider {
   }
 
   async list(): Promise<readonly ListedUnit[]> {
-    const text = await this.#run(this.#options.listCommand, { name: this.#nameOf('') })
-    return text.split('\n').flatMap((line): ListedUnit[] => {
+    const prefix = this.#nameOf('')
+    const text = await this.#run(this.#options.listCommand, { name: prefix })
+    const units = text.split('\n').flatMap((line): ListedUnit[] => {
       const [id = '', name = '', state = ''] = line.trim().split(/\s+/)
-      const prefix = this.#nameOf('')
-      if (!name.startsWith(prefix) || ENDED.test(state)) return []
       const key = name.slice(prefix.length)
+      // The name of another allocator may begin with that of this one.
+      const isOwn = name.startsWith(prefix) && UNIT_KEY.test(key)
+      if (!isOwn || ENDED.test(state)) return []
       return [{ id, key, state: QUEUED.test(state) ? 'queued' : 'running' }]
     })
+    if (units.length <= MAX_UNITS) return units
+    const problem = `--list-command lists ${units.length} units, more than any allocator has`
+    throw new ScalerError('ERR_SCALER_PROVIDER', problem)
   }
 
   async cancel(units: readonly ListedUnit[]): Promise<void> {
@@ -59,7 +67,7 @@ export class CommandProvider implements Provider {
 
   /** The command reads its script before it ends; the last word that it prints is the id. */
   async #submit(): Promise<ListedUnit> {
-    const key = randomBytes(4).toString('hex')
+    const key = newUnitKey()
     const folder = await mkdtemp(join(tmpdir(), 'scaler-allocate-'))
     try {
       const script = join(folder, `${this.#nameOf(key)}.sh`)

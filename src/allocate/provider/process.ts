@@ -2,11 +2,11 @@
 // scripts start, list and end them, run by `sh` here or there. The processes go on without their
 // allocator; files in a directory of the user's on each machine tell the next one about them.
 
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { messageOf } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
-import type { Provider, StartedUnits } from '../provider.js'
+import { newUnitKey, type Provider, type StartedUnits, UNIT_KEY } from '../provider.js'
 import { quoted, runCommand } from '../shell.js'
 import { workerScript } from '../worker-command.js'
 
@@ -28,6 +28,8 @@ export class ProcessProvider implements Provider {
   readonly #hosts: readonly string[]
   /** What was last found on each host. */
   readonly #found = new Map<string, Found>()
+  /** What last failed on a host: the others are asked first. */
+  readonly #problems = new Map<string, string>()
   /** The output of units that have ended, until it is asked for. */
   readonly #outputs = new Map<string, string>()
 
@@ -53,9 +55,11 @@ export class ProcessProvider implements Provider {
       this.#hosts.map(async (host) => {
         try {
           this.#onFound(host, foundIn(await this.#run(host, this.#listScript())))
+          this.#problems.delete(host)
         } catch (error) {
           // What was there may still be there.
           errors.push(error)
+          this.#onProblem(host, messageOf(error))
         }
       }),
     )
@@ -70,37 +74,48 @@ export class ProcessProvider implements Provider {
       units.map(({ id, key }) => {
         const pidFile = `"$d"/${key}.pid`
         const kill = `[ ! -f ${pidFile} ] || kill -TERM "$(cat ${pidFile})" 2>/dev/null || true`
-        return this.#run(hostIn(id), `${this.#directory()}\n${kill}\n`)
+        return this.#run(hostIn(id), `${this.#directory()}\nis_own || exit 0\n${kill}\n`)
       }),
     )
   }
 
-  output({ key }: ListedUnit): Promise<string> {
-    const output = this.#outputs.get(key) ?? ''
+  async output({ id, key }: ListedUnit): Promise<string> {
+    const output = this.#outputs.get(key)
     this.#outputs.delete(key)
-    return Promise.resolve(output)
+    if (output !== undefined) return output
+    const tail = `is_own && tail -c ${TAIL_BYTES} "$d"/${key}.log 2>/dev/null || true`
+    return this.#run(hostIn(id), `${this.#directory()}\n${tail}\n`)
   }
 
   #hostsFor(count: number): readonly string[] {
     if (this.#options.provider === 'local') return new Array<string>(count).fill('')
     const free = this.#hosts.filter((host) => (this.#found.get(host)?.running.length ?? 0) === 0)
-    return free.slice(0, count)
+    const failing = free.filter((host) => this.#problems.has(host))
+    return [...free.filter((host) => !this.#problems.has(host)), ...failing].slice(0, count)
   }
 
   async #start(host: string): Promise<ListedUnit> {
-    const key = randomBytes(4).toString('hex')
+    const key = newUnitKey()
     const script = quoted(workerScript(this.#options, key))
     // In a session of its own, whose leader becomes the worker: signals for the allocator, or the
     // end of a connection, do not reach it.
     const start = `$s sh -c ${script} > "$d"/${key}.log 2>&1 < /dev/null &`
     const lines = [
       this.#directory(),
-      'mkdir -p -m 700 "$d" || mkdir -p -m 700 "$d" || exit 1',
+      // A list may just remove the directory.
+      'make 2>/dev/null || make || exit 1',
       's="$(command -v setsid || command -v nohup)"',
       start,
-      `echo $! > "$d"/${key}.pid`,
+      // Without its id, nobody would find it again.
+      `fail() { kill $!; rm -f "$d"/${key}.*; echo "cannot write to $d" >&2; exit 1; }`,
+      `echo $! > "$d"/${key}.pid || fail`,
     ]
-    await this.#run(host, `${lines.join('\n')}\n`)
+    try {
+      await this.#run(host, `${lines.join('\n')}\n`)
+    } catch (error) {
+      this.#onProblem(host, messageOf(error))
+      throw error
+    }
     const { running, ended } = this.#found.get(host) ?? NOTHING
     this.#found.set(host, { running: [...running, key], ended })
     return unitOn(host, key)
@@ -114,11 +129,29 @@ export class ProcessProvider implements Provider {
     }
   }
 
-  /** Allocators of other schedulers have directories of their own, whatever their names are. */
+  /** One host of several: the others go on without it. */
+  #onProblem(host: string, problem: string): void {
+    if (host !== '' && this.#problems.get(host) !== problem) {
+      this.#options.logger.warn('a host is not available', { host, problem })
+    }
+    this.#problems.set(host, problem)
+  }
+
+  /**
+   * Allocators of other schedulers have directories of their own, whatever their names are. Anyone
+   * may create the directory above them in `/tmp`: it must be the user's.
+   */
   #directory(): string {
     const { name, address } = this.#options
     const digest = createHash('sha256').update(address).digest('hex').slice(0, 8)
-    return `d="\${TMPDIR:-/tmp}/scaler-allocate-$(id -u)/${name}-${digest}"`
+    return `t="\${TMPDIR:-/tmp}/scaler-allocate-$(id -u)"; d="$t/${name}-${digest}"
+is_own() { [ -d "$t" ] && [ ! -h "$t" ] && [ -O "$t" ]; }
+make() (
+  umask 077
+  [ -d "$t" ] || mkdir "$t" || exit 1
+  is_own || { echo "$t belongs to another user, or is a link" >&2; exit 1; }
+  mkdir -p "$d"
+)`
   }
 
   /**
@@ -127,22 +160,22 @@ export class ProcessProvider implements Provider {
    */
   #listScript(): string {
     return `${this.#directory()}
-[ -d "$d" ] || exit 0
+is_own && [ -d "$d" ] || exit 0
+runs() {
+  if [ -r "/proc/$1/cmdline" ]; then grep -qF "$2" "/proc/$1/cmdline"
+  else ps -o args= -p "$1" 2>/dev/null | grep -qF "$2"; fi
+}
 cd "$d" || exit 1
 for f in *.pid; do
   [ -f "$f" ] || continue
   k="\${f%.pid}"
-  p="$(cat "$f")"
-  if [ -r "/proc/$p/cmdline" ]; then
-    a="$(tr '\\0' ' ' < "/proc/$p/cmdline")"
+  read -r p < "$f"
+  if runs "$p" "$k"; then
+    echo "running $k"
   else
-    a="$(ps -o args= -p "$p" 2>/dev/null)"
+    echo "ended $k $(tail -c ${TAIL_BYTES} "$k.log" | od -An -v -tx1 | tr -d ' \\n')"
+    rm -f "$f" "$k.log"
   fi
-  case "$a" in
-    *"$k"*) echo "running $k" ;;
-    *) echo "ended $k $(tail -c ${TAIL_BYTES} "$k.log" | od -An -v -tx1 | tr -d ' \\n')"
-      rm -f "$f" "$k.log" ;;
-  esac
 done
 cd / && rmdir "$d" 2>/dev/null && rmdir "\${d%/*}" 2>/dev/null
 exit 0
@@ -170,6 +203,7 @@ function foundIn(text: string): Found {
   const ended = new Map<string, string>()
   for (const line of text.split('\n')) {
     const [state, key = '', hex = ''] = line.split(' ')
+    if (!UNIT_KEY.test(key)) continue
     if (state === 'running') running.push(key)
     if (state === 'ended') ended.set(key, Buffer.from(hex, 'hex').toString('utf8'))
   }

@@ -18,9 +18,20 @@ const QUEUED = new Set(['PD', 'CF', 'RQ', 'RH', 'RF', 'SE', 'RD', 'RS'])
 /** The states of a job that has ended. */
 const ENDED = new Set(['BF', 'CA', 'CD', 'DL', 'F', 'NF', 'OOM', 'PR', 'TO', 'RV'])
 
+/**
+ * Before 23.02, Slurm does not tell a job when it will end; `squeue` does. Without an answer, or
+ * without a limit, the variable is empty, which workers ignore.
+ */
+const END_TIME = `if [ -z "$SLURM_JOB_END_TIME" ]; then
+  end="$(SLURM_TIME_FORMAT=standard squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e)"
+  export SLURM_JOB_END_TIME="$(date --date="$end" +%s 2>/dev/null)"
+fi`
+
 /** Jobs of Slurm. */
 export class SlurmProvider implements Provider {
   readonly #options: CheckedAllocatorOptions
+  /** Running jobs whose script alone was asked to end. */
+  readonly #asked = new Set<string>()
 
   constructor(options: CheckedAllocatorOptions) {
     this.#options = options
@@ -44,15 +55,32 @@ export class SlurmProvider implements Provider {
     const name = `--name=${jobName(this.#options)}`
     const args = ['--noheader', '--array', name, '--format=%i|%t', '--states=all', '--me']
     const text = await runCommand(['squeue', ...args])
-    return text.split('\n').flatMap((line): ListedUnit[] => {
+    const units = text.split('\n').flatMap((line): ListedUnit[] => {
       const [id = '', state = ''] = line.trim().split('|')
       if (!/^\d+_\d+$/.test(id) || ENDED.has(state)) return []
       return [{ id, key: id, state: QUEUED.has(state) ? 'queued' : 'running' }]
     })
+    const ids = new Set(units.map(({ id }) => id))
+    for (const id of this.#asked) if (!ids.has(id)) this.#asked.delete(id)
+    return units
   }
 
+  /**
+   * Slurm would signal all processes of a job. Those of Python's `scaler_cluster` end in good order
+   * only if it asks them to. A job that goes on is cancelled the next time.
+   */
   async cancel(units: readonly ListedUnit[]): Promise<void> {
-    await runCommand(['scancel', ...units.map(({ id }) => id)])
+    const isPython = this.#options.workerRuntime === 'python'
+    const asked = units.filter(({ id, state }) => {
+      return isPython && state === 'running' && !this.#asked.has(id)
+    })
+    const others = units.filter((unit) => !asked.includes(unit))
+    if (asked.length > 0) {
+      const ids = asked.map(({ id }) => id)
+      for (const id of ids) this.#asked.add(id)
+      await runCommand(['scancel', '--batch', '--signal=TERM', ...ids])
+    }
+    if (others.length > 0) await runCommand(['scancel', ...others.map(({ id }) => id)])
   }
 
   async output({ id }: ListedUnit): Promise<string> {
@@ -91,7 +119,7 @@ export function slurmScript(options: CheckedAllocatorOptions): string {
   ]
   const key = '${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}'
   const header = settings.map((setting) => `#SBATCH ${setting}`)
-  return ['#!/bin/sh', ...header, '', workerScript(options, key)].join('\n')
+  return ['#!/bin/sh', ...header, '', END_TIME, workerScript(options, key)].join('\n')
 }
 
 /** A minute more than the workers live, which end on their own. */

@@ -24,6 +24,9 @@ const MAX_PAUSE_MS = 300_000
 
 const MAX_PROBLEM = 500
 
+/** Of units that fail together, so many are shown with their output. */
+const MAX_SHOWN = 3
+
 /** A decision without what the view says. */
 type Choice = Pick<Decision, 'action' | 'units' | 'reason'>
 
@@ -39,6 +42,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
   #failures = 0
   #startsAgainAt: InstantMs = -Infinity
   #problem = ''
+  #listProblem = ''
   /** Since when tasks wait although there are enough workers for them. */
   #enoughSince: InstantMs | undefined
   /** Since when more workers are on their way than are needed. */
@@ -62,6 +66,9 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
         return this.#onViewed(event.view)
       case 'listed':
         return this.#onListed(event.units, event.begunAt)
+      case 'listFailed':
+        this.#listProblem = event.problem.slice(0, MAX_PROBLEM)
+        return undefined
       case 'started':
         this.#units.onStarted(event.asked, event.units, now)
         if (event.problem !== '') this.#onFailure(event.problem)
@@ -90,16 +97,18 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       this.#startsAgainAt = -Infinity
       this.#problem = ''
     }
-    for (const failed of this.#units.hanging(now)) {
-      this.#units.end(failed.unit.key, now)
-      this.#turn.act({ type: 'cancel', units: [failed.unit] })
-      this.#onFailed(failed)
+    const hanging = this.#units.hanging(now)
+    if (hanging.length > 0) {
+      for (const { unit } of hanging) this.#units.end(unit.key, now)
+      this.#onFailed(hanging)
+      this.#turn.act({ type: 'cancel', units: hanging.map(({ unit }) => unit) })
     }
     const demand = demandOf(view, {
       own: this.#options,
       backlogSeconds: this.#options.backlogMs / 1_000,
       bootSeconds: this.#units.bootSeconds,
       workersPerUnit: this.#options.workersPerUnit,
+      lifetimeSeconds: (this.#options.lifetimeMs ?? 0) / 1_000 || Infinity,
       enoughSeconds: (now - (this.#enoughSince ?? now)) / 1_000,
       leaving: this.#units.leaving,
     })
@@ -111,13 +120,18 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
   }
 
   #onListed(units: readonly ListedUnit[], begunAt: InstantMs): void {
-    const failed = this.#units.onListed(units, begunAt, this.#turn.now)
-    for (const each of failed) this.#onFailed(each)
+    this.#listProblem = ''
+    this.#onFailed(this.#units.onListed(units, begunAt, this.#turn.now))
   }
 
-  #onFailed({ unit, why }: FailedUnit): void {
-    this.#turn.act({ type: 'inspect', unit })
-    this.#onFailure(`${unit.id}: ${why}`)
+  /** The first few show what is wrong with all. */
+  #onFailed(failed: readonly FailedUnit[]): void {
+    for (const { unit, why } of failed.slice(0, MAX_SHOWN)) {
+      this.#turn.act({ type: 'inspect', unit })
+      this.#onFailure(`${unit.id}: ${why}`)
+    }
+    const units = failed.length - MAX_SHOWN
+    if (units > 0) this.#turn.log('warn', 'more starts have failed', { units })
   }
 
   #onFailure(problem: string): void {
@@ -140,7 +154,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
 
   #decide(demand: Demand, view: ClusterView): Choice {
     this.#claim = 0
-    if (!this.#units.isListed) return wait('the provider has not listed its units yet')
+    if (!this.#units.isListed) return wait(reasonWithoutList(this.#listProblem))
     if (this.#isPaused) return wait('paused by an operator')
     const { now } = this.#turn
     const { name, minWorkers } = this.#options
@@ -280,7 +294,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       isPaused: this.#isPaused,
       action,
       reason,
-      problem: this.#problem,
+      problem: this.#problem === '' ? this.#listProblem : this.#problem,
     }
   }
 }
@@ -289,8 +303,18 @@ function wait(reason: string): Choice {
   return { action: 'wait', units: 0, reason }
 }
 
+function reasonWithoutList(problem: string): string {
+  if (problem === '') return 'the provider has not listed its units yet'
+  return `the provider cannot list its units: ${problem}`
+}
+
 /** A reason without numbers that change all the time: a log has one line for each. */
-function reasonToWait({ waitingTasks, workers, target }: Demand, pending: number): string {
+function reasonToWait(demand: Demand, pending: number): string {
+  const { waitingTasks, tooLong, workers, target } = demand
+  if (waitingTasks === 0 && tooLong > 0) {
+    const takes = tooLong === 1 ? 'takes' : 'take'
+    return `${counted(tooLong, 'task')} ${takes} longer than workers live`
+  }
   if (waitingTasks === 0) return workers === 0 ? 'no work' : 'no work waits'
   if (workers >= target) return 'the present workers will finish the work in time'
   return pending === 0

@@ -9,6 +9,7 @@ const RULES: DemandRules = {
   backlogSeconds: 30,
   bootSeconds: 0,
   workersPerUnit: 1,
+  lifetimeSeconds: Infinity,
   enoughSeconds: 0,
   leaving: new Set(),
 }
@@ -52,6 +53,12 @@ test('never more than there are tasks, but at least one', () => {
   assert.equal(targetOf({ waiting: [work(3, 3_600)] }), 3)
   assert.equal(targetOf({ waiting: [work(1, 0.001)] }), 1)
   assert.equal(targetOf({ waiting: [work(2, 3_600)], workers: busy(3) }), 5)
+})
+
+test('for tasks that take longer than workers live, there are none', () => {
+  const view = { waiting: [work(3, 61), work(1, 60)], workers: [], allocators: [] }
+  const demand = demandOf(view, { ...RULES, lifetimeSeconds: 60 })
+  assert.deepEqual([demand.target, demand.waitingTasks, demand.tooLong], [1, 1, 3])
 })
 
 test('a function that was never measured is tried on one unit', () => {

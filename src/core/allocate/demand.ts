@@ -14,6 +14,8 @@ export interface DemandRules {
   /** From asking for a unit to its first worker, as learnt so far; 0: unknown. */
   readonly bootSeconds: number
   readonly workersPerUnit: number
+  /** How long workers live; Infinity: without a limit. */
+  readonly lifetimeSeconds: number
   /** For how long tasks have waited although `isEnough` was true, in seconds. */
   readonly enoughSeconds: number
   /** Workers that do not count, because they are about to leave. */
@@ -24,6 +26,8 @@ export interface DemandRules {
 export interface Demand {
   readonly waitingTasks: number
   readonly waitingSeconds: number
+  /** More tasks, which take longer than workers live: none is given to one. */
+  readonly tooLong: number
   /** How many workers there should be, the busy ones included. */
   readonly target: number
   /** Workers of whatever origin that can run some of the work and will still be there. */
@@ -40,7 +44,8 @@ export interface Demand {
 export function demandOf(view: ClusterView, rules: DemandRules): Demand {
   const { own, backlogSeconds, bootSeconds } = rules
   const others = view.allocators.filter(({ name }) => name !== own.name)
-  const rows = view.waiting.filter((work) => isMine(work, own, others))
+  const all = view.waiting.filter((work) => isMine(work, own, others))
+  const rows = all.filter(({ seconds = 0 }) => seconds <= rules.lifetimeSeconds)
   const bootMs = bootSeconds * 1_000
   // Without work, those count that offer what this allocator's workers do.
   const kinds = rows.length > 0 ? kindsOf(rows) : [{ ...own, needs: needsFor(own) }]
@@ -65,6 +70,7 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
     waitingTasks: served.tasks + unserved.tasks,
     waitingSeconds: served.seconds + unserved.seconds,
     target: targetFor(served, supply) + targetFor(unserved, none),
+    tooLong: sumsOf(all).tasks - served.tasks - unserved.tasks,
     workers: lasting.length,
     isEnough,
     othersPending: pendings.reduce((sum, { pending }) => sum + pending, 0),

@@ -48,7 +48,7 @@ export interface Announcement {
   /** The last decision. */
   readonly action: DecisionAction
   readonly reason: string
-  /** Why the last start failed; empty: none has, or others have succeeded since. */
+  /** Why the last start or list failed; empty: none has, or others have succeeded since. */
   readonly problem: string
 }
 
@@ -78,6 +78,8 @@ export type AllocatorEvent =
       readonly units: readonly ListedUnit[]
       readonly begunAt: InstantMs
     }
+  /** The provider could not list its units: those that are known may still be there. */
+  | { readonly type: 'listFailed'; readonly problem: string }
   /** The answer to `start`. `problem`: why there are fewer than `asked`; empty: there are not. */
   | {
       readonly type: 'started'
@@ -141,6 +143,8 @@ export interface AllocatorCoreOptions {
   readonly maxQueuedUnits: number
   /** How long a unit runs without a worker before it is considered failed. */
   readonly startTimeoutMs: number
+  /** How long workers live. Default: 0, without a limit. */
+  readonly lifetimeMs?: number | undefined
   /** Whether it only decides. */
   readonly isDryRun: boolean
 }

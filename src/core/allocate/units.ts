@@ -21,7 +21,9 @@ const NEWEST_WEIGHT = 0.3
 
 /** A unit, from the order to start it until the provider does not list it any more. */
 export interface Unit {
-  readonly listed: ListedUnit
+  listed: ListedUnit
+  /** The number of the last list that had it. */
+  listing: number
   /** Undefined: it was started before this allocator, at an unknown time. */
   readonly askedAt: InstantMs | undefined
   /** When it was first known. */
@@ -29,9 +31,13 @@ export interface Unit {
   /** Since when it is running, as far as is known; undefined: it is queued. */
   runningAt: InstantMs | undefined
   /** The workers that are there and stay. */
-  workers: SeenWorker[]
+  readonly workers: SeenWorker[]
+  /** How many of them are in the current view. */
+  workerCount: number
   firstWorkerAt: InstantMs | undefined
   lastWorkerAt: InstantMs | undefined
+  /** Whether some of its workers have left in good order: they do not return. */
+  hasLeft: boolean
   /** Since when all of its workers have been idle. */
   idleSince: InstantMs | undefined
   /** When it was asked to end. */
@@ -55,13 +61,16 @@ export interface UnitRules {
 export class UnitTable {
   readonly #rules: UnitRules
   readonly #byKey = new Map<string, Unit>()
+  /** The same by the allocation of their workers: for many workers, cutting the key out costs. */
+  readonly #byAllocation = new Map<string, Unit>()
   /** From order to first worker, in seconds; 0: unknown. */
   #bootSeconds = 0
   /** See `staying`; undefined once it may have changed. */
   #staying: readonly Unit[] | undefined
   /** Units that are being started. */
   #ordered = 0
-  #isListed = false
+  /** How many lists there have been. */
+  #listings = 0
 
   constructor(rules: UnitRules) {
     this.#rules = rules
@@ -69,7 +78,7 @@ export class UnitTable {
 
   /** Whether the provider has told what there is. */
   get isListed(): boolean {
-    return this.#isListed
+    return this.#listings > 0
   }
 
   /** From order to first worker, as learnt, in seconds; 0: unknown. */
@@ -135,7 +144,6 @@ export class UnitTable {
   }
 
   onStarted(asked: number, units: readonly ListedUnit[], now: InstantMs): void {
-    this.#staying = undefined
     this.#ordered -= asked
     for (const listed of units) {
       if (!this.#byKey.has(listed.key)) this.#add(listed, { askedAt: now, now })
@@ -148,39 +156,39 @@ export class UnitTable {
     begunAt: InstantMs,
     now: InstantMs,
   ): readonly FailedUnit[] {
-    this.#isListed = true
-    this.#staying = undefined
-    const listedKeys = new Set(units.map(({ key }) => key))
+    this.#listings += 1
     for (const listed of units) {
-      const known = this.#byKey.get(listed.key)
-      if (known === undefined) this.#add(listed, { askedAt: undefined, now })
-      else this.#byKey.set(listed.key, { ...known, listed, runningAt: runningAt(known, listed) })
+      const known = this.#byKey.get(listed.key) ?? this.#add(listed, { askedAt: undefined, now })
+      known.listed = listed
+      known.listing = this.#listings
+      known.runningAt = listed.state === 'running' ? (known.runningAt ?? now) : undefined
     }
     const failed: FailedUnit[] = []
     for (const [key, unit] of this.#byKey) {
       // Started while the provider made its list.
-      if (listedKeys.has(key) || unit.knownAt >= begunAt) continue
+      if (unit.listing === this.#listings || unit.knownAt >= begunAt) continue
       this.#byKey.delete(key)
+      this.#byAllocation.delete(this.#allocationOf(key))
+      this.#staying = undefined
       const isExpected = unit.firstWorkerAt !== undefined || unit.endedAt !== undefined
       if (!isExpected) failed.push({ unit: unit.listed, why: 'it ended without a worker' })
     }
     return failed
-
-    function runningAt(unit: Unit, listed: ListedUnit): InstantMs | undefined {
-      return listed.state === 'running' ? (unit.runningAt ?? now) : undefined
-    }
   }
 
   /** The workers of the cluster. Returns how many units have got their first worker. */
   onWorkers(workers: readonly SeenWorker[], now: InstantMs): number {
-    const prefix = `${this.#rules.name}/`
-    for (const unit of this.#byKey.values()) unit.workers = []
+    for (const unit of this.#byKey.values()) unit.workerCount = 0
     for (const worker of workers) {
-      if (worker.isLeaving || !worker.allocation.startsWith(prefix)) continue
-      this.#byKey.get(worker.allocation.slice(prefix.length))?.workers.push(worker)
+      const unit = this.#byAllocation.get(worker.allocation)
+      if (unit === undefined) continue
+      if (worker.isLeaving) unit.hasLeft = true
+      else unit.workers[unit.workerCount++] = worker
     }
     let joined = 0
     for (const unit of this.#byKey.values()) {
+      // Most units keep their number of workers, and so the memory for them.
+      if (unit.workers.length > unit.workerCount) unit.workers.length = unit.workerCount
       if (unit.workers.length > 0) {
         if (unit.firstWorkerAt === undefined) joined += 1
         this.#onThere(unit, now)
@@ -210,11 +218,26 @@ export class UnitTable {
     if (unit !== undefined) unit.endedAt = now
   }
 
-  #add(listed: ListedUnit, { askedAt, now }: Pick<Unit, 'askedAt'> & { now: InstantMs }): void {
+  #add(listed: ListedUnit, { askedAt, now }: Pick<Unit, 'askedAt'> & { now: InstantMs }): Unit {
     const nothing = { firstWorkerAt: undefined, lastWorkerAt: undefined, idleSince: undefined }
     const runningAt = listed.state === 'running' ? now : undefined
-    const rest = { runningAt, workers: [], endedAt: undefined, ...nothing }
-    this.#byKey.set(listed.key, { listed, askedAt, knownAt: now, ...rest })
+    const rest = {
+      runningAt,
+      workers: [],
+      workerCount: 0,
+      hasLeft: false,
+      endedAt: undefined,
+      ...nothing,
+    }
+    const unit = { listed, listing: 0, askedAt, knownAt: now, ...rest }
+    this.#byKey.set(listed.key, unit)
+    this.#byAllocation.set(this.#allocationOf(listed.key), unit)
+    this.#staying = undefined
+    return unit
+  }
+
+  #allocationOf(key: string): string {
+    return `${this.#rules.name}/${key}`
   }
 
   #onThere(unit: Unit, now: InstantMs): void {
@@ -227,7 +250,9 @@ export class UnitTable {
     this.#bootSeconds += (isFirst ? 1 : NEWEST_WEIGHT) * (seconds - this.#bootSeconds)
   }
 
-  #missing({ workers, firstWorkerAt, lastWorkerAt }: Unit, now: InstantMs): number {
+  #missing(unit: Unit, now: InstantMs): number {
+    const { workers, firstWorkerAt, lastWorkerAt, hasLeft } = unit
+    if (hasLeft) return 0
     const { workersPerUnit } = this.#rules
     const mayCome = firstWorkerAt === undefined || now - firstWorkerAt < COMPLETE_MS
     const mayReturn =

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AllocatorMachine } from './allocator-machine.js'
+import type { AllocatorAction, AllocatorCoreOptions, AllocatorEvent } from './events.js'
+
+const OPTIONS: AllocatorCoreOptions = {
+  name: 'one',
+  provider: 'slurm',
+  offers: new Map(),
+  runtime: 'javascript',
+  minWorkers: 0,
+  maxWorkers: 200,
+  workersPerUnit: 1,
+  backlogMs: 30_000,
+  idleMs: 60_000,
+  maxQueuedUnits: 20,
+  startTimeoutMs: 600_000,
+  isDryRun: false,
+}
+const WORK = {
+  needs: '',
+  runtime: 'javascript',
+  tasks: 1,
+  seconds: 1,
+  runningSeconds: 0,
+  waitedSeconds: 0,
+} as const
+const VIEWED = {
+  type: 'viewed',
+  view: { waiting: [WORK], workers: [], allocators: [] },
+} as const
+
+/** What a machine does and announces. */
+function driven(
+  options: Partial<AllocatorCoreOptions> = {},
+): (event: AllocatorEvent, now: number) => readonly AllocatorAction[] {
+  const machine = new AllocatorMachine({ ...OPTIONS, ...options })
+  return (event, now) => {
+    const actions: AllocatorAction[] = []
+    machine.handle(event, now, (action) => actions.push(action))
+    return actions
+  }
+}
+
+function reported(actions: readonly AllocatorAction[]): readonly string[] {
+  return actions.flatMap((action) => {
+    return action.type === 'announce' ? [action.report.reason, action.report.problem] : []
+  })
+}
+
+test('nothing is started before the units are listed, and the reason says why not', () => {
+  const handle = driven()
+  assert.deepEqual(reported(handle(VIEWED, 0)), ['the provider has not listed its units yet', ''])
+  handle({ type: 'listFailed', problem: 'no squeue' }, 1)
+  assert.deepEqual(reported(handle(VIEWED, 2)), [
+    'the provider cannot list its units: no squeue',
+    'no squeue',
+  ])
+  handle({ type: 'listed', units: [], begunAt: 3 }, 3)
+  const actions = handle(VIEWED, 4)
+  assert.deepEqual(
+    actions.map(({ type }) => type),
+    ['decided', 'start', 'announce'],
+  )
+  assert.deepEqual(reported(actions), [
+    '1 task waits (1 s of work): 1 worker needed, 1 missing',
+    '',
+  ])
+})
+
+test('a unit that hangs is asked for its output before it is cancelled', () => {
+  const handle = driven()
+  const unit = { id: '1', key: '1', state: 'running' } as const
+  handle({ type: 'listed', units: [unit], begunAt: 0 }, 0)
+  const actions = handle(VIEWED, 600_001)
+  assert.deepEqual(
+    actions.slice(0, 3).map(({ type }) => type),
+    ['inspect', 'log', 'cancel'],
+  )
+})
+
+test('of many units that fail together, a few are shown', () => {
+  const handle = driven()
+  const units = Array.from({ length: 300 }, (_, at) => {
+    return { id: `u${at}`, key: String(at), state: 'running' } as const
+  })
+  handle({ type: 'listed', units, begunAt: 0 }, 0)
+  const types = handle({ type: 'listed', units: [], begunAt: 2 }, 2).map(({ type }) => type)
+  assert.deepEqual(types, ['inspect', 'log', 'inspect', 'log', 'inspect', 'log', 'log'])
+  const [, problem] = reported(handle(VIEWED, 3))
+  assert.equal(problem, 'u2: it ended without a worker')
+})
+
+test('a worker that leaves is replaced at once, one that is lost after a while', () => {
+  const worker = {
+    id: 'w',
+    allocation: 'one/1',
+    runtime: 'javascript',
+    isIdle: false,
+    offers: new Map<string, number>(),
+    endsInMs: Infinity,
+  } as const
+  const unit = { id: '1', key: '1', state: 'running' } as const
+  for (const isLeaving of [true, false]) {
+    const handle = driven()
+    handle({ type: 'listed', units: [unit], begunAt: 0 }, 0)
+    const there = { ...VIEWED.view, waiting: [], workers: [{ ...worker, isLeaving: false }] }
+    for (const at of [1_000, 99_000]) handle({ type: 'viewed', view: there }, at)
+    const workers = isLeaving ? [{ ...worker, isLeaving }] : []
+    handle({ type: 'viewed', view: { ...there, workers } }, 100_000)
+    const [reason] = reported(handle(VIEWED, 101_000))
+    assert.match(reason ?? '', isLeaving ? /^1 task waits/ : /^workers are on their way/)
+  }
+})
+
+test('no workers are started for tasks that take longer than these live', () => {
+  const handle = driven({ lifetimeMs: 500 })
+  handle({ type: 'listed', units: [], begunAt: 0 }, 0)
+  assert.deepEqual(reported(handle(VIEWED, 1)), ['1 task takes longer than workers live', ''])
+})

@@ -1,0 +1,44 @@
+// Tasks of a Python client bring Python workers, which leave once they are idle.
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { TestCluster } from '../chaos/cluster.js'
+import { allLeft, allocate, decisions, filesGone } from '../integration/allocation.js'
+import { until } from '../integration/condition.js'
+import { NO_SLURM, Slurm } from '../integration/slurm.js'
+import { BIN, pythonTest, startScript } from './python.js'
+
+const WORKERS = `${join(BIN, 'scaler_cluster')} -n {workers} -wn {names} {address}`
+const FLAGS = ['--worker-command', WORKERS, '--worker-runtime', 'python', '--workers-per-unit', '2']
+
+/** A session of a Python client, whose tasks run on two workers that an allocator starts. */
+async function session(
+  t: TestContext,
+  provider: string,
+  { args = [], env = {} }: { readonly args?: readonly string[]; readonly env?: Slurm['env'] },
+): Promise<TestCluster> {
+  const cluster = await TestCluster.start(t, { agents: [], env })
+  const allocator = allocate(cluster, provider, [...FLAGS, '--max-workers', '2', ...args])
+  const script = startScript(t, 'client_session.py', cluster.address)
+  const [, text = ''] = await script.logged(/session (.*)\n/)
+  const seen = JSON.parse(text) as Readonly<Record<string, unknown>>
+  assert.deepEqual([seen['submit'], seen['map'], seen['after_error']], [4, true, 2])
+  assert.equal(await script.exitCode(), 0)
+  await allLeft(cluster)
+  const [start, ...others] = decisions(allocator, 'start')
+  assert.match(String(start?.['message']), /^start 1 unit: /)
+  assert.deepEqual(others, [])
+  return cluster
+}
+
+pythonTest('processes here', async (t) => {
+  await filesGone(await session(t, 'local', {}))
+})
+
+pythonTest('jobs of Slurm', async (t) => {
+  if (NO_SLURM !== false) return t.skip(NO_SLURM)
+  const slurm = await Slurm.start(t)
+  await session(t, 'slurm', { env: slurm.env, args: ['--output-directory', slurm.folder] })
+  await until('the queue is empty', () => slurm.jobs().length === 0, 32_000)
+})
