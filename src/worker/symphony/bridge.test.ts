@@ -5,19 +5,23 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { setTimeout as after } from 'node:timers/promises'
 import type { ProcessorDeath } from '../../base/errors.js'
 import { Bridge } from './bridge.js'
 
+interface Outcome {
+  readonly lines: readonly string[]
+  readonly death: ProcessorDeath | undefined
+}
+
 /** What happens to a bridge that is this program. */
-async function outcomeOf(
-  python: string,
-): Promise<{ readonly lines: readonly string[]; readonly death: ProcessorDeath | undefined }> {
+async function outcomeOf(python: string): Promise<Outcome> {
   const lines: string[] = []
   let death: ProcessorDeath | undefined
   const bridge = new Bridge(
-    { python, serviceName: 'ScalerService' },
+    { python, serviceName: 'ScalerService', pulseIntervalMs: 10 },
     {
-      onReady: () => {},
+      onReady: (_pid, { session }) => lines.push(`session ${session}`),
       onOutput: () => {},
       onFailure: () => {},
       onLine: (line) => lines.push(line),
@@ -30,6 +34,12 @@ async function outcomeOf(
   await bridge.exited
   return { lines, death }
 }
+
+/** A command of a shell that writes what a bridge does once it has a session. */
+const IS_READY = [
+  String.raw`printf '\000scaler-ts frames\n'`,
+  String.raw`printf '\040\000\000\000\000{"connection":"c","session":"s"}'`,
+].join('\n')
 
 function programOf(t: TestContext, script: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'bridge-'))
@@ -58,3 +68,62 @@ test('a missing program cannot work', async () => {
   const { death } = await outcomeOf('/no/such/python')
   assert.equal(death?.exitCode, 9)
 })
+
+test('what something else prints before the first frame is in the log, and no frame', async (t) => {
+  const script = `#!/bin/sh\nprintf 'one\\nscaler-ts frames'\n${IS_READY}\nexit 3\n`
+  assert.deepEqual(await outcomeOf(programOf(t, script)), {
+    lines: ['one', 'scaler-ts frames', 'session s', 'exit'],
+    death: { exitCode: 3, signal: undefined, stderr: 'one\nscaler-ts frames' },
+  })
+})
+
+test('without any frame, all that it printed is in the log', async (t) => {
+  const { lines, death } = await outcomeOf(programOf(t, '#!/bin/sh\nprintf few\nexit 127\n'))
+  assert.deepEqual(lines, ['few', 'exit'])
+  assert.equal(death?.stderr, 'few')
+})
+
+test('a bridge that is stopped is killed', async (t) => {
+  const script = `#!/bin/sh\n${IS_READY}\nkill -STOP $$\n`
+  const { death } = await outcomeOf(programOf(t, script))
+  assert.deepEqual(death, {
+    exitCode: undefined,
+    signal: 'SIGKILL',
+    stderr: 'the bridge to Symphony has not responded for 60 ms',
+  })
+})
+
+test('a Python that another program starts ends with it', async (t) => {
+  const script = `#!/bin/sh\nsh -c 'echo $$ >&2; kill -STOP $$' &\nread none\nexit 3\n`
+  const python = programOf(t, script)
+  const pids: number[] = []
+  const bridge = new Bridge(
+    { python, serviceName: 'ScalerService' },
+    {
+      onReady: () => {},
+      onOutput: () => {},
+      onFailure: () => {},
+      onExit: () => {},
+      onLine: (line) => {
+        pids.push(Number(line))
+        void bridge.end()
+      },
+    },
+  )
+  await bridge.exited
+  const [pid = 0] = pids
+  assert.ok(pid > 0)
+  const end = performance.now() + 20_000
+  while (isAlive(pid)) {
+    assert.ok(performance.now() < end, 'it has ended in time')
+    await after(5)
+  }
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
