@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import {
   Client,
+  currentClient,
   currentTask,
   ProcessorDiedError,
   TaskCancelledError,
@@ -21,6 +22,7 @@ import {
   DOCUMENTS_SERVICE,
   OUR_SERVICE,
   startScheduler,
+  startSharedInstance,
   startSymphonyCluster,
   type SymphonySetup,
   temporaryFolder,
@@ -136,13 +138,16 @@ pythonTest('a function that ends its process fails, and nothing else', async (t)
   assert.equal(await client.submit(() => 'next'), 'next')
 })
 
-pythonTest('what tasks print and log is in the log of the workers', async (t) => {
+pythonTest('what tasks print, log and report arrives when they end', async (t) => {
   const { client, workers } = await startCluster(t)
   const print = (): void => {
     console.log('one\ntwo')
     currentTask()?.log.warn('three', { four: 5 })
+    for (const done of [1, 2]) currentTask()?.setProgress(done, 2)
   }
-  await client.submit(print)
+  const future = client.submit(print)
+  await future
+  assert.deepEqual(future.progress, { done: 2, total: 2 })
   await workers.logged(/"level":"info","message":"two","worker"/)
   await workers.logged(/"level":"warn","message":"three",.*"four":5/)
 })
@@ -193,6 +198,41 @@ pythonTest('workers of both runtimes share the base concurrency', async (t) => {
   assert.equal(await many.exitCode(), 0)
   assert.equal(await client.submit(() => 'next'), 'next')
   assert.equal(bridgesOf(workers).length, 2)
+})
+
+pythonTest('tasks of two schedulers, and of both runtimes, share one instance', async (t) => {
+  const socket = await startSharedInstance(t)
+  const args = ['--runtimes', 'python,node']
+  const clusters = await Promise.all(
+    [0, 1].map(() => startCluster(t, { baseConcurrency: 2, socket, args })),
+  )
+  const inputs = Array.from({ length: 20 }, (_, n) => n)
+  const addressOf = (): string | undefined => currentClient()?.address
+  const done = clusters.map(async ({ client, address }) => {
+    const python = startScript(t, 'client_many.py', address, '20')
+    const doubled = await client.map(slowly, inputs)
+    assert.equal(await client.submit(addressOf), address)
+    await python.logged(/session \{"squares": true\}/)
+    return doubled
+  })
+  for (const doubled of await Promise.all(done)) {
+    assert.deepEqual(
+      doubled,
+      inputs.map((number) => 2 * number),
+    )
+  }
+})
+
+pythonTest('instances that leave their session and enter it again go on', async (t) => {
+  const faults = { leaveSessionAfter: 5 }
+  const { client } = await startCluster(t, { faults, instances: 1 })
+  const inputs = Array.from({ length: 12 }, (_, n) => n)
+  const pids = await client.map(() => process.pid, inputs)
+  assert.equal(new Set(pids).size, 3)
+  await until('the first processors are gone', () =>
+    pids.slice(0, 10).every((pid) => !isAlive(pid)),
+  )
+  assert.ok(pids.slice(10).every(isAlive))
 })
 
 pythonTest('nothing is left behind', async (t) => {
