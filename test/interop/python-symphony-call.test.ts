@@ -97,6 +97,10 @@ pythonTest('no exception ends the session; each scheduler has processors of its 
       ['str', 'text', false],
       ['Error', 'an exception that cannot be read', false],
     ],
+    processes: [
+      ['cannot start node, see SCALER_SERVICE_NODE: [Errno 24] Too many open files', 0],
+      { signal: 9, stderr: '' },
+    ],
     processors: [
       ['start 1', 'a', 'b', 'end'],
       ['start 2', 'c'],

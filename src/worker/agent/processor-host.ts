@@ -39,6 +39,7 @@ import {
   PULSE_INTERVAL_MS,
   signalGroup,
   spawnProcessor,
+  startFailureOf,
 } from './spawn.js'
 
 /** How much of stderr is kept for `ProcessorDiedError`, in bytes. */
@@ -160,9 +161,7 @@ class UnstartedProcessor implements ProcessorHost {
   serve({ handler }: ProcessorService): void {
     this.#served = new Promise((resolve) => {
       setImmediate(() => {
-        const { message } = this.#error
-        const stderr = `the process could not be started: ${message}${adviceFor(message)}`
-        handler.onExit({ stderr }, 'nothing')
+        handler.onExit({ stderr: startFailureOf(this.#error.message) }, 'nothing')
         resolve()
       })
     })
@@ -422,11 +421,6 @@ class RunningProcessor implements ProcessorHost {
     const { stderr, stdout } = this.#child
     await inTime(Promise.all([closing(stderr), closing(stdout)]), PRINT_TIMEOUT_MS)
   }
-}
-
-function adviceFor(message: string): string {
-  const isOut = /\bE[MN]FILE\b/.test(message)
-  return isOut ? ' (no file descriptors are left; raise the limit of open files, ulimit -n)' : ''
 }
 
 function closing(stream: Readable | null): Promise<void> {

@@ -51,9 +51,9 @@ function programOf(t: TestContext, script: string): string {
 }
 
 test('the last line is logged before its end, with or without a line break', async (t) => {
-  const python = programOf(t, "#!/bin/sh\nprintf 'one\\nlast words' >&2\nexit 3\n")
-  assert.deepEqual(await outcomeOf(python), {
-    lines: ['one', 'last words', 'exit'],
+  const script = `#!/bin/sh\n${IS_READY}\nprintf 'one\\nlast words' >&2\nexit 3\n`
+  assert.deepEqual(await outcomeOf(programOf(t, script)), {
+    lines: ['session s', 'one', 'last words', 'exit'],
     death: { exitCode: 3, signal: undefined, stderr: 'one\nlast words' },
   })
 })
@@ -77,11 +77,21 @@ test('what something else prints before the first frame is in the log, and no fr
   })
 })
 
-test('without any frame, all that it printed is in the log', async (t) => {
-  const { lines, death } = await outcomeOf(programOf(t, '#!/bin/sh\nprintf few\nexit 127\n'))
-  assert.deepEqual(lines, ['few', 'exit'])
-  assert.equal(death?.stderr, 'few')
-})
+/** Programs that are no bridge: what they write and how they exit, and the reason. */
+const UNFIT: readonly (readonly [script: string, lines: readonly string[], reason: RegExp])[] = [
+  ['exit 0', [], /python has exited with code 0 without starting the bridge$/],
+  ['printf few; exit 127', ['few'], /has exited with code 127 without starting the bridge: few$/],
+  ['echo on stdout; echo Reason. >&2; exit 9', ['on stdout', 'Reason.'], /^Reason\.$/],
+]
+
+for (const [script, lines, reason] of UNFIT) {
+  test(`a program that is no bridge cannot work: ${script}`, async (t) => {
+    const outcome = await outcomeOf(programOf(t, `#!/bin/sh\n${script}\n`))
+    assert.deepEqual([...outcome.lines].sort(), [...lines, 'exit'].sort())
+    assert.equal(outcome.death?.exitCode, 9)
+    assert.match(outcome.death.stderr, reason)
+  })
+}
 
 test('a bridge that is stopped is killed', async (t) => {
   const script = `#!/bin/sh\n${IS_READY}\nkill -STOP $$\n`

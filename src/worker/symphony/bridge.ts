@@ -8,6 +8,8 @@ import { asBuffer, totalBytes } from '../../base/bytes.js'
 import { ProtocolError, type ProcessorDeath } from '../../base/errors.js'
 import type { ErrorText } from '../../base/text.js'
 import type { LastRun } from '../../core/worker/events.js'
+import { lastLineOf } from '../../core/worker/processor/death.js'
+import type { OutputStream } from '../../wire/message.js'
 import {
   ByteTail,
   exitOf,
@@ -15,6 +17,7 @@ import {
   LineSplitter,
   PULSE_INTERVAL_MS,
   signalGroup,
+  startFailureOf,
 } from '../agent/spawn.js'
 import { Pulse } from '../link/pulse.js'
 
@@ -22,7 +25,10 @@ const SCRIPT: string = fileURLToPath(
   new URL('../../../service/symphony_bridge.py', import.meta.url),
 )
 
-/** A bridge that cannot work exits with this code; we use the same code if it cannot be started. */
+/**
+ * A bridge that cannot work exits with this code. We use the same code for a program that cannot be
+ * started, or that exits before it has come to the frames: it is no Python, or one that is too old.
+ */
 const CANNOT_WORK = 9
 
 /** What is before its first frame. What is before that was printed by something else. */
@@ -79,9 +85,11 @@ export class Bridge {
   /** Resolves when it has exited, after `onExit`. */
   readonly exited: Promise<void>
   readonly #child: ChildProcess
+  readonly #python: string
   readonly #input: Writable | null
   readonly #handler: BridgeHandler
-  readonly #tail = new ByteTail(TAIL_BYTES)
+  /** The end of stderr, and of what was printed to stdout before the first frame. */
+  readonly #tails = { stderr: new ByteTail(TAIL_BYTES), stdout: new ByteTail(TAIL_BYTES) }
   readonly #pulse = new Pulse({
     ask: () => this.#send(PING, []),
     onFrozen: (silentMs) => this.#onFrozen(silentMs),
@@ -101,6 +109,7 @@ export class Bridge {
 
   /** Starts it. The handler is never called within this call. */
   constructor({ python, serviceName, pulseIntervalMs }: BridgeOptions, handler: BridgeHandler) {
+    this.#python = python
     this.#handler = handler
     this.#pulseIntervalMs = pulseIntervalMs ?? PULSE_INTERVAL_MS
     this.#child = spawnOrFail(python, [SCRIPT, serviceName])
@@ -113,7 +122,7 @@ export class Bridge {
     this.#printed = new LineSplitter(onLine)
     stdout?.on('data', (chunk: Buffer) => this.#onChunk(chunk))
     const lines = new LineSplitter(onLine)
-    stderr?.on('data', (chunk: Buffer) => this.#onPrinted(chunk, lines))
+    stderr?.on('data', (chunk: Buffer) => this.#onPrinted('stderr', chunk, lines))
     const closed = [stdout, stderr].map(
       async (stream) => new Promise((resolve) => stream?.once('close', resolve)),
     )
@@ -170,7 +179,8 @@ export class Bridge {
       await inTime(closed, DRAIN_TIMEOUT_MS)
     }
     for (const stream of this.#child.stdio ?? []) stream?.destroy()
-    if (this.#printed !== undefined) this.#onPrinted(Buffer.concat(this.#chunks), this.#printed)
+    const rest = Buffer.concat(this.#chunks)
+    if (this.#printed !== undefined) this.#onPrinted('stdout', rest, this.#printed)
     for (const printed of [this.#printed, lines]) printed?.end()
     this.#handler.onExit(this.#deathOf(exitCode, signal), this.#lastRun, this.#end?.reason)
   }
@@ -183,13 +193,25 @@ export class Bridge {
     const { code, message } = this.#startError ?? {}
     if (code === 'ENOENT' || code === 'EACCES')
       return { exitCode: CANNOT_WORK, stderr: message ?? '' }
-    if (message !== undefined) return { stderr: `the process could not be started: ${message}` }
+    if (message !== undefined) return { stderr: startFailureOf(message) }
     if (!this.#isReady && this.#end !== undefined) return { stderr: this.#end.reason }
+    if (this.#printed !== undefined && exitCode !== null) return this.#unfit(exitCode)
     return {
       exitCode: exitCode ?? undefined,
       signal: signal ?? undefined,
-      stderr: this.#end?.reason ?? this.#tail.toString(),
+      stderr: this.#end?.reason ?? this.#lastText,
     }
+  }
+
+  get #lastText(): string {
+    return this.#tails.stderr.toString() || this.#tails.stdout.toString()
+  }
+
+  #unfit(exitCode: number): ProcessorDeath {
+    const line = lastLineOf(this.#lastText)
+    if (exitCode === CANNOT_WORK) return { exitCode, stderr: line }
+    const what = `${this.#python} has exited with code ${exitCode} without starting the bridge`
+    return { exitCode: CANNOT_WORK, stderr: line === '' ? what : `${what}: ${line}` }
   }
 
   /** A lost session is not the fault of a task, which may be retried however often. */
@@ -197,8 +219,8 @@ export class Bridge {
     return this.#end?.isOfTask === false ? 'retired' : 'nothing'
   }
 
-  #onPrinted(chunk: Buffer, lines: LineSplitter): void {
-    this.#tail.write(chunk)
+  #onPrinted(stream: OutputStream, chunk: Buffer, lines: LineSplitter): void {
+    this.#tails[stream].write(chunk)
     lines.write(chunk)
   }
 
@@ -227,7 +249,7 @@ export class Bridge {
   #skipPrinted(content: Buffer, lines: LineSplitter): Buffer {
     const at = content.indexOf(START)
     const end = at === -1 ? content.byteLength - START.byteLength + 1 : at
-    this.#onPrinted(content.subarray(0, end), lines)
+    this.#onPrinted('stdout', content.subarray(0, end), lines)
     if (at === -1) return content.subarray(end)
     lines.end()
     this.#printed = undefined
