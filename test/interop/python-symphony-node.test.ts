@@ -15,7 +15,7 @@ import {
   TaskTimeoutError,
 } from 'scaler-ts'
 import { isAlive, until } from '../integration/condition.js'
-import type { Program } from './program.js'
+import { type Program, startCommand } from './program.js'
 import { pythonTest, startScript } from './python.js'
 import {
   bridgesOf,
@@ -165,6 +165,28 @@ pythonTest('no future is lost if bridges are killed and the session is lost', as
     await done,
     inputs.map((number) => 2 * number),
   )
+})
+
+pythonTest('while Symphony is out of order, other workers run the tasks', async (t) => {
+  const config = join(temporaryFolder(t), 'soamapi.json')
+  const service = { file: OUR_SERVICE, isProgram: true }
+  const good = JSON.stringify({ services: { ScalerService: service } })
+  writeFileSync(config, good)
+  const env = { SOAMAPI_CONFIG: config }
+  const { client, address, workers } = await startCluster(t, { baseConcurrency: 2, env })
+  assert.equal(await client.submit(slowly, 1), 2)
+  writeFileSync(config, '{}')
+  process.kill(bridgesOf(workers).at(-1) as number, 'SIGKILL')
+  await workers.logged(/cannot open a session/)
+  const waiting = client.map(slowly, [1, 2])
+  const others = startCommand(t, 'scaler-cluster', ['-n', '1', address])
+  assert.deepEqual(await waiting, [2, 4])
+  assert.match(workers.log(), /there is no bridge to Symphony for some time/)
+  others.signal('SIGTERM')
+  assert.equal(await others.exitCode(), 143)
+  writeFileSync(config, good)
+  assert.equal(await client.submit(() => 'again'), 'again')
+  assert.equal(bridgesOf(workers).length, 2)
 })
 
 pythonTest('no future is lost if the scheduler is killed and restarted', async (t) => {
