@@ -101,7 +101,7 @@ export class DealerSocket {
     return this.#sendLater(frames)
   }
 
-  /** Writes queued data, closes the connection, and connects again. Nothing without a connection. */
+  /** Writes queued data, closes the connection if there is one, and connects again. */
   reconnect(reason: string): void {
     this.#connection?.finish(reason)
   }
