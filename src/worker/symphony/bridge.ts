@@ -268,14 +268,15 @@ export class Bridge {
 
   #giveUp(reason: string): void {
     this.#end = { reason, isOfTask: true }
-    signalGroup(this.#child, 'SIGKILL')
+    if (!this.#isGone) signalGroup(this.#child, 'SIGKILL')
   }
 
   #onFrame(kind: number, content: Buffer): void {
     switch (kind) {
       case READY: {
         this.#isReady = true
-        this.#pulse.start(this.#pulseIntervalMs)
+        // It may have exited since.
+        if (!this.#isGone) this.#pulse.start(this.#pulseIntervalMs)
         const ids = JSON.parse(content.toString()) as { connection: string; session: string }
         return this.#handler.onReady(this.#child.pid ?? 0, ids)
       }
