@@ -43,6 +43,10 @@ MAX_OBJECT_BYTES = 256 * 1024 * 1024
 
 STDERR_TAIL_BYTES = 4096
 
+# A task that exceeds its time limit has failed for its client. So that it does not hold this
+# instance, its processor is killed after this time, in seconds.
+GRACE = 1
+
 # A processor whose lifeline is closed ends within this time, in seconds, unless it is stopped.
 PATIENCE = 2
 
@@ -101,12 +105,22 @@ class Processor:
         self.__copier = threading.Thread(target=self.__copy, args=(stderr,), daemon=True)
         self.__copier.start()
 
-    def run(self, frames, result_kind):
+    def run(self, frames, head):
         """Sends frames of one task. Returns all that the processor writes, up to the result."""
+        seconds = head["timeoutMs"] / 1000
+        timer = threading.Timer(seconds + GRACE, os.killpg, (self.__pid, signal.SIGKILL))
+        timer.daemon = True
+        if 0 < seconds < threading.TIMEOUT_MAX - GRACE:
+            timer.start()
         try:
             self.__inbox.sendall(frames)
+            return self.__result(head["resultKind"])
         except OSError:
             raise ProcessorEnded from None
+        finally:
+            timer.cancel()
+
+    def __result(self, result_kind):
         answer = []
         while True:
             header = self.__read(HEADER.size)
@@ -197,7 +211,7 @@ class NodeTasks:
                 self.__processor.send(forget)
                 self.__bytes = 0
             self.__bytes += len(task)
-            return FRAMES + self.__processor.run(task, head["resultKind"])
+            return FRAMES + self.__processor.run(task, head)
         except ProcessorEnded:
             return ENDED + json.dumps(self.close()).encode()
 

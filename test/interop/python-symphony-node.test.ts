@@ -121,6 +121,15 @@ pythonTest('cancelled tasks, time limits and retries are as on other workers', a
   assert.equal(await client.with({ retries: 1 }).submit(second), 2)
 })
 
+pythonTest('a task that exceeds its time limit does not hold its instance', async (t) => {
+  const { client } = await startCluster(t, { instances: 1 })
+  const loop = (): void => {
+    for (;;);
+  }
+  await assert.rejects(client.with({ timeoutMs: 300 }).submit(loop), TaskTimeoutError)
+  assert.equal(await client.submit(slowly, 1), 2)
+})
+
 pythonTest('a function that ends its process fails, and nothing else', async (t) => {
   const { client } = await startCluster(t, { baseConcurrency: 2 })
   const exit = (): never => {

@@ -8,6 +8,7 @@ import { type ProcessorDeath, ProcessorDiedError, ProtocolError } from '../../ba
 import { identity, NO_TASK, type ObjectId, objectIdOf, taskPhrase } from '../../base/ids.js'
 import { causeOf } from '../../core/worker/processor/death.js'
 import { statusOnly } from '../../core/worker/task/result.js'
+import { timeLimitOf } from '../../core/worker/task/task.js'
 import { packageVersion } from '../../runtime/process-statistics.js'
 import {
   decode,
@@ -34,18 +35,19 @@ const KIND_AT = 16
 
 /** Tasks of our clients. */
 export class NodeForm implements ServiceForm {
-  readonly #head: Buffer
+  readonly #head: { readonly version: string; readonly resultKind: number }
 
   constructor() {
     const result = asBuffer(encode(statusOnly(NO_TASK, 'canceled', 1)))
-    const head = { version: packageVersion(), resultKind: result.readUInt16LE(KIND_AT) }
-    this.#head = Buffer.from(JSON.stringify(head))
+    this.#head = { version: packageVersion(), resultKind: result.readUInt16LE(KIND_AT) }
   }
 
   inputOf(call: ServiceCall): readonly Uint8Array[] {
+    const { timeoutMs } = timeLimitOf(call.task.timeoutMs, call.facts.taskTimeoutMs)
+    const head = { ...this.#head, timeoutMs }
     return [
       MAGIC,
-      ...section([this.#head]),
+      ...section([Buffer.from(JSON.stringify(head))]),
       ...section(startFrames(call)),
       ...section(taskFrames(call)),
       ...section(forgetFrames()),

@@ -74,7 +74,7 @@ class Processor:
     def send(self, frames):
         self.sent.append(frames.decode())
 
-    def run(self, frames, result_kind):
+    def run(self, frames, head):
         self.sent.append(bytes(frames).decode())
         return b""
 
