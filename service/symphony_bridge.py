@@ -1,17 +1,20 @@
 """Passes tasks of `scaler_symphony_cluster` to IBM Spectrum Symphony, and their answers back.
 
 Started as `python symphony_bridge.py SERVICE_NAME`, with frames on stdin and stdout: a length (4
-bytes, little-endian), a kind (1 byte), and that many bytes. It requires Python 3.9 and `soamapi`.
-It never looks into tasks or results. Whatever goes wrong with the session ends the process: the
-worker starts the next one, and sends the open tasks again.
+bytes, little-endian), a kind (1 byte), and that many bytes. Stdout has START before the first one;
+what is before START was printed by something else. It requires Python 3.9 and `soamapi`. It never
+looks into tasks or results. Whatever goes wrong with the session ends the process: the worker
+starts the next one, and sends the open tasks again.
 
     to the bridge     TASK     number (8 bytes, little-endian), input of the service
+                      PING     nothing; at intervals
     from the bridge   READY    JSON: the ids of connection and session
                       OUTPUT   number, output of the service
                       FAILURE  number, length of JSON (4 bytes), JSON: name, message and stack of
                                the exception; the pickled exception, empty if the service has none
                       LOST     text: why this process ends; Symphony has ended the session
                       REFUSED  text: the same; one of the tasks may be the reason
+                      PONG     nothing; answers PING, whatever the library does meanwhile
 """
 
 import array
@@ -22,10 +25,12 @@ import queue
 import struct
 import sys
 import threading
+import time
 import traceback
 
-TASK = 0
-READY, OUTPUT, FAILURE, LOST, REFUSED = range(5)
+START = b"\0scaler-ts frames\n"
+TASK, PING = range(2)
+READY, OUTPUT, FAILURE, LOST, REFUSED, PONG = range(6)
 HEADER = struct.Struct("<IB")
 NUMBER = struct.Struct("<Q")
 LENGTH = struct.Struct("<I")
@@ -34,12 +39,18 @@ LENGTH = struct.Struct("<I")
 SESSION_LOST = 1
 NO_LIBRARY = 9
 
+# A call of the library may block for a while, for example if Symphony is short of memory. After so
+# many PINGs this is reported; after so many, the process ends. They are counted instead of time,
+# because there are none while the machine sleeps.
+PINGS_UNTIL_WARNING = 6
+PINGS_UNTIL_END = 60
+
 # Exceptions that contain others are searched to this depth.
 MAX_DEPTH = 16
 
 
 def fail_to_load(reason):
-    print(reason, file=sys.stderr)
+    print(" ".join(reason.split()), file=sys.stderr)
     sys.exit(NO_LIBRARY)
 
 
@@ -74,6 +85,9 @@ class Frames:
 
     def __init__(self, file):
         self.__file = file
+        # At once: without it, this program counts as one that is no bridge.
+        self.__file.write(START)
+        self.__file.flush()
         self.__lock = threading.Lock()
 
     def send(self, kind, *pieces):
@@ -176,6 +190,37 @@ def pieces_of(exception):
     return pieces({"name": str(name), "message": str(message), "stack": str(stack)}, content)
 
 
+class Call:
+    """A call of the library."""
+
+    # Those that have not returned.
+    open = set()
+
+    def __init__(self, name):
+        self.name = name
+        self.pings = 0
+        self.started_at = time.monotonic()
+
+    def __enter__(self):
+        self.open.add(self)
+
+    def __exit__(self, *_):
+        self.open.remove(self)
+
+    @classmethod
+    def on_ping(cls, end):
+        """Reports calls that block, and finally ends the process."""
+        for call in cls.open.copy():
+            call.pings += 1
+            if call.pings not in (PINGS_UNTIL_WARNING, PINGS_UNTIL_END):
+                continue
+            seconds = round(time.monotonic() - call.started_at)
+            text = f"{call.name} of IBM's library has not returned for {seconds} seconds"
+            if call.pings == PINGS_UNTIL_END:
+                end(REFUSED, text)
+            print(text, file=sys.stderr, flush=True)
+
+
 class Session(soamapi.SessionCallback):
     """One session, and the tasks in it. The library calls it on threads of its own."""
 
@@ -209,7 +254,8 @@ class Session(soamapi.SessionCallback):
         with self.__lock:
             self.__is_sending = True
         # Without the lock: the library may wait for a callback before it returns.
-        task_id = self.__session.send_task_input(attributes).get_id()
+        with Call("send_task_input"):
+            task_id = self.__session.send_task_input(attributes).get_id()
         with self.__lock:
             self.__is_sending = False
             self.__numbers[task_id] = number
@@ -240,10 +286,13 @@ class Session(soamapi.SessionCallback):
                 return
         if handle.is_successful():
             output = Message()
-            handle.populate_task_output(output)
+            with Call("populate_task_output"):
+                handle.populate_task_output(output)
             self.__frames.send(OUTPUT, NUMBER.pack(number), output.get_payload())
         else:
-            self.__frames.send(FAILURE, NUMBER.pack(number), *failure_of(handle.get_exception))
+            with Call("get_exception"):
+                failure = failure_of(handle.get_exception)
+            self.__frames.send(FAILURE, NUMBER.pack(number), *failure)
 
 
 class Input(threading.Thread):
@@ -264,6 +313,10 @@ class Input(threading.Thread):
             while True:
                 size, kind = HEADER.unpack(self.__read(HEADER.size))
                 content = memoryview(self.__read(size))
+                if kind == PING:
+                    Call.on_ping(self.__frames.end)
+                    self.__frames.send(PONG)
+                    continue
                 if kind != TASK:
                     self.__frames.end(REFUSED, f"received a frame of the unknown kind {kind}")
                 (number,) = NUMBER.unpack_from(content)

@@ -13,13 +13,16 @@ Output: FRAMES and the frames that the processor has written for the task, up to
 """
 
 import array
+import contextlib
 import fcntl
 import json
 import os
+import signal
 import socket
 import struct
 import sys
 import threading
+import time
 
 import soamapi
 
@@ -29,7 +32,7 @@ FRAMES = b"\0"
 ENDED = b"\1"
 
 # The descriptors of a processor, and how its frames begin: length and kind.
-INBOX, LIFELINE, OUTBOX = 3, 4, 5
+INBOX, LIFELINE, OUTBOX, STDERR = 3, 4, 5, 2
 HEADER = struct.Struct("<IB")
 MESSAGE = 0
 # Where the kind of a message is in it.
@@ -39,6 +42,13 @@ KIND = struct.Struct("<16xH")
 MAX_OBJECT_BYTES = 256 * 1024 * 1024
 
 STDERR_TAIL_BYTES = 4096
+
+# A task that exceeds its time limit has failed for its client. So that it does not hold this
+# instance, its processor is killed after this time, in seconds.
+GRACE = 1
+
+# A processor whose lifeline is closed ends within this time, in seconds, unless it is stopped.
+PATIENCE = 2
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -69,40 +79,48 @@ class Processor:
     """A process of Node that runs functions, one at a time."""
 
     def __init__(self):
-        ours, theirs = zip(*(socket.socketpair() for _ in (INBOX, LIFELINE, OUTBOX)))
-        self.__inbox, self.__lifeline, self.__outbox = ours
-        self.__reader = self.__outbox.makefile("rb")
-        self.__stderr_tail = b""
-        stderr, stderr_end = os.pipe()
-        # Out of the way of the descriptors that they become.
-        ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 16) for end in (*theirs, stderr_end)]
-        actions = [
-            (os.POSIX_SPAWN_DUP2, end, number)
-            for end, number in zip(ends, (INBOX, LIFELINE, OUTBOX, 2))
-        ]
         node = os.environ.get("SCALER_SERVICE_NODE", "node")
         program = os.path.join(PACKAGE, "dist", "worker", "processor-main.cjs")
-        try:
-            # A process group of its own, which it kills when this process ends.
-            self.__pid = os.posix_spawnp(
-                node, [node, program], os.environ, file_actions=actions, setpgroup=0
-            )
-        except OSError as error:
-            raise RuntimeError(f"cannot start {node}, see SCALER_SERVICE_NODE: {error}") from None
-        finally:
-            for end in (*ends, stderr_end):
-                os.close(end)
-            for end in theirs:
-                end.close()
+        with contextlib.ExitStack() as theirs:
+            ours, actions = [], []
+            try:
+                for number in (INBOX, LIFELINE, OUTBOX, STDERR):
+                    end, other = socket.socketpair()
+                    theirs.enter_context(other)
+                    # Out of the way of the descriptors that they become.
+                    copy = fcntl.fcntl(other, fcntl.F_DUPFD_CLOEXEC, 16)
+                    theirs.callback(os.close, copy)
+                    ours.append(end)
+                    actions.append((os.POSIX_SPAWN_DUP2, copy, number))
+                # A process group of its own, which it kills when this process ends.
+                self.__pid = os.posix_spawnp(
+                    node, [node, program], os.environ, file_actions=actions, setpgroup=0
+                )
+            except OSError as error:
+                reason = f"cannot start {node}, see SCALER_SERVICE_NODE: {error}"
+                raise RuntimeError(reason) from None
+        self.__inbox, self.__lifeline, self.__outbox, stderr = ours
+        self.__reader = self.__outbox.makefile("rb")
+        self.__stderr_tail = b""
         self.__copier = threading.Thread(target=self.__copy, args=(stderr,), daemon=True)
         self.__copier.start()
 
-    def run(self, frames, result_kind):
+    def run(self, frames, head):
         """Sends frames of one task. Returns all that the processor writes, up to the result."""
+        seconds = head["timeoutMs"] / 1000
+        timer = threading.Timer(seconds + GRACE, os.killpg, (self.__pid, signal.SIGKILL))
+        timer.daemon = True
+        if 0 < seconds < threading.TIMEOUT_MAX - GRACE:
+            timer.start()
         try:
             self.__inbox.sendall(frames)
+            return self.__result(head["resultKind"])
         except OSError:
             raise ProcessorEnded from None
+        finally:
+            timer.cancel()
+
+    def __result(self, result_kind):
         answer = []
         while True:
             header = self.__read(HEADER.size)
@@ -125,11 +143,20 @@ class Processor:
         for end in (self.__inbox, self.__lifeline, self.__outbox):
             end.close()
         self.__reader.close()
-        _, status = os.waitpid(self.__pid, 0)
+        code = os.waitstatus_to_exitcode(self.__wait())
         self.__copier.join(1)
-        code = os.waitstatus_to_exitcode(status)
         death = {"exitCode": code} if code >= 0 else {"signal": -code}
         return {**death, "stderr": self.__stderr_tail.decode(errors="replace")}
+
+    def __wait(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            pid, status = os.waitpid(self.__pid, os.WNOHANG)
+            if pid != 0:
+                return status
+            time.sleep(0.01)
+        os.killpg(self.__pid, signal.SIGKILL)
+        return os.waitpid(self.__pid, 0)[1]
 
     def __read(self, size):
         content = self.__reader.read(size)
@@ -139,8 +166,8 @@ class Processor:
 
     def __copy(self, stderr):
         """What it writes to stderr is also in the log of this service."""
-        with os.fdopen(stderr, "rb", buffering=0) as file:
-            for chunk in iter(lambda: file.read(65536), b""):
+        with stderr:
+            for chunk in iter(lambda: stderr.recv(65536), b""):
                 self.__stderr_tail = (self.__stderr_tail + chunk)[-STDERR_TAIL_BYTES:]
                 sys.stderr.buffer.write(chunk)
                 sys.stderr.flush()
@@ -184,7 +211,7 @@ class NodeTasks:
                 self.__processor.send(forget)
                 self.__bytes = 0
             self.__bytes += len(task)
-            return FRAMES + self.__processor.run(task, head["resultKind"])
+            return FRAMES + self.__processor.run(task, head)
         except ProcessorEnded:
             return ENDED + json.dumps(self.close()).encode()
 

@@ -101,6 +101,11 @@ export class DealerSocket {
     return this.#sendLater(frames)
   }
 
+  /** Writes queued data, closes the connection if there is one, and connects again. */
+  reconnect(reason: string): void {
+    this.#connection?.finish(reason)
+  }
+
   /**
    * Keeps the process alive, as it does initially: through its connection, or while it tries to
    * connect.

@@ -105,6 +105,20 @@ test('a dealer that closes normally is reported as such', async (t) => {
   )
 })
 
+test('a dealer that reconnects first writes what was sent, and tells why', async (t) => {
+  const { router, log } = await startRouter(t)
+  const { dealer, log: dealerLog } = startDealer(t, router.address, 'd')
+  dealer.reconnect('no connection yet')
+  await told(dealerLog, 'connect')
+  dealer.send(Buffer.from('last words'))
+  dealer.reconnect('why')
+  await told(dealerLog, 'connect', 2)
+  dealer.send(Buffer.from('echo again'))
+  await told(dealerLog, 'message')
+  assert.deepEqual(textsOf(log), ['last words', 'echo again'])
+  assert.deepEqual(textsOf(dealerLog, 'disconnect'), ['why'])
+})
+
 test('messages sent before there is a router wait for it, in order', async (t) => {
   const address = `ipc://${join(tempDir(t), 's')}`
   const { dealer, log: dealerLog } = startDealer(t, address, 'd')

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ProcessorDiedError } from '#src/base/errors.js'
+import { Bridge } from '#src/worker/symphony/bridge.js'
 import { pickledCall, pickledError } from '#src/worker/symphony/pickle.js'
 import { ROOT } from './program.js'
 import { pythonTest } from './python.js'
@@ -96,6 +97,10 @@ pythonTest('no exception ends the session; each scheduler has processors of its 
       ['str', 'text', false],
       ['Error', 'an exception that cannot be read', false],
     ],
+    processes: [
+      ['cannot start node, see SCALER_SERVICE_NODE: [Errno 24] Too many open files', 0],
+      { signal: 9, stderr: '' },
+    ],
     processors: [
       ['start 1', 'a', 'b', 'end'],
       ['start 2', 'c'],
@@ -116,6 +121,43 @@ pythonTest('a bridge ends with its worker, even while the library blocks', async
   const env = { ...process.env, PYTHONPATH: folder }
   const { status, signal } = spawnSync(PYTHON, args, { env, input: '', timeout: 30_000 })
   assert.deepEqual([status, signal], [0, null])
+})
+
+pythonTest(
+  'a call of the library that does not return is reported, and ends the bridge',
+  async (t) => {
+    const config = join(temporaryFolder(t), 'soamapi.json')
+    const services = { ScalerService: { file: '' } }
+    writeFileSync(config, JSON.stringify({ services, hangingSends: 1 }))
+    const python = join(temporaryFolder(t), 'python')
+    const variables = `PYTHONPATH=${join(ROOT, 'test/interop/symphony')} SOAMAPI_CONFIG=${config}`
+    writeFileSync(python, `#!/bin/sh\n${variables} exec ${PYTHON} "$@"\n`, { mode: 0o755 })
+    const lines: string[] = []
+    const options = { python, serviceName: 'ScalerService', pulseIntervalMs: 20 }
+    const bridge: Bridge = new Bridge(options, {
+      onReady: () => bridge.submit(0, [Buffer.from('input')]),
+      onOutput: () => {},
+      onFailure: () => {},
+      onLine: (line) => lines.push(line),
+      onExit: ({ exitCode }, _lastRun, reason) => lines.push(`exit code ${exitCode}: ${reason}`),
+    })
+    await bridge.exited
+    const [warning = '', end = ''] = lines
+    const text = /send_task_input of IBM's library has not returned for [0-9]+ seconds$/
+    assert.match(warning, text)
+    assert.match(end, /^exit code 1: /)
+    assert.match(end, text)
+    assert.equal(lines.length, 2)
+  },
+)
+
+pythonTest('the files are those of Python 3.9', async () => {
+  for (const name of ['bridge', 'call', 'service']) {
+    const file = join(ROOT, `service/symphony_${name}.py`)
+    const code = 'import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 9))'
+    const { status, stderr } = spawnSync(PYTHON, ['-c', code], { input: readFileSync(file) })
+    assert.equal(status, 0, stderr.toString())
+  }
 })
 
 pythonTest('clients in a task have the priority of the task plus 1', async () => {

@@ -8,19 +8,21 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import {
   Client,
+  currentClient,
   currentTask,
   ProcessorDiedError,
   TaskCancelledError,
   TaskTimeoutError,
 } from 'scaler-ts'
 import { isAlive, until } from '../integration/condition.js'
-import type { Program } from './program.js'
+import { type Program, startCommand } from './program.js'
 import { pythonTest, startScript } from './python.js'
 import {
   bridgesOf,
   DOCUMENTS_SERVICE,
   OUR_SERVICE,
   startScheduler,
+  startSharedInstance,
   startSymphonyCluster,
   type SymphonySetup,
   temporaryFolder,
@@ -119,6 +121,15 @@ pythonTest('cancelled tasks, time limits and retries are as on other workers', a
   assert.equal(await client.with({ retries: 1 }).submit(second), 2)
 })
 
+pythonTest('a task that exceeds its time limit does not hold its instance', async (t) => {
+  const { client } = await startCluster(t, { instances: 1 })
+  const loop = (): void => {
+    for (;;);
+  }
+  await assert.rejects(client.with({ timeoutMs: 300 }).submit(loop), TaskTimeoutError)
+  assert.equal(await client.submit(slowly, 1), 2)
+})
+
 pythonTest('a function that ends its process fails, and nothing else', async (t) => {
   const { client } = await startCluster(t, { baseConcurrency: 2 })
   const exit = (): never => {
@@ -136,13 +147,16 @@ pythonTest('a function that ends its process fails, and nothing else', async (t)
   assert.equal(await client.submit(() => 'next'), 'next')
 })
 
-pythonTest('what tasks print and log is in the log of the workers', async (t) => {
+pythonTest('what tasks print, log and report arrives when they end', async (t) => {
   const { client, workers } = await startCluster(t)
   const print = (): void => {
     console.log('one\ntwo')
     currentTask()?.log.warn('three', { four: 5 })
+    for (const done of [1, 2]) currentTask()?.setProgress(done, 2)
   }
-  await client.submit(print)
+  const future = client.submit(print)
+  await future
+  assert.deepEqual(future.progress, { done: 2, total: 2 })
   await workers.logged(/"level":"info","message":"two","worker"/)
   await workers.logged(/"level":"warn","message":"three",.*"four":5/)
 })
@@ -160,6 +174,28 @@ pythonTest('no future is lost if bridges are killed and the session is lost', as
     await done,
     inputs.map((number) => 2 * number),
   )
+})
+
+pythonTest('while Symphony is out of order, other workers run the tasks', async (t) => {
+  const config = join(temporaryFolder(t), 'soamapi.json')
+  const service = { file: OUR_SERVICE, isProgram: true }
+  const good = JSON.stringify({ services: { ScalerService: service } })
+  writeFileSync(config, good)
+  const env = { SOAMAPI_CONFIG: config }
+  const { client, address, workers } = await startCluster(t, { baseConcurrency: 2, env })
+  assert.equal(await client.submit(slowly, 1), 2)
+  writeFileSync(config, '{}')
+  process.kill(bridgesOf(workers).at(-1) as number, 'SIGKILL')
+  await workers.logged(/cannot open a session/)
+  const waiting = client.map(slowly, [1, 2])
+  const others = startCommand(t, 'scaler-cluster', ['-n', '1', address])
+  assert.deepEqual(await waiting, [2, 4])
+  assert.match(workers.log(), /there is no bridge to Symphony for some time/)
+  others.signal('SIGTERM')
+  assert.equal(await others.exitCode(), 143)
+  writeFileSync(config, good)
+  assert.equal(await client.submit(() => 'again'), 'again')
+  assert.equal(bridgesOf(workers).length, 2)
 })
 
 pythonTest('no future is lost if the scheduler is killed and restarted', async (t) => {
@@ -193,6 +229,41 @@ pythonTest('workers of both runtimes share the base concurrency', async (t) => {
   assert.equal(await many.exitCode(), 0)
   assert.equal(await client.submit(() => 'next'), 'next')
   assert.equal(bridgesOf(workers).length, 2)
+})
+
+pythonTest('tasks of two schedulers, and of both runtimes, share one instance', async (t) => {
+  const socket = await startSharedInstance(t)
+  const args = ['--runtimes', 'python,node']
+  const clusters = await Promise.all(
+    [0, 1].map(() => startCluster(t, { baseConcurrency: 2, socket, args })),
+  )
+  const inputs = Array.from({ length: 20 }, (_, n) => n)
+  const addressOf = (): string | undefined => currentClient()?.address
+  const done = clusters.map(async ({ client, address }) => {
+    const python = startScript(t, 'client_many.py', address, '20')
+    const doubled = await client.map(slowly, inputs)
+    assert.equal(await client.submit(addressOf), address)
+    await python.logged(/session \{"squares": true\}/)
+    return doubled
+  })
+  for (const doubled of await Promise.all(done)) {
+    assert.deepEqual(
+      doubled,
+      inputs.map((number) => 2 * number),
+    )
+  }
+})
+
+pythonTest('instances that leave their session and enter it again go on', async (t) => {
+  const faults = { leaveSessionAfter: 5 }
+  const { client } = await startCluster(t, { faults, instances: 1 })
+  const inputs = Array.from({ length: 12 }, (_, n) => n)
+  const pids = await client.map(() => process.pid, inputs)
+  assert.equal(new Set(pids).size, 3)
+  await until('the first processors are gone', () =>
+    pids.slice(0, 10).every((pid) => !isAlive(pid)),
+  )
+  assert.ok(pids.slice(10).every(isAlive))
 })
 
 pythonTest('nothing is left behind', async (t) => {

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { isAlive, until } from '../integration/condition.js'
-import type { Program } from './program.js'
+import { type Program, ROOT } from './program.js'
 import { pythonTest, startPythonScheduler, startScript } from './python.js'
 import {
   bridgesOf,
@@ -130,6 +130,20 @@ pythonTest('no task is lost if the bridge is killed', async (t) => {
   }
   assert.deepEqual(await sessionOf(client), { squares: true })
   assert.match(workers.log(), /the bridge to Symphony was killed by SIGKILL/)
+})
+
+pythonTest('a Python that a script starts, which prints, is a bridge like others', async (t) => {
+  const python = join(temporaryFolder(t), 'python')
+  const script = `#!/bin/sh\necho welcome\n${join(ROOT, '.venv-interop/bin/python')} "$@"\n`
+  writeFileSync(python, script, { mode: 0o755 })
+  const cluster = await startCluster(t, { args: ['--python', python] })
+  const client = startScript(t, 'client_many.py', cluster.address, '20')
+  assert.deepEqual(await sessionOf(client), { squares: true })
+  assert.equal(warningsOf(cluster).length, 1)
+  assert.match(cluster.workers.log(), /"level":"warn","message":"welcome"/)
+  const [bridge = 0] = bridgesOf(cluster.workers)
+  cluster.workers.signal('SIGKILL')
+  await until('the bridge is gone', () => !isAlive(bridge))
 })
 
 pythonTest('exceptions that contain others are looked into', async (t) => {

@@ -5,9 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type Program, ROOT, startCommand } from './program.js'
+import { type Program, ROOT, startCommand, startProgram } from './program.js'
 
 const FOLDER = join(ROOT, 'test/interop/symphony')
+const PYTHON = join(ROOT, '.venv-interop/bin/python')
 
 /** The service of the documents of Python Scaler. */
 export const DOCUMENTS_SERVICE: string = join(FOLDER, 'documents_service.py')
@@ -24,6 +25,8 @@ export interface SymphonySetup {
   readonly serviceFile?: string
   /** How many tasks Symphony runs at a time. Default: 4. */
   readonly instances?: number
+  /** Where the one instance listens that runs all tasks. Default: there are others. */
+  readonly socket?: string
   readonly faults?: Readonly<Record<string, number | boolean>>
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
@@ -35,12 +38,22 @@ export function startSymphonyCluster(t: TestContext, setup: SymphonySetup): Prog
   const folder = temporaryFolder(t)
   const config = join(folder, 'soamapi.json')
   const file = setup.serviceFile ?? DOCUMENTS_SERVICE
-  const service = { file, instances, isProgram: file !== DOCUMENTS_SERVICE }
+  const isProgram = file !== DOCUMENTS_SERVICE
+  const { socket } = setup
+  const service = { file, instances, isProgram, ...(socket === undefined ? {} : { socket }) }
   writeFileSync(config, JSON.stringify({ services: { ScalerService: service }, ...faults }))
-  const own = ['-n', String(baseConcurrency), '--python', join(ROOT, '.venv-interop/bin/python')]
+  const own = ['-n', String(baseConcurrency), '--python', PYTHON]
   const env = { SOAMAPI_CONFIG: config, PYTHONPATH: FOLDER, ...setup.env }
   const all = [address, 'ScalerService', ...own, ...args]
   return startCommand(t, 'scaler-symphony-cluster', all, env)
+}
+
+/** Starts an instance of our service that runs the tasks of all clients of Symphony. */
+export async function startSharedInstance(t: TestContext): Promise<string> {
+  const socket = join(temporaryFolder(t), 'socket')
+  const env = { SOAMAPI_SOCKET: socket, PYTHONPATH: FOLDER }
+  await startProgram(t, PYTHON, [OUR_SERVICE], env).logged(/listening/)
+  return socket
 }
 
 /** The process ids of the bridges that the workers have started. */

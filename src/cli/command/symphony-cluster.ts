@@ -13,7 +13,10 @@ export const SYMPHONY_CLUSTER: CommandDefinition = {
   summary: 'Take tasks from a scheduler and have IBM Spectrum Symphony run them.',
   positionals: [
     { name: ADDRESS.name, description: ADDRESS.description },
-    { name: 'service_name', description: 'the service of Symphony that runs the tasks' },
+    {
+      name: 'service_name',
+      description: 'the application of Symphony whose service runs the tasks',
+    },
   ],
   tables: [SYMPHONY_OPTIONS, UNNECESSARY_OPTIONS],
   examples: [

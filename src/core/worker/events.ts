@@ -219,6 +219,8 @@ export type WorkerAction =
    * ignored.
    */
   | { readonly type: 'endProcessor' }
+  /** Close the connection once everything is sent, and connect again. */
+  | { readonly type: 'reconnect'; readonly reason: string }
   /** The scheduler has answered for the first time. */
   | { readonly type: 'registered' }
   | LogAction

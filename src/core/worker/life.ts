@@ -91,6 +91,44 @@ export class Departure {
   }
 }
 
+/**
+ * How long a worker waits for the gateway through which it passes tasks on, in milliseconds.
+ * Afterwards its tasks go to other workers.
+ */
+const OUTAGE_MS = 10_000
+
+/** The time without a gateway, after there was one. */
+export class Outage {
+  readonly #turn: Timing
+  readonly #alarm: Alarm
+  #isLong = false
+
+  /** `onLong` is called once in each outage. */
+  constructor(turn: Timing, onLong: () => void) {
+    this.#turn = turn
+    this.#alarm = turn.alarm(() => {
+      this.#isLong = true
+      onLong()
+    })
+  }
+
+  /** Whether the tasks were given to others. */
+  get isLong(): boolean {
+    return this.#isLong
+  }
+
+  /** The gateway has ended. May be called again before the next one is ready. */
+  begin(): void {
+    if (!this.#isLong) this.#alarm.setBy(this.#turn.now + OUTAGE_MS)
+  }
+
+  /** There is a gateway. */
+  end(): void {
+    this.#isLong = false
+    this.#alarm.clear()
+  }
+}
+
 /** How a worker leaves. */
 export interface Leaving {
   /** Whether results may still be on their way. */

@@ -10,7 +10,14 @@ import { countOf, nthTaskId } from '../../wire/run.js'
 import { pack } from '../../wire/run.kit.js'
 import type { Gateway, WorkerAction } from './events.js'
 import { HostConcurrency } from './queue/concurrency.js'
-import { objectsOf, resultOf, ScriptedWorker, SERIALIZER, taskOf } from './scripted-worker.test.js'
+import {
+  echoOf,
+  objectsOf,
+  resultOf,
+  ScriptedWorker,
+  SERIALIZER,
+  taskOf,
+} from './scripted-worker.test.js'
 
 /** A task with which bridges crash so often runs alone. */
 const CRASHES = 4
@@ -127,6 +134,73 @@ test('if the bridge ends, its tasks run again; it is started again, with a growi
     'start 4',
     `send request ${SERIALIZER},fn`,
   ])
+})
+
+/** A worker that had a bridge, and tries in vain to start another one. */
+class BridgelessWorker {
+  readonly worker: ScriptedWorker = readyWorker(2)
+  /** The bridge that it tries to start. */
+  processor = 2
+
+  constructor() {
+    this.worker.receive(taskOf('a'))
+    this.worker.die('retired')
+  }
+
+  /** What it does meanwhile, apart from that. */
+  pass(ms: number): string[] {
+    const end = this.worker.now + ms
+    const lines: string[] = []
+    while (this.worker.now < end) {
+      // As if its Python had been removed.
+      lines.push(...this.worker.die('nothing', { exitCode: 9, stderr: 'gone' }, this.processor))
+      lines.push(...this.#passUntilStart())
+    }
+    return lines.filter((line) => !/^start|^send request/.test(line))
+  }
+
+  /** It can start one. */
+  recover(): string[] {
+    return this.worker.show({ type: 'processorReady', processor: this.processor, pid: 78 })
+  }
+
+  #passUntilStart(): string[] {
+    const lines: string[] = []
+    this.processor += 1
+    while (!lines.includes(`start ${this.processor}`)) lines.push(...this.worker.pass(100))
+    return lines
+  }
+}
+
+test('without a bridge for long, tasks go to other workers, until there is one', () => {
+  const bridgeless = new BridgelessWorker()
+  const { worker } = bridgeless
+  const lines = bridgeless.pass(10_000).filter((line) => line !== 'sendHeartbeat')
+  assert.deepEqual(lines, ['send disconnectRequest', 'reconnect'])
+  worker.show({ type: 'disconnected', reason: '' })
+  assert.deepEqual(worker.show({ type: 'connected' }), [])
+  // The scheduler may be silent for as long as it takes.
+  assert.deepEqual(bridgeless.pass(1_000_000), [])
+  assert.deepEqual(bridgeless.recover(), ['sendHeartbeat'])
+  worker.receive(echoOf())
+  worker.receive(taskOf('a'))
+  assert.equal(worker.receive(objectsOf(SERIALIZER, 'fn')).at(-1), 'dispatch a')
+})
+
+test('without a bridge for a moment, the worker keeps its tasks', () => {
+  const bridgeless = new BridgelessWorker()
+  assert.deepEqual(new Set(bridgeless.pass(5_000)), new Set(['sendHeartbeat']))
+  const { worker } = bridgeless
+  bridgeless.recover()
+  assert.equal(worker.receive(objectsOf(SERIALIZER, 'fn')).at(-1), 'dispatch a')
+  assert.ok(!worker.pass(10_000).includes('reconnect'))
+})
+
+test('without a bridge and a scheduler, the worker ends as others do', () => {
+  const bridgeless = new BridgelessWorker()
+  bridgeless.pass(10_000)
+  bridgeless.worker.show({ type: 'disconnected', reason: '' })
+  assert.match(bridgeless.worker.pass(301_000).at(-1) ?? '', /^end /)
 })
 
 test('children run beside a task with which bridges crashed, and nothing else does', () => {

@@ -5,7 +5,7 @@ import { unreachable } from '../../base/assert.js'
 import { Heartbeat } from '../../base/heartbeat.js'
 import { type InstantMs, type Machine, Turn } from '../../base/machine.js'
 import { Silence } from '../../base/silence.js'
-import { FEATURE_PEERS, FEATURE_RECOVERY, hasFeature, OUR_FEATURES } from '../../base/features.js'
+import { FEATURE_PEERS, FEATURE_RECOVERY, hasFeature } from '../../base/features.js'
 import {
   type ClientDisconnect,
   type Message,
@@ -14,15 +14,14 @@ import {
   type WorkerHeartbeatEcho,
 } from '../../wire/message.js'
 import { Answers } from './task/ends.js'
-import { Departure, type Leaving } from './life.js'
+import { Departure, type Leaving, Outage } from './life.js'
 import { send, type WorkerAction, type WorkerCoreOptions, type WorkerEvent } from './events.js'
+import { ownHeartbeat } from './own-heartbeat.js'
 import { answerOperator, StackRequests, storiesOf } from './operators.js'
 import { causeOf } from './processor/death.js'
 import { IdleCollection, ProcessorSlot } from './processor/slot.js'
 import { WorkerTaskFlow } from './task/flow.js'
 import { fieldsOf, taskCountOf } from './task/task.js'
-
-const NO_RESOURCE = { cpu: 0, rss: 0 }
 
 /** Node exits with this code if it does not support one of its options. */
 const BAD_OPTION_EXIT_CODE = 9
@@ -38,6 +37,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #answers: Answers
   readonly #flow: WorkerTaskFlow
   readonly #departure: Departure
+  readonly #outage: Outage
   readonly #silence: Silence
   readonly #idleCollection: IdleCollection
   readonly #stacks: StackRequests
@@ -67,6 +67,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#heartbeat = new Heartbeat(turn, options.heartbeatIntervalMs, () => this.#onHeartbeatDue())
     this.#silence = new Silence(turn, options.deathTimeoutMs)
     this.#departure = new Departure(turn)
+    this.#outage = new Outage(turn, () => this.#onLongOutage())
     this.#slot = new ProcessorSlot(turn, options.gateway?.name)
     this.#idleCollection = new IdleCollection(turn, {
       garbageCollectIntervalMs: options.garbageCollectIntervalMs ?? 0,
@@ -291,6 +292,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   /** With the first processor, the worker can run tasks, and registers. */
   #onProcessorReady(pid: number): void {
     this.#slot.onReady(pid)
+    this.#outage.end()
     if (this.#canRegister) return
     this.#canRegister = true
     if (this.#isConnected) this.#heartbeat.start()
@@ -298,7 +300,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #onProcessorExited(event: ProcessorExited): void {
     const { exitCode, signal, stderr } = event.death
-    if (!this.#canRegister && exitCode === BAD_OPTION_EXIT_CODE) {
+    if (this.#options.gateway !== undefined && this.#canRegister) this.#outage.begin()
+    const isFirst = !this.#canRegister && !this.#outage.isLong
+    if (isFirst && exitCode === BAD_OPTION_EXIT_CODE) {
       // The next one would fail in the same way.
       const { name } = this.#options.gateway ?? {}
       const what = name === undefined ? 'Node cannot start a processor' : `no ${name}`
@@ -314,6 +318,16 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const because = this.#flow.onProcessorExited(event.death, event.lastRun)
     if (isUnstarted) return
     this.#turn.log(wasKilled ? 'info' : 'warn', text, { ...fields, ...because })
+  }
+
+  /** As if the connection was lost. The worker registers again when it has a gateway. */
+  #onLongOutage(): void {
+    this.#canRegister = false
+    if (!this.#isConnected) return
+    const reason = `there is no ${this.#options.gateway?.name}`
+    this.#turn.log('warn', `${reason} for some time; its tasks may run elsewhere meanwhile`)
+    send(this.#turn, { kind: 'disconnectRequest', worker: this.#options.identity })
+    this.#turn.act({ type: 'reconnect', reason })
   }
 
   #onStopRequested(isUrgent: boolean): void {
@@ -382,6 +396,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   #giveUp(): void {
+    // A scheduler sends nothing to workers that are not registered.
+    if (this.#outage.isLong && this.#isConnected) return this.#silence.watch()
     const problem = this.#canRegister
       ? 'received nothing from the scheduler'
       : `no ${this.#options.gateway?.name ?? 'processor'} could be started`
@@ -399,33 +415,18 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const isFirst = !this.#hasReported
     this.#hasReported = true
     const { isBusy, queuedCount } = this.#flow
-    const { info, gateway } = this.#options
-    const { pid } = this.#slot
     this.#turn.act({
       type: 'sendHeartbeat',
-      heartbeat: {
-        kind: 'workerHeartbeat',
-        agent: NO_RESOURCE,
-        rssFree: 0,
-        queuedTasks: queuedCount,
-        latencyUS: this.#heartbeat.latencyUs,
-        // As 1.9.9 workers almost always report, and monitors show.
-        taskLock: true,
-        processors:
-          pid !== 0
-            ? [{ pid, initialized: true, hasTask: isBusy, suspended: false, resource: NO_RESOURCE }]
-            : [],
-        features: gateway?.features ?? OUR_FEATURES,
-        runtime: this.#options.runtime,
-        ...PLAIN_HEARTBEAT,
-        concurrency: gateway?.concurrency.limit ?? 0,
-        capabilities: this.#options.units?.capabilities ?? PLAIN_HEARTBEAT.capabilities,
-        agentId: this.#options.agentId ?? PLAIN_HEARTBEAT.agentId,
-        tasks: isFirst ? this.#flow.recoverableIds : PLAIN_HEARTBEAT.tasks,
-        info: isFirst && info !== undefined ? [info] : PLAIN_HEARTBEAT.info,
-        running: this.#acceptsRuns ? this.#flow.runs : PLAIN_HEARTBEAT.running,
-        isLeaving: this.#departure.phase === 'draining',
-      },
+      heartbeat: ownHeartbeat(this.#options, {
+        isFirst,
+        isBusy,
+        queuedCount,
+        pid: this.#slot.pid,
+        latencyUs: this.#heartbeat.latencyUs,
+        recoverableIds: isFirst ? this.#flow.recoverableIds : PLAIN_HEARTBEAT.tasks,
+        runs: this.#acceptsRuns ? this.#flow.runs : PLAIN_HEARTBEAT.running,
+        isDraining: this.#departure.phase === 'draining',
+      }),
     })
   }
 

@@ -31,20 +31,22 @@ import {
 } from '../link/frames.js'
 import { Lifeline, type LifelineEvent } from '../link/lifeline.js'
 import { OutputBatch, OutputLog } from './output.js'
-import { ByteTail, exitOf, inTime, type ProcessorOptions, spawnProcessor } from './spawn.js'
+import {
+  ByteTail,
+  exitOf,
+  inTime,
+  type ProcessorOptions,
+  PULSE_INTERVAL_MS,
+  signalGroup,
+  spawnProcessor,
+  startFailureOf,
+} from './spawn.js'
 
 /** How much of stderr is kept for `ProcessorDiedError`, in bytes. */
 const STDERR_TAIL_BYTES = 4096
 
 /** A processor that does not exit on its own within this time gets SIGTERM. */
 const PATIENCE_MS = 250
-
-/**
- * How often to check that a processor responds. Its guardian thread only stops responding if the
- * whole process is stopped: by SIGSTOP, by a debugger, or by heavy swapping. It is killed after a
- * minute, which is six times this.
- */
-const PULSE_INTERVAL_MS = 10_000
 
 /** After its pipes have closed, a process exits, or is killed after this time. */
 const PIPE_TIMEOUT_MS = 1000
@@ -159,9 +161,7 @@ class UnstartedProcessor implements ProcessorHost {
   serve({ handler }: ProcessorService): void {
     this.#served = new Promise((resolve) => {
       setImmediate(() => {
-        const { message } = this.#error
-        const stderr = `the process could not be started: ${message}${adviceFor(message)}`
-        handler.onExit({ stderr }, 'nothing')
+        handler.onExit({ stderr: startFailureOf(this.#error.message) }, 'nothing')
         resolve()
       })
     })
@@ -281,9 +281,9 @@ class RunningProcessor implements ProcessorHost {
 
   kill(): void {
     if (this.#isGone) return
-    this.#signal('SIGTERM')
+    signalGroup(this.#child, 'SIGTERM')
     clearTimeout(this.#killTimer)
-    this.#killTimer = setTimeout(() => this.#signal('SIGKILL'), this.#killDelayMs)
+    this.#killTimer = setTimeout(() => signalGroup(this.#child, 'SIGKILL'), this.#killDelayMs)
   }
 
   async end(): Promise<void> {
@@ -350,7 +350,7 @@ class RunningProcessor implements ProcessorHost {
 
   #onGarbage(error: unknown): void {
     this.#logger.error('received invalid data from the processor', { error: String(error) })
-    if (!this.#isGone) this.#signal('SIGKILL')
+    if (!this.#isGone) signalGroup(this.#child, 'SIGKILL')
   }
 
   /** Either the process is exiting, or user code has closed a pipe of ours. */
@@ -358,7 +358,7 @@ class RunningProcessor implements ProcessorHost {
     if (this.#isGone) return
     this.#pipeTimer ??= setTimeout(() => {
       this.#logger.error('the processor closed its pipe to the agent')
-      this.#signal('SIGKILL')
+      signalGroup(this.#child, 'SIGKILL')
     }, PIPE_TIMEOUT_MS)
   }
 
@@ -377,7 +377,7 @@ class RunningProcessor implements ProcessorHost {
   #onFrozen(silentMs: number): void {
     const processorId = this.#child.pid
     this.#logger.error('the processor is frozen and will be killed', { processorId, silentMs })
-    this.#signal('SIGKILL')
+    signalGroup(this.#child, 'SIGKILL')
   }
 
   #watchOutput(stream: OutputStream, source: Readable, outbox: Readable): OutputLog {
@@ -400,7 +400,7 @@ class RunningProcessor implements ProcessorHost {
     clearTimeout(this.#pipeTimer)
     this.#lifeline.unwatch()
     // Kills processes that it has started and left behind.
-    this.#signal('SIGKILL')
+    signalGroup(this.#child, 'SIGKILL')
     this.#isGone = true
     this.#onStarted()
     await this.#drain()
@@ -421,20 +421,6 @@ class RunningProcessor implements ProcessorHost {
     const { stderr, stdout } = this.#child
     await inTime(Promise.all([closing(stderr), closing(stdout)]), PRINT_TIMEOUT_MS)
   }
-
-  /** Signals the whole group; without groups, or if none is left, only the process. */
-  #signal(signal: NodeJS.Signals): void {
-    try {
-      process.kill(-(this.#child.pid as number), signal)
-    } catch {
-      this.#child.kill(signal)
-    }
-  }
-}
-
-function adviceFor(message: string): string {
-  const isOut = /\bE[MN]FILE\b/.test(message)
-  return isOut ? ' (no file descriptors are left; raise the limit of open files, ulimit -n)' : ''
 }
 
 function closing(stream: Readable | null): Promise<void> {

@@ -101,6 +101,13 @@ const MAIN: string = fileURLToPath(
  */
 const PROCESSOR_FLAGS: readonly string[] = []
 
+/**
+ * How often to check that a process responds. The guardian thread of a processor only stops
+ * responding if the whole process is stopped: by SIGSTOP, by a debugger, or by heavy swapping. It
+ * is killed after a minute, which is six times this.
+ */
+export const PULSE_INTERVAL_MS = 10_000
+
 /** How processors are started. */
 export interface SpawnOptions {
   /** Command line options of Node. */
@@ -151,11 +158,27 @@ function trySpawn({ execArgv, env, cwd }: SpawnOptions): ChildProcess | Error {
   }
 }
 
+/** Why there is no process, in one line; `message` is that of the system. */
+export function startFailureOf(message: string): string {
+  const isOut = /\bE[MN]FILE\b/.test(message)
+  const advice = ' (no file descriptors are left; raise the limit of open files, ulimit -n)'
+  return `the process could not be started: ${message}${isOut ? advice : ''}`
+}
+
 /** The exit code and signal of a process, once it has exited. */
 export function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
   const { exitCode, signalCode } = child
   if (exitCode !== null || signalCode !== null) return Promise.resolve([exitCode, signalCode])
   return new Promise((resolve) => child.once('exit', (...how) => resolve(how)))
+}
+
+/** Signals the whole group of a process; without groups, or if none is left, only the process. */
+export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(child.pid as number), signal)
+  } catch {
+    child.kill(signal)
+  }
 }
 
 // A wait with a timeout.

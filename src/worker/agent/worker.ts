@@ -288,6 +288,8 @@ export class AgentWorker {
         this.#exits.expect()
         void this.#processor?.end()
         return undefined
+      case 'reconnect':
+        return this.#socket.reconnect(action.reason)
       case 'registered':
         this.#logger.info('registered with the scheduler')
         return this.#settleReady?.resolve()

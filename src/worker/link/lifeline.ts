@@ -11,12 +11,7 @@ import {
   type TakenResults,
 } from './frames.js'
 import { controlBytes, FrameParser } from './pipe.js'
-
-/**
- * A processor counts as frozen after this many beats in a row without an answer. Beats are counted,
- * not time: there are none while the agent itself is stopped or the machine sleeps.
- */
-const MAX_MISSED_BEATS = 6
+import { Pulse } from './pulse.js'
 
 /** What a lifeline reports. */
 export type LifelineEvent =
@@ -43,10 +38,10 @@ export class Lifeline {
   readonly #tell: (event: LifelineEvent) => void
   /** Requests to take tasks back that are not answered yet. */
   readonly #asked: (readonly number[])[] = []
-  #pulse: NodeJS.Timeout | undefined
-  /** Whether anything has arrived since the last beat. */
-  #isAnswered = true
-  #missedBeats = 0
+  readonly #pulse = new Pulse({
+    ask: () => this.#ask({ type: 'pulse' }),
+    onFrozen: (silentMs) => this.#tell({ type: 'frozen', silentMs }),
+  })
 
   constructor(stream: Duplex, tell: (event: LifelineEvent) => void) {
     this.#stream = stream
@@ -89,17 +84,16 @@ export class Lifeline {
 
   /** The guardian has been started: checks at this interval that it responds. */
   watch(intervalMs: number): void {
-    this.#pulse ??= setInterval(() => this.#beat(intervalMs), intervalMs)
-    this.#pulse.unref()
+    this.#pulse.start(intervalMs)
   }
 
   /** Stops the checks: the processor has exited, or does not matter any more. */
   unwatch(): void {
-    clearInterval(this.#pulse)
+    this.#pulse.stop()
   }
 
   #onAnswer(answer: ProcessorFrame): void {
-    this.#isAnswered = true
+    this.#pulse.heard()
     const { type } = answer
     if (type === 'status' || type === 'stack' || type === 'results') this.#tell(answer)
     else if (answer.type === 'retracted') this.#onRetracted(answer.tasks)
@@ -113,19 +107,6 @@ export class Lifeline {
       throw new ProtocolError('tasks were taken back without a request')
     }
     this.#tell({ type: 'retracted', asked, retracted })
-  }
-
-  #beat(intervalMs: number): void {
-    if (this.#isAnswered) {
-      this.#isAnswered = false
-      this.#missedBeats = 0
-      this.#ask({ type: 'pulse' })
-      return
-    }
-    this.#missedBeats += 1
-    if (this.#missedBeats !== MAX_MISSED_BEATS) return
-    this.unwatch()
-    this.#tell({ type: 'frozen', silentMs: this.#missedBeats * intervalMs })
   }
 
   #ask(question: AgentFrame): void {

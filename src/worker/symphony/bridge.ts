@@ -4,32 +4,51 @@
 import { ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Writable } from 'node:stream'
-import { asBuffer } from '../../base/bytes.js'
+import { asBuffer, totalBytes } from '../../base/bytes.js'
 import { ProtocolError, type ProcessorDeath } from '../../base/errors.js'
 import type { ErrorText } from '../../base/text.js'
 import type { LastRun } from '../../core/worker/events.js'
-import { ByteTail, exitOf, inTime, LineSplitter } from '../agent/spawn.js'
+import { lastLineOf } from '../../core/worker/processor/death.js'
+import type { OutputStream } from '../../wire/message.js'
+import {
+  ByteTail,
+  exitOf,
+  inTime,
+  LineSplitter,
+  PULSE_INTERVAL_MS,
+  signalGroup,
+  startFailureOf,
+} from '../agent/spawn.js'
+import { Pulse } from '../link/pulse.js'
 
 const SCRIPT: string = fileURLToPath(
   new URL('../../../service/symphony_bridge.py', import.meta.url),
 )
 
-/** A bridge that cannot work exits with this code; we use the same code if it cannot be started. */
+/**
+ * A bridge that cannot work exits with this code. We use the same code for a program that cannot be
+ * started, or that exits before it has come to the frames: it is no Python, or one that is too old.
+ */
 const CANNOT_WORK = 9
 
+/** What is before its first frame. What is before that was printed by something else. */
+const START = Buffer.from('\0scaler-ts frames\n')
+
 const TASK = 0
+const PING = 1
 const READY = 0
 const OUTPUT = 1
 const FAILURE = 2
 const LOST = 3
 const REFUSED = 4
+const PONG = 5
 
 const HEADER_BYTES = 5
 const NUMBER_BYTES = 8
 const LENGTH_BYTES = 4
 
-/** How much of stderr is kept, in bytes. */
-const STDERR_TAIL_BYTES = 4096
+/** How much of what it prints is kept, in bytes. */
+const TAIL_BYTES = 4096
 
 /** A bridge that should end gets SIGTERM after this time, */
 const PATIENCE_MS = 1_000
@@ -44,6 +63,8 @@ export interface BridgeOptions {
   /** The program: `python3`. */
   readonly python: string
   readonly serviceName: string
+  /** How often to check that it responds, in milliseconds. Default: as for processors. */
+  readonly pulseIntervalMs?: number
 }
 
 /** Handles the events of a bridge. */
@@ -53,7 +74,7 @@ export interface BridgeHandler {
   onOutput(number: number, output: Buffer): void
   /** The service has failed. `pickled`: its exception; empty if there is none. */
   onFailure(number: number, text: ErrorText, pickled: Buffer): void
-  /** It writes lines to stderr, for example those of IBM's library. */
+  /** It prints lines, for example those of IBM's library. */
   onLine(line: string): void
   /** `reason`: why it ended, as reported by itself; undefined if it crashed. */
   onExit(death: ProcessorDeath, lastRun: LastRun, reason: string | undefined): void
@@ -64,33 +85,44 @@ export class Bridge {
   /** Resolves when it has exited, after `onExit`. */
   readonly exited: Promise<void>
   readonly #child: ChildProcess
+  readonly #python: string
   readonly #input: Writable | null
   readonly #handler: BridgeHandler
-  readonly #stderr = new ByteTail(STDERR_TAIL_BYTES)
+  /** The end of stderr, and of what was printed to stdout before the first frame. */
+  readonly #tails = { stderr: new ByteTail(TAIL_BYTES), stdout: new ByteTail(TAIL_BYTES) }
+  readonly #pulse = new Pulse({
+    ask: () => this.#send(PING, []),
+    onFrozen: (silentMs) => this.#onFrozen(silentMs),
+  })
+  readonly #pulseIntervalMs: number
   #chunks: Buffer[] = []
   #bytes = 0
   /** How many bytes are needed to go on. */
-  #wanted = HEADER_BYTES
+  #wanted = START.byteLength
+  /** Receives what is before the first frame; undefined once that has arrived. */
+  #printed: LineSplitter | undefined
   #isReady = false
+  #isGone = false
   #end: { readonly reason: string; readonly isOfTask: boolean } | undefined
   #startError: NodeJS.ErrnoException | undefined
   #killTimer: NodeJS.Timeout | undefined
 
   /** Starts it. The handler is never called within this call. */
-  constructor({ python, serviceName }: BridgeOptions, handler: BridgeHandler) {
+  constructor({ python, serviceName, pulseIntervalMs }: BridgeOptions, handler: BridgeHandler) {
+    this.#python = python
     this.#handler = handler
+    this.#pulseIntervalMs = pulseIntervalMs ?? PULSE_INTERVAL_MS
     this.#child = spawnOrFail(python, [SCRIPT, serviceName])
     const { stdin, stdout, stderr } = this.#child
     // Undefined if the system has no pipes left.
     this.#input = stdin ?? null
     // A pipe breaks when the process exits, which is reported separately.
     for (const stream of [stdin, stdout, stderr]) stream?.on('error', () => {})
+    const onLine = (line: string): void => handler.onLine(line)
+    this.#printed = new LineSplitter(onLine)
     stdout?.on('data', (chunk: Buffer) => this.#onChunk(chunk))
-    const lines = new LineSplitter((line) => handler.onLine(line))
-    stderr?.on('data', (chunk: Buffer) => {
-      this.#stderr.write(chunk)
-      lines.write(chunk)
-    })
+    const lines = new LineSplitter(onLine)
+    stderr?.on('data', (chunk: Buffer) => this.#onPrinted('stderr', chunk, lines))
     const closed = [stdout, stderr].map(
       async (stream) => new Promise((resolve) => stream?.once('close', resolve)),
     )
@@ -99,30 +131,35 @@ export class Bridge {
 
   /** Passes the input of a service to Symphony. Numbers must not be used twice. */
   submit(number: number, input: readonly Uint8Array[]): void {
-    const stdin = this.#input
-    if (stdin === null || stdin.destroyed || stdin.writableEnded) return
-    const size = input.reduce((sum, piece) => sum + piece.byteLength, NUMBER_BYTES)
-    const head = Buffer.allocUnsafe(HEADER_BYTES + NUMBER_BYTES)
-    head.writeUInt32LE(size, 0)
-    head[4] = TASK
-    head.writeBigUInt64LE(BigInt(number), HEADER_BYTES)
-    stdin.cork()
-    for (const piece of [head, ...input]) stdin.write(piece)
-    process.nextTick(() => stdin.uncork())
+    const head = Buffer.allocUnsafe(NUMBER_BYTES)
+    head.writeBigUInt64LE(BigInt(number))
+    this.#send(TASK, [head, ...input])
   }
 
   /** Kills it: SIGTERM first, then SIGKILL. */
   kill(): void {
-    this.#child.kill('SIGTERM')
+    if (this.#isGone) return
+    signalGroup(this.#child, 'SIGTERM')
     clearTimeout(this.#killTimer)
-    this.#killTimer = setTimeout(() => this.#child.kill('SIGKILL'), KILL_DELAY_MS)
+    this.#killTimer = setTimeout(() => signalGroup(this.#child, 'SIGKILL'), KILL_DELAY_MS)
   }
 
   /** Has it exit. Resolves after `onExit`. */
   async end(): Promise<void> {
     this.#input?.end()
-    this.#killTimer ??= setTimeout(() => this.kill(), PATIENCE_MS)
+    if (!this.#isGone) this.#killTimer ??= setTimeout(() => this.kill(), PATIENCE_MS)
     await this.exited
+  }
+
+  #send(kind: number, content: readonly Uint8Array[]): void {
+    const stdin = this.#input
+    if (stdin === null || stdin.destroyed || stdin.writableEnded) return
+    const head = Buffer.allocUnsafe(HEADER_BYTES)
+    head.writeUInt32LE(totalBytes(content), 0)
+    head[4] = kind
+    stdin.cork()
+    for (const piece of [head, ...content]) stdin.write(piece)
+    process.nextTick(() => stdin.uncork())
   }
 
   async #watch(closed: Promise<unknown>, lines: LineSplitter): Promise<void> {
@@ -133,10 +170,18 @@ export class Bridge {
       })
     })
     const [exitCode, signal] = await Promise.race([exitOf(this.#child), failed])
+    this.#isGone = true
+    this.#pulse.stop()
     clearTimeout(this.#killTimer)
-    if (this.#child.pid !== undefined) await inTime(closed, DRAIN_TIMEOUT_MS)
+    if (this.#child.pid !== undefined) {
+      // Kills processes that it has started and left behind.
+      signalGroup(this.#child, 'SIGKILL')
+      await inTime(closed, DRAIN_TIMEOUT_MS)
+    }
     for (const stream of this.#child.stdio ?? []) stream?.destroy()
-    lines.end()
+    const rest = Buffer.concat(this.#chunks)
+    if (this.#printed !== undefined) this.#onPrinted('stdout', rest, this.#printed)
+    for (const printed of [this.#printed, lines]) printed?.end()
     this.#handler.onExit(this.#deathOf(exitCode, signal), this.#lastRun, this.#end?.reason)
   }
 
@@ -148,13 +193,25 @@ export class Bridge {
     const { code, message } = this.#startError ?? {}
     if (code === 'ENOENT' || code === 'EACCES')
       return { exitCode: CANNOT_WORK, stderr: message ?? '' }
-    if (message !== undefined) return { stderr: `the process could not be started: ${message}` }
+    if (message !== undefined) return { stderr: startFailureOf(message) }
     if (!this.#isReady && this.#end !== undefined) return { stderr: this.#end.reason }
+    if (this.#printed !== undefined && exitCode !== null) return this.#unfit(exitCode)
     return {
       exitCode: exitCode ?? undefined,
       signal: signal ?? undefined,
-      stderr: this.#end?.reason ?? this.#stderr.toString(),
+      stderr: this.#end?.reason ?? this.#lastText,
     }
+  }
+
+  get #lastText(): string {
+    return this.#tails.stderr.toString() || this.#tails.stdout.toString()
+  }
+
+  #unfit(exitCode: number): ProcessorDeath {
+    const line = lastLineOf(this.#lastText)
+    if (exitCode === CANNOT_WORK) return { exitCode, stderr: line }
+    const what = `${this.#python} has exited with code ${exitCode} without starting the bridge`
+    return { exitCode: CANNOT_WORK, stderr: line === '' ? what : `${what}: ${line}` }
   }
 
   /** A lost session is not the fault of a task, which may be retried however often. */
@@ -162,12 +219,19 @@ export class Bridge {
     return this.#end?.isOfTask === false ? 'retired' : 'nothing'
   }
 
+  #onPrinted(stream: OutputStream, chunk: Buffer, lines: LineSplitter): void {
+    this.#tails[stream].write(chunk)
+    lines.write(chunk)
+  }
+
   #onChunk(chunk: Buffer): void {
+    this.#pulse.heard()
     this.#chunks.push(chunk)
     this.#bytes += chunk.byteLength
     if (this.#bytes < this.#wanted) return
     let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks)
-    for (;;) {
+    if (this.#printed !== undefined) rest = this.#skipPrinted(rest, this.#printed)
+    while (this.#printed === undefined) {
       this.#wanted = HEADER_BYTES + (rest.byteLength < HEADER_BYTES ? 0 : rest.readUInt32LE(0))
       if (rest.byteLength < this.#wanted) break
       try {
@@ -181,16 +245,38 @@ export class Bridge {
     this.#bytes = rest.byteLength
   }
 
+  /** Returns what may be the beginning of frames. */
+  #skipPrinted(content: Buffer, lines: LineSplitter): Buffer {
+    const at = content.indexOf(START)
+    const end = at === -1 ? content.byteLength - START.byteLength + 1 : at
+    this.#onPrinted('stdout', content.subarray(0, end), lines)
+    if (at === -1) return content.subarray(end)
+    lines.end()
+    this.#printed = undefined
+    return content.subarray(at + START.byteLength)
+  }
+
   #onGarbage(error: unknown): void {
-    this.#end = { reason: `received invalid data: ${String(error)}`, isOfTask: true }
     this.#child.stdout?.removeAllListeners('data').resume()
-    this.#child.kill('SIGKILL')
+    this.#giveUp(`received invalid data: ${String(error)}`)
+  }
+
+  /** It was stopped, or the library blocks the whole process. */
+  #onFrozen(silentMs: number): void {
+    this.#giveUp(`the bridge to Symphony has not responded for ${silentMs} ms`)
+  }
+
+  #giveUp(reason: string): void {
+    this.#end = { reason, isOfTask: true }
+    if (!this.#isGone) signalGroup(this.#child, 'SIGKILL')
   }
 
   #onFrame(kind: number, content: Buffer): void {
     switch (kind) {
       case READY: {
         this.#isReady = true
+        // It may have exited since.
+        if (!this.#isGone) this.#pulse.start(this.#pulseIntervalMs)
         const ids = JSON.parse(content.toString()) as { connection: string; session: string }
         return this.#handler.onReady(this.#child.pid ?? 0, ids)
       }
@@ -202,6 +288,8 @@ export class Bridge {
         const text = JSON.parse(content.toString('utf8', textAt, textEnd)) as ErrorText
         return this.#handler.onFailure(numberIn(content), text, content.subarray(textEnd))
       }
+      case PONG:
+        return undefined
       case LOST:
       case REFUSED:
         this.#end = { reason: content.toString(), isOfTask: kind === REFUSED }

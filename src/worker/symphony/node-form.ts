@@ -8,8 +8,16 @@ import { type ProcessorDeath, ProcessorDiedError, ProtocolError } from '../../ba
 import { identity, NO_TASK, type ObjectId, objectIdOf, taskPhrase } from '../../base/ids.js'
 import { causeOf } from '../../core/worker/processor/death.js'
 import { statusOnly } from '../../core/worker/task/result.js'
+import { timeLimitOf } from '../../core/worker/task/task.js'
 import { packageVersion } from '../../runtime/process-statistics.js'
-import { decode, encode, encodeFrame, type Task, type TaskOutput } from '../../wire/message.js'
+import {
+  decode,
+  encode,
+  encodeFrame,
+  type Task,
+  type TaskOutput,
+  type TaskUpdate,
+} from '../../wire/message.js'
 import { decodeProfileResult } from '../../wire/metadata.js'
 import { encodeOwnError } from '../agent/hosting.js'
 import { decodeProcessorFrame, type LogLine } from '../link/frames.js'
@@ -27,18 +35,19 @@ const KIND_AT = 16
 
 /** Tasks of our clients. */
 export class NodeForm implements ServiceForm {
-  readonly #head: Buffer
+  readonly #head: { readonly version: string; readonly resultKind: number }
 
   constructor() {
     const result = asBuffer(encode(statusOnly(NO_TASK, 'canceled', 1)))
-    const head = { version: packageVersion(), resultKind: result.readUInt16LE(KIND_AT) }
-    this.#head = Buffer.from(JSON.stringify(head))
+    this.#head = { version: packageVersion(), resultKind: result.readUInt16LE(KIND_AT) }
   }
 
   inputOf(call: ServiceCall): readonly Uint8Array[] {
+    const { timeoutMs } = timeLimitOf(call.task.timeoutMs, call.facts.taskTimeoutMs)
+    const head = { ...this.#head, timeoutMs }
     return [
       MAGIC,
-      ...section([this.#head]),
+      ...section([Buffer.from(JSON.stringify(head))]),
       ...section(startFrames(call)),
       ...section(taskFrames(call)),
       ...section(forgetFrames()),
@@ -77,11 +86,13 @@ function deathOf({ taskId, name }: Task, { signal, ...rest }: Death): Error {
 function answerIn({ taskId }: Task, frames: Buffer): ServiceAnswer {
   const outputs: TaskOutput[] = []
   const logs: LogLine[] = []
+  let progress: TaskUpdate | undefined
   let answer: ServiceAnswer | undefined
   const parser = new FrameParser({
     onMessage: (bytes) => {
       const message = decode(bytes)
       if (message.kind === 'taskOutput') outputs.push(message)
+      if (message.kind === 'taskUpdate' && message.update === 'progress') progress = message
       if (message.kind !== 'taskResult' || message.taskId !== taskId) return
       const { status, inlineResults, packed, error, metadata } = message
       if (status !== 'success' && status !== 'failed') return
@@ -96,7 +107,7 @@ function answerIn({ taskId }: Task, frames: Buffer): ServiceAnswer {
   })
   parser.feed(frames)
   if (answer === undefined) throw new ProtocolError('the service has put out no result of the task')
-  return answer
+  return progress === undefined ? answer : { ...answer, progress }
 }
 
 const NO_PROFILE = { peakMemoryBytes: 0, cpuSeconds: 0 }

@@ -17,6 +17,7 @@ import { encodeTaskFlags } from '../../wire/metadata.js'
 import type { ProcessorHostHandler } from '../agent/processor-host.js'
 import { type ServiceForm, SymphonyProcessor } from './processor.js'
 
+const START = Buffer.from('\0scaler-ts frames\n')
 const READY = 0
 const OUTPUT = 1
 const FAILURE = 2
@@ -118,7 +119,7 @@ const look = () => {
 }
 process.stdin.on('data', (chunk) => { input = Buffer.concat([input, chunk]); look() })
 process.stdin.on('end', () => process.exit(0))
-${write(first)}
+${write(Buffer.concat([START, first]))}
 look()
 `,
     )

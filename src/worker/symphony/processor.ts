@@ -19,6 +19,7 @@ import {
   type Task,
   type TaskOutput,
   type TaskResult,
+  type TaskUpdate,
 } from '../../wire/message.js'
 import { encodeProfileResult } from '../../wire/metadata.js'
 import type { ProcessorHost, ProcessorHostHandler } from '../agent/processor-host.js'
@@ -57,6 +58,8 @@ export interface ServiceAnswer {
   readonly outputs?: readonly TaskOutput[]
   /** and logged. */
   readonly logs?: readonly LogLine[]
+  /** The last progress that the task has reported. */
+  readonly progress?: TaskUpdate
 }
 
 /** What the tasks of one runtime are for a service. */
@@ -262,6 +265,7 @@ export class SymphonyProcessor implements ProcessorHost {
     }
     for (const { level, text, fields } of answer.logs ?? []) this.#logger?.[level](text, fields)
     for (const printed of answer.outputs ?? []) this.#service?.handler.onOutput(printed)
+    if (answer.progress !== undefined) this.#service?.handler.onUpdate(answer.progress)
     this.#answer(call, answer)
   }
 

@@ -9,13 +9,17 @@ what goes wrong:
      "lostSessions": 1,          nevertheless. Only so many sessions are lost
      "sendFailures": 1,          the first so many inputs are refused
      "failedTasks": 1,           the first so many tasks fail without an exception of the service
+     "hangingSends": 1,          the first so many calls of `send_task_input` do not return
+     "leaveSessionAfter": 5,     instances leave their session after so many tasks, and enter it
      "doubleAnswers": true,      each answer arrives twice
      "wrapExceptions": true,     the exceptions of services are in one more exception
      "answerOnSend": true,       an answer may arrive before `send_task_input` returns
      "delayMs": 5}               each answer is this late
 
 `python -m soamapi FILE` is the process of a service; one that is a program, and calls `run` of its
-container, is started as that. Answers arrive on other threads each time.
+container, is started as that. With SOAMAPI_SOCKET in the environment, the process listens there,
+and serves the sessions of all clients that have `"socket": "PATH"` in the entry of the service, in
+place of instances of their own. Answers arrive on other threads each time.
 """
 
 import importlib.util
@@ -24,14 +28,12 @@ import json
 import os
 import pickle
 import queue
-import struct
-import subprocess
+import socket
 import sys
 import threading
 import time
 
-HEADER = struct.Struct("<IB")
-INVOKE, OUTPUT, FAILURE = range(3)
+from soaminstance import FAILURE, INVOKE, OUTPUT, OwnInstance, SharedInstance, read, write
 
 
 class SoamException(Exception):
@@ -168,30 +170,18 @@ class _Settings:
         return False
 
 
-class _Instance:
-    """One process of a service."""
-
-    def __init__(self, service):
-        folder = os.path.dirname(os.path.abspath(__file__))
-        paths = [folder, os.environ.get("PYTHONPATH", "")]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        start = [] if service.get("isProgram", False) else ["-m", "soamapi"]
-        command = [sys.executable, *start, service["file"]]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=env)
-
-    def invoke(self, content):
-        """The output of the service and its exception. Raises OSError or EOFError if it ends."""
-        _write(self.process.stdin, INVOKE, content)
-        kind, answer = _read(self.process.stdout)
-        if kind == OUTPUT:
-            return answer, None
-        text, pickled = pickle.loads(answer)
-        try:
-            embedded = pickle.loads(pickled) if pickled else None
-        except Exception:
-            embedded = None
-        return b"", SoamException(f"the service has failed: {text}", embedded)
+def _invoke(instance, content):
+    """The output of the service and its exception. Raises OSError or EOFError if it ends."""
+    write(instance.input, INVOKE, content)
+    kind, answer = read(instance.output)
+    if kind == OUTPUT:
+        return answer, None
+    text, pickled = pickle.loads(answer)
+    try:
+        embedded = pickle.loads(pickled) if pickled else None
+    except Exception:
+        embedded = None
+    return b"", SoamException(f"the service has failed: {text}", embedded)
 
 
 class _Session:
@@ -215,6 +205,8 @@ class _Session:
     def send_task_input(self, attributes):
         if self.__is_lost or self.__settings.is_among_first("sendFailures"):
             raise SoamException("the session does not accept tasks")
+        if self.__settings.is_among_first("hangingSends"):
+            threading.Event().wait()
         task_id = f"{self.__id}.{next(self.__tasks)}"
         answered = threading.Event()
         self.__inputs.put((task_id, attributes.content, answered))
@@ -229,12 +221,13 @@ class _Session:
             output, exception = b"", None
             try:
                 if instance is None:
-                    instance = _Instance(self.__service)
-                output, exception = instance.invoke(content)
-            except (OSError, EOFError):
-                instance.process.wait()
-                status = instance.process.returncode
-                exception = SoamException(f"the service instance has exited: {status}")
+                    path = self.__service.get("socket")
+                    own = path is None
+                    instance = OwnInstance(self.__service) if own else SharedInstance(path)
+                output, exception = _invoke(instance, content)
+            except (OSError, EOFError) as error:
+                end = error if instance is None else instance.end()
+                exception = SoamException(f"the service instance has exited: {end}")
                 instance = None
             self.__answer(_TaskOutputHandle(task_id, output, self.__disguise(exception)))
             answered.set()
@@ -334,22 +327,6 @@ class ServiceContainer:
         _serve(self)
 
 
-def _write(file, kind, content):
-    file.write(HEADER.pack(len(content), kind) + content)
-    file.flush()
-
-
-def _read(file):
-    header = file.read(HEADER.size)
-    if len(header) < HEADER.size:
-        raise EOFError
-    size, kind = HEADER.unpack(header)
-    content = file.read(size)
-    if len(content) < size:
-        raise EOFError
-    return kind, content
-
-
 def _container_of(path):
     spec = importlib.util.spec_from_file_location("service", path)
     module = importlib.util.module_from_spec(spec)
@@ -365,7 +342,27 @@ def _pickled(exception):
         return b""
 
 
+def _invoked(container, content):
+    """The kind and content of the answer."""
+    context = _TaskContext(content)
+    try:
+        container.on_invoke(context)
+        return OUTPUT, context.output
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        return FAILURE, pickle.dumps((text, _pickled(error)))
+
+
 def _serve(container):
+    container.on_create_service(None)
+    path = os.environ.get("SOAMAPI_SOCKET")
+    if path is None:
+        _serve_client(container)
+    else:
+        _serve_all(container, path)
+
+
+def _serve_client(container):
     output = os.fdopen(os.dup(1), "wb")
     # What services print must not end up between the answers.
     os.dup2(2, 1)
@@ -374,21 +371,48 @@ def _serve(container):
     def receive():
         try:
             while True:
-                inputs.put(_read(sys.stdin.buffer)[1])
+                inputs.put(read(sys.stdin.buffer)[1])
         except EOFError:
             os._exit(0)
 
-    container.on_create_service(None)
     container.on_session_enter(None)
     threading.Thread(target=receive, daemon=True).start()
+    tasks_until_leave = _Settings().get("leaveSessionAfter")
+    for count in itertools.count(1):
+        write(output, *_invoked(container, inputs.get()))
+        if tasks_until_leave > 0 and count % tasks_until_leave == 0:
+            container.on_session_leave()
+            container.on_session_enter(None)
+
+
+def _serve_all(container, path):
+    """One task at a time, whoever sent it; the session is entered for it."""
+    lock = threading.Lock()
+    entered = None
+
+    def serve(connection):
+        nonlocal entered
+        file = connection.makefile("rwb")
+        while True:
+            try:
+                _, content = read(file)
+            except EOFError:
+                return
+            with lock:
+                if entered is not connection:
+                    if entered is not None:
+                        container.on_session_leave()
+                    container.on_session_enter(None)
+                    entered = connection
+                answer = _invoked(container, content)
+            write(file, *answer)
+
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen()
+    print("listening", flush=True)
     while True:
-        context = _TaskContext(inputs.get())
-        try:
-            container.on_invoke(context)
-            _write(output, OUTPUT, context.output)
-        except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            _write(output, FAILURE, pickle.dumps((text, _pickled(error))))
+        threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,9 @@ const MAX_PAUSE_MS = 10_000
 /** A processor that has not reported ready within this time is replaced, in milliseconds. */
 const START_TIMEOUT_MS = 60_000
 
+/** What it is called in the log if it runs tasks. */
+const PROCESSOR = 'processor'
+
 /** How often a failure to start processors is logged, in milliseconds. */
 const LOG_INTERVAL_MS = 60_000
 
@@ -40,7 +43,7 @@ export class ProcessorSlot {
   readonly #useless = new Recurrence(LOG_INTERVAL_MS)
 
   /** `name`: what it is called in the log. */
-  constructor(turn: WorkerTurn, name: string = 'processor') {
+  constructor(turn: WorkerTurn, name: string = PROCESSOR) {
     this.#turn = turn
     this.#name = name
     this.#alarm = turn.alarm(() => this.#giveUpStart())
@@ -140,8 +143,11 @@ export class ProcessorSlot {
     const deaths = this.#deathsAt.length
     if (deaths <= MAX_DEATHS) return
     this.#deathsAt = []
-    const text = 'tasks repeatedly end their processors; each is replaced'
-    this.#turn.log('error', text, { deaths, withinMs: DEATHS_WITHIN_MS })
+    const isProcessor = this.#name === PROCESSOR
+    const what = isProcessor
+      ? 'tasks repeatedly end their processors'
+      : `the ${this.#name} ends repeatedly`
+    this.#turn.log('error', `${what}; each is replaced`, { deaths, withinMs: DEATHS_WITHIN_MS })
   }
 }
 
