@@ -43,6 +43,11 @@ export const LONG_GROUPS = [
   },
   { what: 'the web page in Chromium', files: /^test\/browser\//, peers: /^browser$/ },
   { what: 'Slurm and sshd', files: /^test\/integration\/allocate-(slurm|ssh)\./ },
+  {
+    what: 'the client of Kubernetes',
+    files: /^test\/integration\/kubernetes\/allocate\./,
+    peers: /^kubernetes(-schemas)?$/,
+  },
   { what: 'OpenTelemetry', files: /^test\/integration\/spans\./, peers: /^opentelemetry$/ },
   {
     what: 'a cut at every single byte',
