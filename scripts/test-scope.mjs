@@ -34,7 +34,7 @@ export const LONG_GROUPS = [
   {
     what: 'the packed package',
     files: /^test\/package\/(install-|package|bundle\.)/,
-    peers: /^(node-\d+|packaging|hadolint)$/,
+    peers: /^(node-\d+|packaging|hadolint|kubernetes(-schemas)?)$/,
   },
   {
     what: 'large clusters on the terminal',

@@ -3,23 +3,20 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { TestCluster } from '../../chaos/cluster.js'
 import type { Program } from '../../chaos/program.js'
-import { ROOT } from '../../interop/program.js'
 import { allocate, decisions, record, runAndLeave, workersOf } from '../allocation.js'
 import { until } from '../condition.js'
 import { MISSING_IMAGE } from './pod-process.js'
+import { LIBRARY, NO_LIBRARY } from './rights.js'
 import { NO_SCHEMAS } from './schema.js'
 import { StandInCluster } from './stand-in.js'
 
-const LIBRARY = join(ROOT, '.peers/kubernetes')
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0
-const skip = !existsSync(join(LIBRARY, 'made-of'))
-  ? 'no client of Kubernetes: node scripts/peers.mjs'
-  : NO_SCHEMAS || (hasOpenssl ? false : 'no openssl')
+const skip = NO_LIBRARY || NO_SCHEMAS || (hasOpenssl ? false : 'no openssl')
 
 interface Setup {
   readonly kube: StandInCluster
@@ -30,7 +27,7 @@ interface Setup {
 
 async function setUp(t: TestContext): Promise<Setup> {
   const kube = await StandInCluster.start(t)
-  const env = { KUBECONFIG: kube.kubeconfig, NODE_PATH: join(LIBRARY, 'node_modules') }
+  const env = { KUBECONFIG: kube.kubeconfig, NODE_PATH: LIBRARY }
   const cluster = await TestCluster.start(t, { agents: [], env })
   // Before the check that nothing is left of it.
   kube.podEnv = cluster.env
@@ -243,6 +240,6 @@ test('a context or namespace that is not there', { skip }, async (t) => {
   const line = await other.line(({ problem }) => problem !== undefined)
   assert.match(
     String(line['problem']),
-    /403 Forbidden: jobs is forbidden in the namespace "team-b"/,
+    /403 Forbidden: jobs is forbidden: cannot list jobs in the namespace "team-b"/,
   )
 })

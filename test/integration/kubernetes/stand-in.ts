@@ -14,6 +14,7 @@ import type { TestContext } from 'node:test'
 import { commandPath } from '../../chaos/program.js'
 import type { Event, Job, Pod } from './objects.js'
 import { PodProcess } from './pod-process.js'
+import { allocatorRights } from './rights.js'
 import { Schemas } from './schema.js'
 
 const NAMESPACE = 'team-a'
@@ -54,6 +55,8 @@ export class StandInCluster {
   maxPods: number = Infinity
   /** The environment of all pods. */
   podEnv: NodeJS.ProcessEnv = {}
+  /** What the Role in deploy/kubernetes allows: `create jobs`. */
+  readonly #rights = allocatorRights()
   readonly #schemas = new Schemas('v1.37.0')
   readonly #server: Server
   readonly #timers = new Set<NodeJS.Timeout>()
@@ -161,8 +164,9 @@ export class StandInCluster {
     const text = Buffer.concat(chunks).toString()
     const query = Object.fromEntries(url.searchParams)
     let answer = refusal(401, 'Unauthorized', 'Unauthorized')
-    if (isKnown && namespace !== NAMESPACE) {
-      const what = `${kind} is forbidden in the namespace "${namespace}"`
+    const verb = verbOf(name)
+    if (isKnown && (namespace !== NAMESPACE || !this.#rights.has(verb))) {
+      const what = `${kind} is forbidden: cannot ${verb} in the namespace "${namespace}"`
       answer = refusal(403, 'Forbidden', what)
     } else if (isKnown) {
       answer = this.#answer(name, rest.slice(1).replace(/\/log$/, ''), { query, text })
@@ -350,6 +354,13 @@ export class StandInCluster {
     const involvedObject = { kind: 'Job', name: job }
     this.events.push({ metadata, involvedObject, type: 'Warning', reason, message })
   }
+}
+
+/** A request as a Role names it. */
+function verbOf(request: string): string {
+  const [method = '', kind = ''] = request.split(' ')
+  if (kind === 'log') return 'get pods/log'
+  return `${{ GET: 'list', POST: 'create', DELETE: 'delete' }[method]} ${kind}`
 }
 
 function newIdentity(namespace: string): {
