@@ -95,13 +95,17 @@ export function jobOf(
   const { metadata = {}, spec = {} } = template
   const labels = { ...ownLabels(options), [UNIT_LABEL]: key }
   const podLabels = { 'app.kubernetes.io/name': 'scaler-worker', ...labels }
-  const both = { labels: metadata['labels'] ?? {}, annotations: metadata['annotations'] ?? {} }
+  const { labels: given = {}, annotations } = metadata
   const keptSeconds = Math.max(MIN_KEPT_SECONDS, Math.ceil(options.listIntervalMs / 500))
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     // Labels of the template are for whatever looks at Jobs, too: a queue, a policy.
-    metadata: merged(both, { name: jobName(options, key), labels }),
+    metadata: {
+      name: jobName(options, key),
+      labels: merged(given as Fields, labels),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
     spec: {
       // A unit that fails is the allocator's business.
       backoffLimit: 0,
