@@ -28,6 +28,8 @@ export interface Fault {
   /** Undefined: the connection is dropped. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** Whether only later pages of a list are meant. */
+  readonly isLaterPage?: boolean
   /** Whether the request is carried out all the same. */
   readonly isDone?: boolean
 }
@@ -159,7 +161,7 @@ export class StandInCluster {
     const name = `${request.method} ${rest.endsWith('/log') ? 'log' : kind}`
     this.requests.push(name)
     const isKnown = request.headers.authorization === `Bearer ${TOKEN}`
-    const fault = this.#nextFault(name)
+    const fault = this.#nextFault(name, url.searchParams.has('continue'))
     if (fault !== undefined && fault.isDone !== true) return respondWithFault(response, fault)
     const text = Buffer.concat(chunks).toString()
     const query = Object.fromEntries(url.searchParams)
@@ -176,8 +178,10 @@ export class StandInCluster {
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body)
   }
 
-  #nextFault(request: string): Fault | undefined {
-    const at = this.faults.findIndex((fault) => fault.request === request)
+  #nextFault(request: string, isLaterPage: boolean): Fault | undefined {
+    const at = this.faults.findIndex((fault) => {
+      return fault.request === request && (isLaterPage || fault.isLaterPage !== true)
+    })
     const fault = this.faults[at]
     if (fault === undefined) return undefined
     const left = { ...fault, times: fault.times - 1 }

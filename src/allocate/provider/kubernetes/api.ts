@@ -16,6 +16,8 @@ const FIRST_PAUSE_MS = 250
 const MAX_PAUSE_MS = 10_000
 /** An attempt that has no answer by then has failed. */
 const TIMEOUT_MS = 20_000
+/** After this long, a request is not sent again. */
+const PATIENCE_MS = 30_000
 /** How many objects a page of a list has. */
 const PAGE_SIZE = 500
 
@@ -85,6 +87,7 @@ export class KubernetesApi {
    * another `ScalerError` (`ERR_SCALER_PROVIDER`) if it cannot be reached.
    */
   async send(request: ApiRequest): Promise<string> {
+    const end = performance.now() + PATIENCE_MS
     for (let attempt = 1; ; attempt += 1) {
       let answer: Answer | undefined
       let problem: unknown
@@ -95,7 +98,8 @@ export class KubernetesApi {
       }
       if (answer !== undefined && answer.status < 300) return answer.text
       const pauseMs = pauseAfter(answer, attempt)
-      if (attempt < ATTEMPTS && pauseMs <= MAX_PAUSE_MS) {
+      const mayWait = pauseMs <= MAX_PAUSE_MS && performance.now() + pauseMs < end
+      if (attempt < ATTEMPTS && mayWait) {
         await setTimeout(pauseMs)
         continue
       }

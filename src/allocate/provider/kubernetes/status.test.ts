@@ -44,6 +44,13 @@ test('containers that cannot start, and those that may', () => {
   const init = { name: 'init', state: { waiting: { reason: 'InvalidImageName' } } }
   assert.equal(stuckReason({ status: { initContainerStatuses: [init] } }), 'InvalidImageName')
   assert.equal(stuckReason(undefined), '')
+  // The workers run, whatever is wrong with a container beside them.
+  const sidecar = { name: 'log', state: { waiting: { reason } } }
+  const beside = (state: object): PodObject => {
+    return { status: { containerStatuses: [sidecar, { name: 'worker', state }] } }
+  }
+  assert.equal(stuckReason(beside({ running: {} })), '')
+  assert.equal(stuckReason(beside({ waiting: { reason: 'ContainerCreating' } })), reason)
 })
 
 test('why a unit waits', () => {

@@ -25,7 +25,11 @@ interface Cause {
 
 interface ContainerStatus {
   readonly name: string
-  readonly state?: { readonly waiting?: Cause; readonly terminated?: Cause }
+  readonly state?: {
+    readonly waiting?: Cause
+    readonly running?: object
+    readonly terminated?: Cause
+  }
 }
 
 /** What matters here of a Job. */
@@ -83,9 +87,10 @@ export function isPlaced({ status }: JobObject, pod: PodObject | undefined): boo
   return (status?.ready ?? 0) > 0 || (pod?.spec?.nodeName ?? '') !== ''
 }
 
-/** Why a pod will not start unless somebody changes something; '' if it may. */
+/** Why the workers will not start unless somebody changes something; '' if they may, or have. */
 export function stuckReason(pod: PodObject | undefined): string {
-  for (const { state } of containersOf(pod)) {
+  for (const { name, state } of containersOf(pod)) {
+    if (name === CONTAINER && state?.running !== undefined) return ''
     const { reason = '' } = state?.waiting ?? {}
     if (STUCK.has(reason)) return textOf(state?.waiting)
   }
