@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { TestCluster } from '../../chaos/cluster.js'
@@ -77,7 +77,7 @@ spec:
   const allocator = start(...limits, ...more)
   const lines = await runAndLeave(cluster, 200)
   assert.deepEqual([lines.length, new Set(lines).size], [200, 200])
-  await until('all Jobs are gone', () => kube.jobs.size === 0 && kube.pods.size === 0)
+  await until('all Jobs are gone', () => kube.jobs.size === 0 && kube.pods.size === 0, 60_000)
   assert.ok(decisions(allocator, 'drain').length > 0)
   const started = kube.count('POST jobs')
   assert.ok(started >= 1 && started <= 2, String(started))
@@ -101,17 +101,18 @@ test('Jobs and their workers are named after the allocator and the unit', { skip
   )
   assert.ok(command.join(' ').includes(`--allocation "kubernetes/${key}" ${cluster.address}`))
   await cancel()
-  await until('all Jobs are gone', () => kube.jobs.size === 0 && kube.pods.size === 0)
+  await until('all Jobs are gone', () => kube.jobs.size === 0 && kube.pods.size === 0, 60_000)
 })
 
 test('a Job and a pod that are deleted in the middle lose nothing', { skip }, async (t) => {
   const { kube, cluster, start } = await setUp(t)
-  start('--max-workers', '2', '--backlog-seconds', '1')
+  const allocator = start('--min-workers', '2', '--max-workers', '2')
   const client = cluster.client()
+  await until('two workers', async () => (await workersOf(client)) === 2, 60_000)
   const path = join(cluster.folder, 'runs')
   const inputs = Array.from({ length: 300 }, (_, at) => [path, at] as const)
   const results = client.starmap(record, inputs)
-  await until('tasks run on two workers', async () => (await workersOf(client)) === 2)
+  await until('tasks run', () => existsSync(path))
   const [first, second] = [...kube.pods.values()]
   await kube.deleteJob(first?.pod.metadata.ownerReferences[0]?.name ?? '')
   await kube.deletePod(second?.pod.metadata.name ?? '')
@@ -119,14 +120,16 @@ test('a Job and a pod that are deleted in the middle lose nothing', { skip }, as
   const ran = readFileSync(path, 'utf8').trim().split('\n')
   assert.equal(new Set(ran).size, 300)
   await cluster.removeFile('runs')
-  await until('all workers have left', () => kube.activeJobs.length === 0)
+  await allocator.kill()
+  start()
+  await until('all workers have left', () => kube.activeJobs.length === 0, 60_000)
 })
 
 test('killed and started again, it asks for nothing twice', { skip }, async (t) => {
   const { kube, cluster, start } = await setUp(t)
   const client = cluster.client()
   const first = start('--min-workers', '2')
-  await until('two workers', async () => (await workersOf(client)) === 2)
+  await until('two workers', async () => (await workersOf(client)) === 2, 60_000)
   await first.kill()
   // The list has changed too much between its two pages.
   kube.pageSize = 1
@@ -138,7 +141,7 @@ test('killed and started again, it asks for nothing twice', { skip }, async (t) 
   await second.kill()
   const third = start()
   await third.line(({ message }) => String(message).startsWith('drain 2 units'))
-  await until('all Jobs are gone', () => kube.jobs.size === 0 && kube.pods.size === 0)
+  await until('all Jobs are gone', () => kube.jobs.size === 0 && kube.pods.size === 0, 60_000)
 })
 
 test('an image that is not there: the reason is shown, and it backs off', { skip }, async (t) => {
@@ -204,7 +207,7 @@ test(
     const allocator = start('--max-workers', '1')
     const lines = await runAndLeave(cluster, 20)
     assert.equal(lines.length, 20)
-    await until('all Jobs are gone', () => kube.jobs.size === 0 && kube.pods.size === 0)
+    await until('all Jobs are gone', () => kube.jobs.size === 0 && kube.pods.size === 0, 60_000)
     assert.equal(kube.count('POST jobs'), 4)
     assert.equal(decisions(allocator, 'start').length, 1)
     assert.equal(decisions(allocator, 'back-off').length, 0)

@@ -50,16 +50,26 @@ test('without the library, one line says how to install it', async () => {
   }
 })
 
-test('an old version of the library is refused', async (t) => {
+/** What is said about a library of this version, with this text. */
+async function endWith(t: TestContext, version: string, text: string): Promise<End> {
   const folder = makeFolder(t)
   const library = join(folder, PACKAGE)
   mkdirSync(library, { recursive: true })
-  const manifest = { name: PACKAGE, version: '0.22.3', main: 'index.js' }
+  const manifest = { name: PACKAGE, version, main: 'index.js' }
   writeFileSync(join(library, 'package.json'), JSON.stringify(manifest))
-  writeFileSync(join(library, 'index.js'), 'exports.KubeConfig = class {}')
-  const { code, stderr } = await allocate(['--image', 'scaler-ts'], { NODE_PATH: folder })
-  const told = `${PACKAGE} 0.22.3 is too old for the provider kubernetes: npm install ${PACKAGE}@1`
-  assert.deepEqual([code, stderr], [2, `scaler allocate: ${told}\n`])
+  writeFileSync(join(library, 'index.js'), text)
+  return allocate(['--image', 'scaler-ts'], { NODE_PATH: folder })
+}
+
+test('a version of the library that is too old, or too new for this Node, is refused', async (t) => {
+  const old = await endWith(t, '0.22.3', 'exports.KubeConfig = class {}')
+  const tooOld = `${PACKAGE} 0.22.3 is too old for the provider kubernetes`
+  const advice = `npm install ${PACKAGE}@1`
+  assert.deepEqual([old.code, old.stderr], [2, `scaler allocate: ${tooOld}: ${advice}\n`])
+  const young = await endWith(t, '9.0.0', "throw new Error('no such function')")
+  const tooNew = `${PACKAGE} 9.0.0 cannot be loaded by Node ${process.versions.node}`
+  const line = `scaler allocate: ${tooNew} (no such function): ${advice}\n`
+  assert.deepEqual([young.code, young.stderr], [2, line])
 })
 
 test('pod templates that are wrong are refused, and the error names the option', async (t) => {

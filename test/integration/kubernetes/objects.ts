@@ -29,7 +29,6 @@ export interface PodSpec {
   nodeName?: string
   readonly nodeSelector?: Readonly<Record<string, string>>
   readonly terminationGracePeriodSeconds?: number
-  readonly activeDeadlineSeconds?: number
   readonly containers: readonly Container[]
 }
 
@@ -39,8 +38,6 @@ export interface Job {
   readonly kind: string
   readonly metadata: Metadata
   readonly spec: {
-    readonly suspend?: boolean
-    readonly ttlSecondsAfterFinished?: number
     readonly template: {
       readonly metadata?: { readonly labels?: Readonly<Record<string, string>> }
       readonly spec: PodSpec
@@ -57,8 +54,6 @@ export interface Pod {
   readonly spec: PodSpec
   status: {
     phase: string
-    reason?: string
-    message?: string
     conditions?: readonly Condition[]
     containerStatuses?: readonly object[]
   }

@@ -16,7 +16,6 @@ export class PodProcess {
   log = ''
   readonly #onChange: () => void
   #child: ChildProcess | undefined
-  #deadline: NodeJS.Timeout | undefined
   #killTimer: NodeJS.Timeout | undefined
 
   constructor(pod: Pod, onChange: () => void) {
@@ -61,13 +60,6 @@ export class PodProcess {
     this.pod.status.phase = 'Running'
     this.#container({ running: { startedAt: new Date().toISOString() } })
     child.once('close', (code, signal) => this.#onExit(code ?? (signal === 'SIGKILL' ? 137 : 143)))
-    if (spec.activeDeadlineSeconds !== undefined) {
-      this.#deadline = setTimeout(() => {
-        this.pod.status.reason = 'DeadlineExceeded'
-        this.pod.status.message = 'Pod was active on the node longer than the specified deadline'
-        this.#end()
-      }, spec.activeDeadlineSeconds * 1_000)
-    }
   }
 
   /** Ends it like the deletion of a pod; resolves when it has ended. */
@@ -103,7 +95,6 @@ export class PodProcess {
   }
 
   #onExit(exitCode: number): void {
-    clearTimeout(this.#deadline)
     clearTimeout(this.#killTimer)
     this.#signalAll()
     this.pod.status.phase = exitCode === 0 ? 'Succeeded' : 'Failed'

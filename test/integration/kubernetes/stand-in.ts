@@ -61,7 +61,6 @@ export class StandInCluster {
   readonly #rights = allocatorRights()
   readonly #schemas = new Schemas('v1.37.0')
   readonly #server: Server
-  readonly #timers = new Set<NodeJS.Timeout>()
   #isOpen = true
 
   private constructor(key: string, certificate: string) {
@@ -137,7 +136,6 @@ export class StandInCluster {
 
   async #end(): Promise<void> {
     this.#isOpen = false
-    for (const timer of this.#timers) clearTimeout(timer)
     await Promise.all([...this.pods.values()].map((pod) => pod.kill()))
     this.#server.closeAllConnections()
     this.#server.close()
@@ -299,7 +297,7 @@ export class StandInCluster {
     for (const job of this.jobs.values()) {
       const { name } = job.metadata
       const hasPod = job.status.active !== undefined
-      if (hasPod || job.spec.suspend === true || job.status.conditions !== undefined) continue
+      if (hasPod || job.status.conditions !== undefined) continue
       const running = [...this.pods.values()].filter((pod) => !pod.hasEnded).length
       if (running >= this.maxPods) {
         const reason = `exceeded quota: ${NAMESPACE}, requested: pods=1, used: pods=${running}`
@@ -345,11 +343,6 @@ export class StandInCluster {
     if (job.status.conditions !== undefined) return
     const reason = type === 'Failed' ? { reason: 'BackoffLimitExceeded' } : {}
     job.status = { conditions: [{ type, status: 'True', ...reason }] }
-    const seconds = job.spec.ttlSecondsAfterFinished
-    if (seconds !== undefined && this.#isOpen) {
-      const remove = (): void => void this.deleteJob(job.metadata.name)
-      this.#timers.add(setTimeout(remove, seconds * 1_000).unref())
-    }
     setImmediate(() => this.#createPods())
   }
 

@@ -96,8 +96,13 @@ async function loadLibrary(): Promise<Library> {
     const text = `${PACKAGE} ${version} is too old for the provider kubernetes`
     throw new ConfigError(`${text}: ${INSTALL}`)
   }
-  // In code from a cache, only a path can be imported.
-  return (await import(pathToFileURL(path).href)) as Library
+  try {
+    return (await import(pathToFileURL(path).href)) as Library
+  } catch (error) {
+    // Newer versions need a newer Node.
+    const text = `${PACKAGE} ${version} cannot be loaded by Node ${process.versions.node}`
+    throw new ConfigError(`${text} (${messageOf(error)}): ${INSTALL}`, { cause: error })
+  }
 }
 
 /** The parser of the library's own kubeconfigs. */
