@@ -14,6 +14,7 @@ const TOOLS = [
   { check: ['zsh', '--version'], packages: ['zsh'] },
   { check: ['fish', '--version'], packages: ['fish'] },
   { check: ['docker-compose', 'version'], packages: ['docker-compose'] },
+  { check: ['kubectl', 'version', '--client'], packages: ['kubernetes-client'] },
   { check: ['chromium-headless-shell', '--version'], packages: ['chromium-headless-shell'] },
   { check: ['python3', '-c', 'import ensurepip, venv'], packages: ['python3', 'python3-venv'] },
 ]

@@ -35,6 +35,7 @@ const TOOLS = {
   packaging: { what: 'pnpm, yarn and checkers of packages', source: 'test/package/peer' },
   libzmq: { what: 'libzmq', source: 'test/interop/peer' },
   opentelemetry: { what: 'OpenTelemetry', source: 'test/integration/peer' },
+  kubernetes: { what: 'the Kubernetes client', source: 'test/integration/kubernetes/peer' },
   browser: { what: 'playwright-core and axe', source: 'test/browser/peer' },
   lint: { what: 'the linter', source: 'scripts/lint' },
   documents: { what: 'typedoc', source: 'scripts/generate-documents' },
@@ -48,6 +49,11 @@ const PYTHON_PACKAGES = {
     what: 'the Prometheus client for Python',
     source: 'prometheus-client==0.26.0',
     check: ['python', '-c', 'import prometheus_client'],
+  },
+  'kubernetes-schemas': {
+    what: 'the schemas of Kubernetes',
+    source: 'kubernetes-validate==1.37.0',
+    check: ['python', '-c', 'import kubernetes_validate'],
   },
 }
 /** A package of Debian with a program that needs nothing else of it. */

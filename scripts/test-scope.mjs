@@ -34,7 +34,7 @@ export const LONG_GROUPS = [
   {
     what: 'the packed package',
     files: /^test\/package\/(install-|package|bundle\.)/,
-    peers: /^(node-\d+|packaging|hadolint)$/,
+    peers: /^(node-\d+|packaging|hadolint|kubernetes(-schemas)?)$/,
   },
   {
     what: 'large clusters on the terminal',
@@ -43,6 +43,11 @@ export const LONG_GROUPS = [
   },
   { what: 'the web page in Chromium', files: /^test\/browser\//, peers: /^browser$/ },
   { what: 'Slurm and sshd', files: /^test\/integration\/allocate-(slurm|ssh)\./ },
+  {
+    what: 'the client of Kubernetes',
+    files: /^test\/integration\/kubernetes\/allocate\./,
+    peers: /^kubernetes(-schemas)?$/,
+  },
   { what: 'OpenTelemetry', files: /^test\/integration\/spans\./, peers: /^opentelemetry$/ },
   {
     what: 'a cut at every single byte',

@@ -39,7 +39,7 @@ export class Allocator implements AsyncDisposable {
 
   /**
    * Starts an allocator, which connects in the background. Rejects with `ConfigError` for a bad
-   * option.
+   * option, or if the provider lacks what it needs: a package, a kubeconfig.
    */
   static start(options: AllocatorStartOptions): Promise<Allocator> {
     return asCalled(captureSite(1), () => Allocator.#start(options))
@@ -53,7 +53,12 @@ export class Allocator implements AsyncDisposable {
     const { AllocatorEngine: LoadedEngine } = await import('./engine.js')
     const log = await openCodeLog(options)
     const checked = checkAllocatorOptions({ ...own, logger: log.logger })
-    return new Allocator(new LoadedEngine(checked, () => {}), log)
+    try {
+      return new Allocator(await LoadedEngine.start(checked, () => {}), log)
+    } catch (error) {
+      await log.close()
+      throw error
+    }
   }
 
   /** Stops it. The workers that it has started go on until they are idle. Safe to call twice. */

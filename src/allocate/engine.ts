@@ -19,6 +19,7 @@ import type { AllocatorStatus, OperatorRequest } from '../wire/message.js'
 import type { CheckedAllocatorOptions } from './options.js'
 import type { Provider } from './provider.js'
 import { CommandProvider } from './provider/command.js'
+import { KubernetesProvider } from './provider/kubernetes/provider.js'
 import { ProcessProvider } from './provider/process.js'
 import { SlurmProvider } from './provider/slurm.js'
 import { viewOf } from './view.js'
@@ -59,20 +60,16 @@ export class AllocatorEngine {
   #requestNumber = 0
   #resolveEnded: (end: AllocatorEnd) => void = () => {}
 
-  /** `units`: starts them, instead of the provider that the options name. */
-  constructor(
-    options: CheckedAllocatorOptions,
-    onDecision: DecisionListener,
-    units: Provider = providerOf(options),
-  ) {
+  /** `provider` is ready for use. */
+  constructor(options: CheckedAllocatorOptions, onDecision: DecisionListener, provider: Provider) {
     this.#options = options
     this.#logger = options.logger
-    this.#provider = units
+    this.#provider = provider
     this.#onDecision = onDecision
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve))
-    const { name, provider, offers, workerRuntime: runtime, dryRun: isDryRun, ...rest } = options
+    const { workerRuntime: runtime, dryRun: isDryRun, ...rest } = options
     this.#driver = new Driver<AllocatorEvent, AllocatorAction>({
-      machine: new AllocatorMachine({ ...rest, name, provider, offers, runtime, isDryRun }),
+      machine: new AllocatorMachine({ ...rest, runtime, isDryRun }),
       tick: { type: 'tick' },
       perform: (action) => this.#perform(action),
       onFault: (error) => this.#onFault(error),
@@ -105,6 +102,16 @@ export class AllocatorEngine {
       this.#logger.warn(this.#link.silence, { seconds: SILENCE_MS / 1_000 })
     }, SILENCE_MS)
     this.#list()
+  }
+
+  /** Rejects with `ConfigError` if the provider lacks what it needs. */
+  static async start(
+    options: CheckedAllocatorOptions,
+    onDecision: DecisionListener,
+  ): Promise<AllocatorEngine> {
+    const provider = providerOf(options)
+    await provider.open?.()
+    return new AllocatorEngine(options, onDecision, provider)
   }
 
   /** Ends the allocator. Its workers go on, until they are idle. */
@@ -251,6 +258,8 @@ function providerOf(options: CheckedAllocatorOptions): Provider {
       return new ProcessProvider(options)
     case 'slurm':
       return new SlurmProvider(options)
+    case 'kubernetes':
+      return new KubernetesProvider(options)
     case 'command':
       return new CommandProvider(options)
   }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
 import { type AllocatorOptions, checkAllocatorOptions } from './options.js'
 
+const POD = { provider: 'kubernetes', image: 'scaler-ts' } as const
 const PLAIN: AllocatorOptions = { provider: 'local', address: 'tcp://127.0.0.1:1' }
 
 test('defaults are filled in', () => {
@@ -26,7 +27,10 @@ test('capabilities are what the workers offer', () => {
 
 test('a value that is not allowed is refused, and the error names the option', () => {
   const bad: readonly (readonly [Partial<AllocatorOptions>, RegExp])[] = [
-    [{ provider: 'cloud' as never }, /^option provider: expected local, ssh, slurm or command/],
+    [
+      { provider: 'cloud' as never },
+      /^option provider: expected local, ssh, slurm, kubernetes or command/,
+    ],
     [{ address: 'nowhere' }, /^address "nowhere": /],
     [{ workerAddress: 'tcp://h:0' }, /^address "tcp:\/\/h:0": /],
     [{ name: 'a b' }, /^option name: expected 1 to 64 letters, /],
@@ -46,6 +50,14 @@ test('a value that is not allowed is refused, and the error names the option', (
     [{ workerRuntime: 'python' }, /^option workerRuntime: workers of this package run no tasks/],
     [{ partition: 'a\n#SBATCH --x' }, /^option partition: expected one line, got /],
     [{ outputDirectory: '/a\n' }, /^option outputDirectory: expected one line, got /],
+    [{ provider: 'kubernetes' }, /^option image: the provider kubernetes needs it/],
+    [{ ...POD, image: 'a b' }, /^option image: expected the name of an image, such as .*"a b"$/],
+    [{ ...POD, namespace: 'My_Space' }, /^option namespace: expected 1 to 63 lower-case letters/],
+    [{ ...POD, namespace: 'a'.repeat(64) }, /^option namespace: /],
+    [{ ...POD, serviceAccount: 'a..b' }, /^option serviceAccount: expected lower-case letters/],
+    [{ ...POD, name: 'night-' }, /^option name: expected at most 63 characters, with a letter/],
+    [{ ...POD, podTemplate: 1 as never }, /^option podTemplate: expected text, got 1/],
+    [{ ...POD, context: true as never }, /^option context: expected text, got true/],
     [{ workerRuntime: 'ruby' as never }, /^option workerRuntime: expected javascript or python/],
     [
       { ['minWorker' as never]: 1 as never },

@@ -8,13 +8,13 @@ import { parseConnectAddress } from '../transport/address.js'
 import { AGENT_OPTIONS, checkCapabilities } from '../worker/agent/options.js'
 
 /** What can start workers. */
-export const PROVIDERS = ['local', 'ssh', 'slurm', 'command'] as const
+export const PROVIDERS = ['local', 'ssh', 'slurm', 'kubernetes', 'command'] as const
 /** One of them. */
 export type ProviderName = (typeof PROVIDERS)[number]
 
 /** The options of an allocator. Times are in milliseconds. */
 export interface AllocatorOptions {
-  /** What starts the workers: `local`, `ssh`, `slurm` or `command`. */
+  /** What starts the workers: `local`, `ssh`, `slurm`, `kubernetes` or `command`. */
   readonly provider: ProviderName
   /** The address of the scheduler: `tcp://host:port`. */
   readonly address: string
@@ -74,6 +74,19 @@ export interface AllocatorOptions {
   readonly sbatchArgs?: string | undefined
   /** slurm: where the output of jobs goes, visible to the jobs. Default: the working directory. */
   readonly outputDirectory?: string | undefined
+  /** kubernetes: the container image of the workers, with `sh` and `scaler_cluster`. */
+  readonly image?: string | undefined
+  /** kubernetes: the namespace of the Jobs. Default: that of the context or service account. */
+  readonly namespace?: string | undefined
+  /** kubernetes: the context of the kubeconfig. Default: the current one. */
+  readonly context?: string | undefined
+  /** kubernetes: the service account of the workers. Default: that of the namespace. */
+  readonly serviceAccount?: string | undefined
+  /**
+   * kubernetes: a file, YAML or JSON, with `metadata` and `spec` of a PodTemplateSpec, which is
+   * merged into the pods of the workers. Default: none.
+   */
+  readonly podTemplate?: string | undefined
   /** command: a shell command that submits one unit and prints its id. */
   readonly submitCommand?: string | undefined
   /** command: one that prints a line `ID NAME STATE` for each unit. */
@@ -213,6 +226,34 @@ export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
     defaultText: 'the working directory',
     flag: 'output-directory',
   },
+  image: {
+    type: TEXT,
+    description: 'kubernetes: the container image of the workers',
+    flag: 'image',
+  },
+  namespace: {
+    type: TEXT,
+    description: 'kubernetes: the namespace of the Jobs',
+    defaultText: 'that of the context',
+    flag: 'namespace',
+  },
+  context: {
+    type: TEXT,
+    description: 'kubernetes: the context of the kubeconfig',
+    defaultText: 'the current one',
+    flag: 'context',
+  },
+  serviceAccount: {
+    type: TEXT,
+    description: 'kubernetes: the service account of the workers',
+    defaultText: 'that of the namespace',
+    flag: 'service-account',
+  },
+  podTemplate: {
+    type: TEXT,
+    description: 'kubernetes: a file with a pod template to merge, in YAML or JSON',
+    flag: 'pod-template',
+  },
   submitCommand: {
     type: TEXT,
     description: 'command: submit {script} as {name}, and print the id of the unit',
@@ -240,6 +281,11 @@ type Optional =
   | 'account'
   | 'sbatchArgs'
   | 'outputDirectory'
+  | 'image'
+  | 'namespace'
+  | 'context'
+  | 'serviceAccount'
+  | 'podTemplate'
   | 'submitCommand'
   | 'listCommand'
   | 'cancelCommand'
@@ -270,6 +316,7 @@ export function checkAllocatorOptions(options: AllocatorOptions): CheckedAllocat
   const capabilities = checkCapabilities((checked.capabilities ?? []) as readonly string[])
   checkLimits(checked)
   checkProvider(provider, checked)
+  if (provider === 'kubernetes') checkKubernetesNames(name, checked)
   return {
     ...(checked as CheckedAllocatorOptions),
     name,
@@ -299,6 +346,7 @@ function checkLimits({
 function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions>): void {
   const required: Partial<Record<ProviderName, readonly (keyof AllocatorOptions)[]>> = {
     ssh: ['hosts'],
+    kubernetes: ['image'],
     command: ['submitCommand', 'listCommand', 'cancelCommand'],
   }
   for (const option of required[provider] ?? []) {
@@ -324,5 +372,30 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
   const wrong = hosts.find((host, at) => !/^[^\s-]\S*$/.test(host) || hosts.indexOf(host) < at)
   if (wrong !== undefined) {
     throw new ConfigError(`option hosts: expected each name of a host once, got ${show(wrong)}`)
+  }
+}
+
+/** One name of DNS, as Kubernetes wants it. */
+const DNS_LABEL = /^[\da-z]([\da-z-]{0,61}[\da-z])?$/
+/** Several with dots between them. */
+const DNS_NAME = /^(?=.{1,253}$)[\da-z]([\da-z-]*[\da-z])?(\.[\da-z]([\da-z-]*[\da-z])?)*$/
+
+/** Names that become names or labels in Kubernetes. */
+function checkKubernetesNames(name: string, options: Partial<AllocatorOptions>): void {
+  const { image, namespace, serviceAccount } = options
+  const rules = [
+    ['name', name, /^.{0,62}[\da-z]$/i, 'at most 63 characters, with a letter or digit at the end'],
+    [
+      'image',
+      image,
+      /^[^\s-]\S{0,1023}$/,
+      'the name of an image, such as registry.example/scaler:1',
+    ],
+    ['namespace', namespace, DNS_LABEL, '1 to 63 lower-case letters, digits and dashes'],
+    ['serviceAccount', serviceAccount, DNS_NAME, 'lower-case letters, digits, dashes and dots'],
+  ] as const
+  for (const [option, value, pattern, rule] of rules) {
+    if (value === undefined || pattern.test(value)) continue
+    throw new ConfigError(`option ${option}: expected ${rule}, got ${show(value)}`)
   }
 }

@@ -5,6 +5,8 @@ import type { ListedUnit } from '../core/allocate/events.js'
 
 /** Starts, lists and ends units. Its methods reject with an error for people. */
 export interface Provider {
+  /** Rejects with `ConfigError` if it lacks something that will not come by waiting. */
+  open?(): Promise<void>
   /**
    * Starts units. Resolves with those that were started, and why the others were not; '' if there
    * are no others.

@@ -11,15 +11,25 @@ const KEPT_ORPHAN_MS = 3_600_000
 
 const CLUSTER = new URL('../../dist/cli/scaler-cluster.js', import.meta.url)
 
+/** `scaler_cluster` of this package, run by this Node. */
+function ownProgram(): readonly string[] {
+  return [process.execPath, fileURLToPath(CLUSTER)]
+}
+
 /**
  * The lines of a shell script that runs the workers of one unit. `key`: the second half of their
- * allocation, as the shell reads it between double quotes: a text, or variables.
+ * allocation, as the shell reads it between double quotes: a text, or variables. `program`: how
+ * the workers' machine runs `scaler_cluster`. Default: by the same paths as this one.
  */
-export function workerScript(options: CheckedAllocatorOptions, key: string): string {
+export function workerScript(
+  options: CheckedAllocatorOptions,
+  key: string,
+  program: readonly string[] = ownProgram(),
+): string {
   const { preamble, workerCommand } = options
   const lines = preamble === undefined ? [] : [preamble]
   const allocation = `"${options.name}/${key}"`
-  const command = workerCommand === undefined ? ownCommand(options, allocation) : workerCommand
+  const command = workerCommand ?? clusterCommand(options, allocation, program)
   const { address, workerAddress = address, workersPerUnit } = options
   const list = `for n in $(seq ${workersPerUnit}); do printf '%s,' ${allocation}; done`
   const names = `"$(${list} | sed 's/,$//')"`
@@ -31,11 +41,15 @@ export function workerScript(options: CheckedAllocatorOptions, key: string): str
   ].join('\n')
 }
 
-function ownCommand(options: CheckedAllocatorOptions, allocation: string): string {
+function clusterCommand(
+  options: CheckedAllocatorOptions,
+  allocation: string,
+  program: readonly string[],
+): string {
   const { capabilities = [], lifetimeMs, idleMs, minWorkers, workerArgs = '' } = options
   const orphanMs = idleMs + (minWorkers > 0 ? KEPT_ORPHAN_MS : ORPHAN_MS)
   const offers = (capabilities as readonly string[]).join()
-  const command = [process.execPath, fileURLToPath(CLUSTER), '-n', String(options.workersPerUnit)]
+  const command = [...program, '-n', String(options.workersPerUnit)]
   const flags = { 'idle-timeout-seconds': orphanMs / 1_000, 'lifetime-seconds': lifetimeMs / 1_000 }
   for (const [flag, value] of Object.entries({ ...flags, capabilities: offers })) {
     if (value !== 0 && value !== '') command.push(`--${flag}`, String(value))

@@ -33,6 +33,12 @@ const COMMAND_OPTIONS = {
     default: false,
     flag: 'print-script',
   },
+  printManifest: {
+    type: { kind: 'boolean' },
+    description: 'kubernetes: print the Job of a unit as JSON, and exit',
+    default: false,
+    flag: 'print-manifest',
+  },
   json: { ...JSON_OPTION, description: 'print each decision as a line of JSON instead of a log' },
   timeoutMs: { ...REPORT_TIMEOUT_OPTION, default: 10_000 },
 } as const satisfies AnyOptionTable
@@ -45,7 +51,7 @@ const ANY_ADDRESS = 'tcp://127.0.0.1:1'
 /** `scaler allocate PROVIDER ADDRESS`, `scaler allocate list|pause|resume ADDRESS [NAME]`. */
 export const ALLOCATE: CommandDefinition = {
   name: 'allocate',
-  summary: 'Start workers as the work needs them: here, by ssh, in Slurm jobs, or by a command.',
+  summary: 'Start workers as the work needs them: here, by ssh, in Slurm, in Kubernetes, …',
   positionals: [
     {
       name: 'provider',
@@ -63,12 +69,14 @@ export const ALLOCATE: CommandDefinition = {
   examples: [
     'scaler allocate local tcp://127.0.0.1:2345 --max-workers 8',
     'scaler allocate slurm tcp://head.example:2345 --workers-per-unit 8 --partition short',
+    'scaler allocate kubernetes tcp://scaler-scheduler:2345 --image registry.example/scaler:1',
     'scaler allocate ssh tcp://10.0.0.1:2345 --hosts a.example,b.example --workers-per-unit 16',
     'scaler allocate list tcp://127.0.0.1:2345',
   ],
   hasLog: true,
   isQuiet: ({ positionals: [provider = ''], values }) => {
-    return ORDERS.includes(provider) || values['json'] === true || values['printScript'] === true
+    const isPrinted = values['printScript'] === true || values['printManifest'] === true
+    return ORDERS.includes(provider) || values['json'] === true || isPrinted
   },
   check: (values) => {
     const own = optionsIn(ALLOCATOR_OPTIONS, values)
@@ -90,13 +98,14 @@ async function allocate(input: CommandInput): Promise<RunningCommand> {
     throw new ConfigError(`unknown provider ${JSON.stringify(given)}; there are ${known}`)
   }
   const options = checkedOptions(input, provider, address)
-  const { json, printScript } = commandOptions(input)
-  if (printScript) return printed(options)
+  const { json, printScript, printManifest } = commandOptions(input)
+  if (printScript) return printedScript(options)
+  if (printManifest) return printedManifest(options)
   const { AllocatorEngine } = await import('../../allocate/engine.js')
   input.logger.info(`Allocator ${options.name}: starting workers with the provider ${provider}`, {
     address,
   })
-  const engine = new AllocatorEngine(options, (decision, time) => {
+  const engine = await AllocatorEngine.start(options, (decision, time) => {
     if (!json) return
     const line = { time, provider, ...decision }
     process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -120,7 +129,18 @@ function checkedOptions(
   })
 }
 
-async function printed(options: CheckedAllocatorOptions): Promise<RunningCommand> {
+async function printedManifest(options: CheckedAllocatorOptions): Promise<RunningCommand> {
+  if (options.provider !== 'kubernetes') {
+    throw new ConfigError('option printManifest: only the provider kubernetes has one')
+  }
+  const { jobOf } = await import('../../allocate/provider/kubernetes/job.js')
+  const { readPodTemplate } = await import('../../allocate/provider/kubernetes/library.js')
+  const job = jobOf(options, await readPodTemplate(options))
+  process.stdout.write(`${JSON.stringify(job, undefined, 2)}\n`)
+  return finished()
+}
+
+async function printedScript(options: CheckedAllocatorOptions): Promise<RunningCommand> {
   if (options.provider !== 'slurm') {
     throw new ConfigError('option printScript: only the provider slurm submits a script')
   }

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AllocatorMachine } from './allocator-machine.js'
-import type { AllocatorAction, AllocatorCoreOptions, AllocatorEvent } from './events.js'
+import type {
+  AllocatorAction,
+  AllocatorCoreOptions,
+  AllocatorEvent,
+  ClusterView,
+  ListedUnit,
+} from './events.js'
 
 const OPTIONS: AllocatorCoreOptions = {
   name: 'one',
@@ -117,4 +123,39 @@ test('no workers are started for tasks that take longer than these live', () => 
   const handle = driven({ lifetimeMs: 500 })
   handle({ type: 'listed', units: [], begunAt: 0 }, 0)
   assert.deepEqual(reported(handle(VIEWED, 1)), ['1 task takes longer than workers live', ''])
+})
+
+/** A cluster without workers, in which tasks wait that were measured at a minute each. */
+function viewOf(tasks: number): ClusterView {
+  const work = {
+    needs: '',
+    runtime: 'javascript',
+    tasks,
+    seconds: 60,
+    runningSeconds: 0,
+    waitedSeconds: 0,
+  } as const
+  return { waiting: [work], workers: [], allocators: [] }
+}
+
+/** The reason of the decision for a view, with these units. */
+function reasonFor(tasks: number, unit: ListedUnit): string {
+  const machine = new AllocatorMachine({ ...OPTIONS, maxQueuedUnits: 1 })
+  const actions: AllocatorAction[] = []
+  const act = (action: AllocatorAction): void => void actions.push(action)
+  machine.handle({ type: 'listed', units: [], begunAt: -1 }, 0, act)
+  machine.handle({ type: 'viewed', view: viewOf(1) }, 0, act)
+  machine.handle({ type: 'started', asked: 1, units: [unit], problem: '' }, 1, act)
+  machine.handle({ type: 'listed', units: [unit], begunAt: 2 }, 2, act)
+  machine.handle({ type: 'viewed', view: viewOf(tasks) }, 3, act)
+  const last = actions.findLast((action) => action.type === 'decided')
+  return last?.decision.reason ?? ''
+}
+
+test('a decision to wait says why units are still queued, if the provider knows', () => {
+  const unit = { id: '1', key: '1', state: 'queued' } as const
+  assert.equal(reasonFor(1, unit), 'workers are on their way')
+  assert.equal(reasonFor(1, { ...unit, why: 'no node' }), 'workers are on their way (no node)')
+  const full = 'the maximum of 1 unit is queued (no node)'
+  assert.equal(reasonFor(2, { ...unit, why: 'no node' }), full)
 })

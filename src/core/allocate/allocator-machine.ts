@@ -171,7 +171,8 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       return this.#grow(missing, demand, view)
     }
     // Work that waits belongs to whoever is idle.
-    return this.#shrink(supply - demand.target, own) ?? wait(reasonToWait(demand, pending))
+    const shrunk = this.#shrink(supply - demand.target, own)
+    return shrunk ?? wait(reasonToWait(demand, pending, this.#units.queuedWhy))
   }
 
   /** Starts as many units as are needed, allowed, and not claimed by another allocator. */
@@ -189,7 +190,10 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
     }
     if (this.#units.isStarting) return wait('a start has not been answered yet')
     if (unitRoom < 1) return wait(`${this.#options.maxWorkers} workers are the maximum`)
-    if (queueRoom < 1) return wait(`the maximum of ${counted(maxQueuedUnits, 'unit')} is queued`)
+    if (queueRoom < 1) {
+      const reason = `the maximum of ${counted(maxQueuedUnits, 'unit')} is queued`
+      return wait(withWhy(reason, this.#units.queuedWhy))
+    }
     const allowed = this.#claimed(units, missing, demand, view)
     if (allowed < 1) return wait('other allocators start workers for this work, or are about to')
     this.#claim = 0
@@ -309,7 +313,7 @@ function reasonWithoutList(problem: string): string {
 }
 
 /** A reason without numbers that change all the time: a log has one line for each. */
-function reasonToWait(demand: Demand, pending: number): string {
+function reasonToWait(demand: Demand, pending: number, queuedWhy: string): string {
   const { waitingTasks, tooLong, workers, target } = demand
   if (waitingTasks === 0 && tooLong > 0) {
     const takes = tooLong === 1 ? 'takes' : 'take'
@@ -319,7 +323,11 @@ function reasonToWait(demand: Demand, pending: number): string {
   if (workers >= target) return 'the present workers will finish the work in time'
   return pending === 0
     ? 'other allocators are starting the workers that are needed'
-    : 'workers are on their way'
+    : withWhy('workers are on their way', queuedWhy)
+}
+
+function withWhy(reason: string, why: string): string {
+  return why === '' ? reason : `${reason} (${why})`.slice(0, MAX_PROBLEM)
 }
 
 function reasonToStart(missing: number, demand: Demand): string {

@@ -67,6 +67,8 @@ export interface ListedUnit {
   /** With the allocator's name, the allocation of its workers. */
   readonly key: string
   readonly state: 'queued' | 'running'
+  /** Why it is still queued, if the provider knows: `0/3 nodes are available`. */
+  readonly why?: string
 }
 
 /** Facts. */

@@ -118,6 +118,11 @@ export class UnitTable {
     return this.waiting.filter(({ listed }) => listed.state === 'queued').length + this.#ordered
   }
 
+  /** Why units are still queued, as the provider says of the first one; '' if it says nothing. */
+  get queuedWhy(): string {
+    return this.waiting.find(({ listed }) => listed.why !== undefined)?.listed.why ?? ''
+  }
+
   /** Workers that are there and stay. */
   get running(): number {
     return this.staying.reduce((sum, { workers }) => sum + workers.length, 0)
