@@ -133,7 +133,8 @@ pythonTest(
     const variables = `PYTHONPATH=${join(ROOT, 'test/interop/symphony')} SOAMAPI_CONFIG=${config}`
     writeFileSync(python, `#!/bin/sh\n${variables} exec ${PYTHON} "$@"\n`, { mode: 0o755 })
     const lines: string[] = []
-    const options = { python, serviceName: 'ScalerService', pulseIntervalMs: 20 }
+    // Not shorter: on a busy machine, a bridge may take a moment to answer.
+    const options = { python, serviceName: 'ScalerService', pulseIntervalMs: 250 }
     const bridge: Bridge = new Bridge(options, {
       onReady: () => bridge.submit(0, [Buffer.from('input')]),
       onOutput: () => {},

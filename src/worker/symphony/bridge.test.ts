@@ -15,11 +15,11 @@ interface Outcome {
 }
 
 /** What happens to a bridge that is this program. */
-async function outcomeOf(python: string): Promise<Outcome> {
+async function outcomeOf(python: string, pulseIntervalMs = 10_000): Promise<Outcome> {
   const lines: string[] = []
   let death: ProcessorDeath | undefined
   const bridge = new Bridge(
-    { python, serviceName: 'ScalerService', pulseIntervalMs: 10 },
+    { python, serviceName: 'ScalerService', pulseIntervalMs },
     {
       onReady: (_pid, { session }) => lines.push(`session ${session}`),
       onOutput: () => {},
@@ -95,7 +95,7 @@ for (const [script, lines, reason] of UNFIT) {
 
 test('a bridge that is stopped is killed', async (t) => {
   const script = `#!/bin/sh\n${IS_READY}\nkill -STOP $$\n`
-  const { death } = await outcomeOf(programOf(t, script))
+  const { death } = await outcomeOf(programOf(t, script), 10)
   assert.deepEqual(death, {
     exitCode: undefined,
     signal: 'SIGKILL',
