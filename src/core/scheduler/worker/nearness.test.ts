@@ -11,7 +11,7 @@ import {
   instruction,
   result,
   task,
-  TestScheduler,
+  type TestScheduler,
   withPeers,
   workerHeartbeat,
 } from '../scheduler.kit.js'
