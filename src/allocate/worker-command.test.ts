@@ -47,6 +47,14 @@ test('words are quoted for a shell', () => {
   assert.equal(filled('{a} {b} {a}', { a: '1' }), '1 {b} 1')
 })
 
+test('the directory of the output of Slurm may have an unusual name', () => {
+  const options = { provider: 'slurm', address: 'tcp://h:1', name: 'n' } as const
+  const outputDirectory = '/my logs/50% "a"'
+  const script = slurmScript(checkAllocatorOptions({ ...options, outputDirectory }))
+  const line = String.raw`#SBATCH --output="/my logs/50%% \"a\"/scaler-n-%A_%a.out"`
+  assert.ok(script.split('\n').includes(line), script)
+})
+
 test('the script for Slurm', () => {
   const options = checkAllocatorOptions({
     provider: 'slurm',

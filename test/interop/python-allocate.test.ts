@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { TestCluster } from '../chaos/cluster.js'
+import type { Program } from '../chaos/program.js'
 import { allLeft, allocate, decisions, filesGone } from '../integration/allocation.js'
 import { until } from '../integration/condition.js'
 import { NO_SLURM, Slurm } from '../integration/slurm.js'
@@ -17,7 +18,7 @@ async function session(
   t: TestContext,
   provider: string,
   { args = [], env = {} }: { readonly args?: readonly string[]; readonly env?: Slurm['env'] },
-): Promise<TestCluster> {
+): Promise<{ readonly cluster: TestCluster; readonly allocator: Program }> {
   const cluster = await TestCluster.start(t, { agents: [], env })
   const allocator = allocate(cluster, provider, [...FLAGS, '--max-workers', '2', ...args])
   const script = startScript(t, 'client_session.py', cluster.address)
@@ -29,16 +30,21 @@ async function session(
   const [start, ...others] = decisions(allocator, 'start')
   assert.match(String(start?.['message']), /^start 1 unit: /)
   assert.deepEqual(others, [])
-  return cluster
+  return { cluster, allocator }
 }
 
 pythonTest('processes here', async (t) => {
-  await filesGone(await session(t, 'local', {}))
+  const { cluster } = await session(t, 'local', {})
+  await filesGone(cluster)
 })
 
 pythonTest('jobs of Slurm', async (t) => {
   if (NO_SLURM !== false) return t.skip(NO_SLURM)
   const slurm = await Slurm.start(t)
-  await session(t, 'slurm', { env: slurm.env, args: ['--output-directory', slurm.folder] })
+  const args = ['--output-directory', slurm.folder]
+  const { allocator } = await session(t, 'slurm', { env: slurm.env, args })
   await until('the queue is empty', () => slurm.jobs().length === 0, 32_000)
+  // It waits for a last list: without its controller, that would take long.
+  allocator.signal('SIGTERM')
+  await allocator.ended
 })

@@ -30,6 +30,8 @@ fi`
 /** Jobs of Slurm. */
 export class SlurmProvider implements Provider {
   readonly #options: CheckedAllocatorOptions
+  /** Why jobs wait, as last told. */
+  #reasons = ''
   /** Running jobs whose script alone was asked to end. */
   readonly #asked = new Set<string>()
 
@@ -53,16 +55,27 @@ export class SlurmProvider implements Provider {
 
   async list(): Promise<readonly ListedUnit[]> {
     const name = `--name=${jobName(this.#options)}`
-    const args = ['--noheader', '--array', name, '--format=%i|%t', '--states=all', '--me']
+    const args = ['--noheader', '--array', name, '--format=%i|%t|%r', '--states=all', '--me']
     const text = await runCommand(['squeue', ...args])
+    const reasons = new Set<string>()
     const units = text.split('\n').flatMap((line): ListedUnit[] => {
-      const [id = '', state = ''] = line.trim().split('|')
+      const [id = '', state = '', reason = 'None'] = line.trim().split('|')
       if (!/^\d+_\d+$/.test(id) || ENDED.has(state)) return []
+      if (QUEUED.has(state) && reason !== 'None') reasons.add(reason)
       return [{ id, key: id, state: QUEUED.has(state) ? 'queued' : 'running' }]
     })
+    this.#onReasons([...reasons].toSorted().join(', '))
     const ids = new Set(units.map(({ id }) => id))
     for (const id of this.#asked) if (!ids.has(id)) this.#asked.delete(id)
     return units
+  }
+
+  /** Some jobs wait for others; some can never start: `PartitionConfig`. */
+  #onReasons(reasons: string): void {
+    if (reasons !== '' && reasons !== this.#reasons) {
+      this.#options.logger.info('jobs wait in the queue of Slurm', { reasons })
+    }
+    this.#reasons = reasons
   }
 
   /**
@@ -105,7 +118,9 @@ export class SlurmProvider implements Provider {
 /** The script that is submitted: also what `--print-script` prints. */
 export function slurmScript(options: CheckedAllocatorOptions): string {
   const { partition, account, workersPerUnit, sbatchArgs } = options
-  const output = join(directoryOf(options), `${jobName(options)}-%A_%a.out`)
+  // Slurm replaces what follows a percent sign.
+  const directory = directoryOf(options).replaceAll('%', '%%')
+  const output = settingText(join(directory, `${jobName(options)}-%A_%a.out`))
   const settings = [
     `--job-name=${jobName(options)}`,
     `--output=${output}`,
@@ -125,6 +140,11 @@ export function slurmScript(options: CheckedAllocatorOptions): string {
 /** A minute more than the workers live, which end on their own. */
 function timeLimitOf({ lifetimeMs }: CheckedAllocatorOptions): readonly string[] {
   return lifetimeMs === 0 ? [] : [`--time=${Math.ceil(lifetimeMs / 60_000) + 1}`]
+}
+
+/** A value for sbatch, which reads quotes as a shell does. */
+function settingText(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
 function jobName({ name }: CheckedAllocatorOptions): string {
