@@ -45,6 +45,16 @@ test('a unit is listed until it has ended, and its output is kept', async (t) =>
   assert.deepEqual(readdirSync(folder), [])
 })
 
+test('a unit that ends at once was started, and its output is kept', async (t) => {
+  temporary(t)
+  const provider = local('echo no licence for {allocation}')
+  const { units, problem } = await provider.start(1)
+  assert.deepEqual([units.length, problem], [1, ''])
+  while ((await provider.list()).length > 0) await setTimeout(10)
+  const [unit = { id: '', key: '', state: 'running' as const }] = units
+  assert.equal(await provider.output(unit), `no licence for local/${unit.key}\n`)
+})
+
 test('a directory that someone else has made, or a link, is not used', async (t) => {
   const root = temporary(t)
   const foreign = (path: string): void => {

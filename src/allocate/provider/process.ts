@@ -72,9 +72,9 @@ export class ProcessProvider implements Provider {
   async cancel(units: readonly ListedUnit[]): Promise<void> {
     await Promise.all(
       units.map(({ id, key }) => {
-        const pidFile = `"$d"/${key}.pid`
-        const kill = `[ ! -f ${pidFile} ] || kill -TERM "$(cat ${pidFile})" 2>/dev/null || true`
-        return this.#run(hostIn(id), `${this.#directory()}\nis_own || exit 0\n${kill}\n`)
+        const read = `is_own && [ -f "$d"/${key}.pid ] && read -r p < "$d"/${key}.pid || exit 0`
+        const kill = `if runs "$p" ${key}; then kill -TERM "$p" || true; fi`
+        return this.#run(hostIn(id), `${this.#directory()}\n${read}\n${kill}\n`)
       }),
     )
   }
@@ -109,6 +109,8 @@ export class ProcessProvider implements Provider {
       // Without its id, nobody would find it again.
       `fail() { kill $!; rm -f "$d"/${key}.*; echo "cannot write to $d" >&2; exit 1; }`,
       `echo $! > "$d"/${key}.pid || fail`,
+      // A list that came before the process has its arguments would not recognize it.
+      `for i in 1 2 3 4 5 6 7 8 9; do runs $! ${key} && break; done; exit 0`,
     ]
     try {
       await this.#run(host, `${lines.join('\n')}\n`)
@@ -138,6 +140,8 @@ export class ProcessProvider implements Provider {
   }
 
   /**
+   * Where the files are, and `runs PID KEY`: whether a process is the one of a unit.
+   *
    * Allocators of other schedulers have directories of their own, whatever their names are. Anyone
    * may create the directory above them in `/tmp`: it must be the user's.
    */
@@ -151,7 +155,11 @@ make() (
   [ -d "$t" ] || mkdir "$t" || exit 1
   is_own || { echo "$t belongs to another user, or is a link" >&2; exit 1; }
   mkdir -p "$d"
-)`
+)
+runs() {
+  if [ -r "/proc/$1/cmdline" ]; then grep -qF "$2" "/proc/$1/cmdline"
+  else ps -o args= -p "$1" 2>/dev/null | grep -qF "$2"; fi
+}`
   }
 
   /**
@@ -161,10 +169,6 @@ make() (
   #listScript(): string {
     return `${this.#directory()}
 is_own && [ -d "$d" ] || exit 0
-runs() {
-  if [ -r "/proc/$1/cmdline" ]; then grep -qF "$2" "/proc/$1/cmdline"
-  else ps -o args= -p "$1" 2>/dev/null | grep -qF "$2"; fi
-}
 cd "$d" || exit 1
 for f in *.pid; do
   [ -f "$f" ] || continue
