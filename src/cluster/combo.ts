@@ -32,7 +32,7 @@ interface StartHandler {
 export class SchedulerClusterCombo implements AsyncDisposable {
   /** Where clients of this machine connect. */
   readonly address: string
-  /** Where monitors of this machine subscribe. */
+  /** Where monitors of this machine subscribe; empty if nowhere. */
   readonly monitorAddress: string
   /** Where metrics are served, as `host:port` with the actual port; empty if nowhere. */
   readonly metricsAddress: string
@@ -85,10 +85,10 @@ export class SchedulerClusterCombo implements AsyncDisposable {
       const listens = startScheduler(scheduler, orders.scheduler)
       onSpawned?.()
       const listening = await listens
-      const { metricsAddress } = listening
+      const { monitorAddress, metricsAddress } = listening
       const place = {
         address: localAddress(listening.address),
-        monitorAddress: localAddress(listening.monitorAddress),
+        monitorAddress: monitorAddress === '' ? '' : localAddress(monitorAddress),
         metricsAddress,
       }
       withdraw = serveLocally(place.address)

@@ -47,6 +47,15 @@ test('processors get the configured environment, working directory and Node opti
   await client.close()
 })
 
+test('a combo can do without an address for monitors, with any kind of workers', async () => {
+  for (const workers of [1, { max: 1 }]) {
+    await using cluster = await SchedulerClusterCombo.start({ workers, monitorAddress: '' })
+    assert.equal(cluster.monitorAddress, '')
+    await using client = await Client.connect(cluster.address)
+    assert.equal(await client.submit(Math.sqrt, 16), 4)
+  }
+})
+
 test('a combo that listens on all addresses can be reached on this machine', async () => {
   await using cluster = await SchedulerClusterCombo.start({ workers: 1, address: 'tcp://*:0' })
   const [port, monitorPort] = [cluster.address, cluster.monitorAddress].map((address) => {

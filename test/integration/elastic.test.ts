@@ -91,6 +91,23 @@ test('workers that leave while tasks come lose none, and run none twice', async 
   assert.deepEqual([ran.length, new Set(ran).size], [48, 48])
 })
 
+test('many workers that become idle together leave together', async (t) => {
+  const path = pathFor(t, 'over')
+  await using client = await Client.local({ workers: { max: 20, idleMs: 1_000 } })
+  const waitFor = async (file: string): Promise<boolean> => {
+    const { existsSync } = await import('node:fs')
+    const { setTimeout } = await import('node:timers/promises')
+    while (!existsSync(file)) await setTimeout(50)
+    return true
+  }
+  const results = client.map(waitFor, new Array<string>(20).fill(path))
+  const isFull = async (): Promise<boolean> => (await workersOf(client)) === 20
+  await until('twenty workers', isFull, 60_000)
+  appendFileSync(path, '')
+  assert.deepEqual(await results, new Array<boolean>(20).fill(true))
+  await until('all workers have left', async () => (await workersOf(client)) === 0)
+})
+
 test('a processor that cannot start is reported, and refused at once if one is needed', async () => {
   const wrong = { execArgv: ['--no-such-option'] }
   await assert.rejects(Client.local({ ...wrong, workers: { min: 1, max: 1 } }), /no-such-option/)

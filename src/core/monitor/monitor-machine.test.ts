@@ -107,50 +107,82 @@ test('a scheduler without the feature is refused, and other messages are logged'
   assert.equal(monitor.receive({ kind: 'taskRoom', tasks: 1 }), 'log')
 })
 
-test('a request is sent once per connection until it is answered; an older scheduler is refused', () => {
-  const sent: string[] = []
-  const machine = new MonitorMachine({ wishes: undefined, heartbeatIntervalMs: 1_000 })
-  const handle = (event: Parameters<MonitorMachine['handle']>[0]): string[] => {
-    sent.length = 0
-    machine.handle(event, 0, (action) => {
-      sent.push(action.type === 'send' ? action.message.kind : action.type)
-    })
-    return [...sent]
+/** The actions of a monitor that only asks. */
+class TestAsker {
+  readonly #machine = new MonitorMachine({ wishes: undefined, heartbeatIntervalMs: 1_000 })
+
+  on(type: 'connected' | 'disconnected'): string[] {
+    return this.#handle({ type })
   }
-  const echo = (features: number): string[] => {
+
+  echo(features: number): string[] {
     const fields = { features, reports: [], waiting: [], schedulerId: schedulerId('S') }
-    return handle({
-      type: 'messageReceived',
-      message: { kind: 'clientHeartbeatEcho', ...fields },
-    })
+    return this.#receive({ kind: 'clientHeartbeatEcho', ...fields })
   }
-  const request = {
-    kind: 'operatorRequest',
-    number: 7,
-    action: 'explain',
-    task: 'abcd',
-    taskId: taskId(''),
-    worker: identity(''),
-    lines: 0,
-    limitMS: 0,
-    allocator: '',
-  } as const
-  const answer = (number: number): string[] => {
+
+  request(number: number): string[] {
+    const nothing = { taskId: taskId(''), worker: identity(''), lines: 0, limitMS: 0 }
+    const about = { action: 'explain', task: 'abcd', allocator: '', ...nothing } as const
+    const request = { kind: 'operatorRequest', number, ...about } as const
+    return this.#handle({ type: 'requested', request })
+  }
+
+  answer(number: number): string[] {
     const rest = { note: '', tasks: [], stack: [], lines: [], worker: identity(''), objects: [] }
     const message = { kind: 'operatorAnswer', number, outcome: 'unknown', ...rest } as const
-    return handle({ type: 'messageReceived', message: { ...message, bytes: undefined } })
+    return this.#receive({ ...message, bytes: undefined })
   }
-  const features = FEATURE_MONITORS + FEATURE_OPERATORS
-  assert.deepEqual(handle({ type: 'requested', request }), [])
-  handle({ type: 'connected' })
-  assert.deepEqual(echo(features), ['operatorRequest'], 'and no credit')
-  assert.deepEqual(echo(features), [])
-  handle({ type: 'disconnected' })
-  handle({ type: 'connected' })
-  assert.deepEqual(echo(features), ['operatorRequest'])
-  assert.deepEqual([answer(6), answer(7), answer(7)], [[], ['answer'], []])
-  assert.deepEqual(handle({ type: 'requested', request }), ['operatorRequest'])
-  handle({ type: 'disconnected' })
-  handle({ type: 'connected' })
-  assert.deepEqual(echo(FEATURE_MONITORS), ['refuse'])
+
+  #receive(message: Message): string[] {
+    return this.#handle({ type: 'messageReceived', message })
+  }
+
+  #handle(event: Parameters<MonitorMachine['handle']>[0]): string[] {
+    const lines: string[] = []
+    this.#machine.handle(event, 0, (action) => {
+      if (action.type !== 'send') lines.push(action.type)
+      else if (action.message.kind !== 'operatorRequest') lines.push(action.message.kind)
+      else lines.push(`request ${action.message.number}`)
+    })
+    this.#machine.checkInvariants()
+    return lines
+  }
+}
+
+const ASKING = FEATURE_MONITORS + FEATURE_OPERATORS
+
+test('a request is sent once per connection until it is answered; an older scheduler is refused', () => {
+  const asker = new TestAsker()
+  assert.deepEqual(asker.request(7), [])
+  asker.on('connected')
+  assert.deepEqual(asker.echo(ASKING), ['request 7'], 'and no credit')
+  assert.deepEqual(asker.echo(ASKING), [])
+  asker.on('disconnected')
+  asker.on('connected')
+  assert.deepEqual(asker.echo(ASKING), ['request 7'])
+  assert.deepEqual([asker.answer(6), asker.answer(7), asker.answer(7)], [[], ['answer'], []])
+  assert.deepEqual(asker.request(7), ['request 7'])
+  asker.on('disconnected')
+  asker.on('connected')
+  assert.deepEqual(asker.echo(FEATURE_MONITORS), ['refuse'])
+})
+
+test('of many requests, 16 are open at a time, on each connection', () => {
+  const asker = new TestAsker()
+  asker.on('connected')
+  asker.echo(ASKING)
+  const sent = Array.from({ length: 18 }, (_, at) => asker.request(at + 1)).flat()
+  const first = Array.from({ length: 16 }, (_, at) => `request ${at + 1}`)
+  assert.deepEqual(sent, first)
+  assert.deepEqual(asker.answer(3), ['answer', 'request 17'])
+  asker.on('disconnected')
+  assert.deepEqual(asker.request(19), [])
+  asker.on('connected')
+  assert.deepEqual(asker.echo(ASKING), [
+    ...first.filter((line) => line !== 'request 3'),
+    'request 17',
+  ])
+  assert.deepEqual(asker.answer(17), ['answer', 'request 18'])
+  assert.deepEqual(asker.answer(18), ['answer', 'request 19'])
+  assert.deepEqual(asker.answer(19), ['answer'])
 })

@@ -77,6 +77,9 @@ export type MonitorAction =
 /** Reports that may be on their way or unread. */
 const CREDIT = 4
 
+/** Requests that may be open: the scheduler refuses more. docs/protocol.md#operators */
+const MAX_OPEN = 16
+
 /** One monitor. It goes on after a lost connection, and with the next scheduler. */
 export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   readonly #options: MonitorCoreOptions
@@ -93,6 +96,8 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   #isFirst = true
   /** What has not been answered, by number. */
   readonly #requests = new Map<number, OperatorRequest>()
+  /** Those that were sent on this connection. Invariant: the first of `#requests`. */
+  readonly #open = new Set<number>()
   /** Whether the scheduler at the other end of this connection takes requests. */
   #takesRequests = false
   /** The same for what allocators announce. */
@@ -116,6 +121,7 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
       case 'disconnected':
         this.#credit = 0
         this.#takesRequests = false
+        this.#open.clear()
         this.#takesAllocators = false
         return this.#heartbeat.clear()
       case 'messageReceived':
@@ -125,8 +131,7 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
         return this.#giveCredit()
       case 'requested':
         this.#requests.set(event.request.number, event.request)
-        if (this.#takesRequests) this.#send(event.request)
-        return
+        return this.#sendRequests()
       case 'announced':
         if (!this.#takesAllocators) return
         return this.#send({ kind: 'allocatorReport', allocator: event.status })
@@ -173,12 +178,25 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
     this.#takesRequests = hasFeature(features, FEATURE_OPERATORS)
     if (this.#requests.size === 0) return
     if (!this.#takesRequests) return this.#turn.act({ type: 'refuse' })
-    for (const request of this.#requests.values()) this.#send(request)
+    this.#sendRequests()
+  }
+
+  /** Each answer makes room for another one. */
+  #sendRequests(): void {
+    if (!this.#takesRequests) return
+    for (const [number, request] of this.#requests) {
+      if (this.#open.size >= MAX_OPEN) return
+      if (this.#open.has(number)) continue
+      this.#open.add(number)
+      this.#send(request)
+    }
   }
 
   #onAnswer(answer: OperatorAnswer): void {
     if (!this.#requests.delete(answer.number)) return
+    this.#open.delete(answer.number)
     this.#turn.act({ type: 'answer', answer })
+    this.#sendRequests()
   }
 
   #send(message: Message): void {
