@@ -27,6 +27,9 @@ const START_TIMEOUT_MS = 60_000
 /** How often the allocator is told which workers there are. */
 const LIST_INTERVAL_MS = 1_000
 
+/** A worker that ends while it runs a task finishes it. */
+const DRAIN_MS = 86_400_000
+
 /** How many ends of workers are kept until somebody asks. */
 const MAX_ENDS = 100
 
@@ -109,7 +112,7 @@ class WorkerProvider implements Provider {
 
   /** Those without a task end at once: the allocator need not wait for the others. */
   cancel(units: readonly ListedUnit[]): Promise<void> {
-    for (const { key } of units) void this.#workers.get(key)?.stop(false)
+    for (const { key } of units) void this.#workers.get(key)?.stop(false, DRAIN_MS)
     return Promise.resolve()
   }
 

@@ -152,9 +152,10 @@ export type WorkerEvent =
     }
   /**
    * The worker must leave: it gives back tasks that have not started and gives running ones some
-   * time to finish. If `isUrgent`, or on the second request, it leaves immediately.
+   * time to finish. If `isUrgent`, or on the second request, it leaves immediately. `drainMs`: this
+   * time, instead of that of the options.
    */
-  | { readonly type: 'stopRequested'; readonly isUrgent?: boolean }
+  | { readonly type: 'stopRequested'; readonly isUrgent?: boolean; readonly drainMs?: number }
   | { readonly type: 'tick' }
 
 /** What the shell must do. */

@@ -9,7 +9,7 @@ import type { OperatorRequest } from '../../wire/message.js'
 import type { WorkerEvent } from './events.js'
 import { ScriptedWorker, WORKER, echoOf, resultOf, taskOf } from './scripted-worker.test.js'
 
-const STOP: WorkerEvent = { type: 'stopRequested' }
+const STOP = { type: 'stopRequested' } as const
 const LOST: WorkerEvent = { type: 'disconnected', reason: '' }
 const LEAVE = ['send disconnectRequest', 'endProcessor']
 const RESPONSE = { kind: 'disconnectResponse', worker: WORKER } as const
@@ -108,6 +108,13 @@ test('a task that waits for its own runs, and they come to an end elsewhere', ()
 test('when its time is over it leaves nevertheless', () => {
   const worker = busyWorker(5_000)
   worker.show(STOP)
+  assert.deepEqual(worker.pass(4_999), [])
+  assert.deepEqual(worker.pass(1), LEAVE)
+})
+
+test('the request to leave may say how much time it has', () => {
+  const worker = busyWorker(0)
+  worker.show({ ...STOP, drainMs: 5_000 })
   assert.deepEqual(worker.pass(4_999), [])
   assert.deepEqual(worker.pass(1), LEAVE)
 })

@@ -138,7 +138,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'drained':
         return this.#flow.setCongested(false)
       case 'stopRequested':
-        return this.#onStopRequested(event.isUrgent === true)
+        return this.#onStopRequested(event.isUrgent === true, event.drainMs)
       case 'tick':
         return this.#onTick()
       case 'outputReported':
@@ -330,13 +330,13 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#turn.act({ type: 'reconnect', reason })
   }
 
-  #onStopRequested(isUrgent: boolean): void {
+  #onStopRequested(isUrgent: boolean, drainMs = this.#options.drainMs): void {
     if (this.#isLeaving) return
     if (!this.#isConnected) return this.#endLeaving()
     const isFirst = !this.#isStopping
     this.#isStopping = true
-    const mayDrain = isFirst && !isUrgent && this.#canRecover && this.#options.drainMs > 0
-    if (mayDrain && !this.#flow.isIdle) this.#drain(this.#options.drainMs)
+    const mayDrain = isFirst && !isUrgent && this.#canRecover && drainMs > 0
+    if (mayDrain && !this.#flow.isIdle) this.#drain(drainMs)
     else this.#leave({ isPatient: false, isUrgent })
   }
 

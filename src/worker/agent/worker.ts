@@ -165,12 +165,12 @@ export class AgentWorker {
   }
 
   /**
-   * Shuts down gracefully: running tasks get some time to finish, unless it is urgent or this is
-   * the second call. Resolves when everything has stopped.
+   * Shuts down gracefully: running tasks get some time to finish (`drainMs`, by default that of the
+   * options), unless it is urgent or this is the second call. Resolves when everything has stopped.
    */
-  async stop(isUrgent: boolean): Promise<void> {
+  async stop(isUrgent: boolean, drainMs: number = this.#settings.drainMs): Promise<void> {
     this.#exits.onStopRequested()
-    this.#driver.handle({ type: 'stopRequested', isUrgent })
+    this.#driver.handle({ type: 'stopRequested', isUrgent, drainMs })
     await this.ended
   }
 
