@@ -133,6 +133,14 @@ test('work that no present worker can run needs one, whatever they will have fin
   assert.equal(targetOf({ waiting: [work(60, 1, { needs: 'gpu=1' })], workers: [] }, { own }), 2)
 })
 
+test('work that no present worker can run needs one although others idle', () => {
+  const own = { ...RULES.own, offers: new Map([['gpu', 1]]) }
+  const waiting = [work(3, 1), work(1, 10, { needs: 'gpu=1' })]
+  const workers = [1, 2, 3, 4, 5].map((at) => worker(`w${at}`, { isIdle: at > 1 }))
+  assert.equal(targetOf({ waiting, workers }, { own }), 6)
+  assert.equal(targetOf({ waiting: waiting.slice(0, 1), workers }, { own }), 1)
+})
+
 test('plain work is for the allocator with the plainest workers that has room', () => {
   const own = { name: 'gpus', offers: new Map([['gpu', -1]]), runtime: 'javascript' } as const
   const waiting = [work(10, 60), work(1, 60, { needs: 'gpu' })]

@@ -66,10 +66,13 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
   const isEnough = served.seconds <= lasting.length * backlogSeconds
   const supply = { ...rules, workers: lasting.length, busy, isEnough }
   const none = { ...rules, workers: 0, busy: 0, isEnough: unserved.seconds === 0 }
+  const forServed = targetFor(served, supply)
+  const forUnserved = targetFor(unserved, none)
   return {
     waitingTasks: served.tasks + unserved.tasks,
     waitingSeconds: served.seconds + unserved.seconds,
-    target: targetFor(served, supply) + targetFor(unserved, none),
+    // Beside all workers that are there: those that idle are of no use to it, either.
+    target: forUnserved + (forUnserved > 0 ? Math.max(forServed, lasting.length) : forServed),
     tooLong: sumsOf(all).tasks - served.tasks - unserved.tasks,
     workers: lasting.length,
     isEnough,
