@@ -165,6 +165,22 @@ test('what others have asked for counts, if it is for the same work', () => {
   )
 })
 
+test('workers that others have asked for do not count for work that they cannot run', () => {
+  const own = { ...RULES.own, offers: new Map([['gpu', 1]]) }
+  const waiting = [work(4, 60, { needs: 'gpu=1' }), work(3, 1)]
+  const missing = (pending: number, name = 'plain', offers = PLAIN): number => {
+    const allocators = [other(name, { offers, pending, room: 0 })]
+    const demand = demandOf({ waiting, workers: busy(1), allocators }, { ...RULES, own })
+    return demand.target - demand.workers - demand.othersPending
+  }
+  assert.deepEqual(
+    [0, 1, 50].map((pending) => missing(pending)),
+    [4, 4, 4],
+  )
+  const gpus = [0, 1, 3, 50].map((pending) => missing(pending, 'gpus', own.offers))
+  assert.deepEqual(gpus, [4, 3, 1, -46])
+})
+
 test('requirements are read as a scheduler writes them', () => {
   assert.deepEqual(needsOf(''), [])
   assert.deepEqual(needsOf('gpu=1, linux'), [
