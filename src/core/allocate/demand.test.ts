@@ -133,6 +133,14 @@ test('work that no present worker can run needs one, whatever they will have fin
   assert.equal(targetOf({ waiting: [work(60, 1, { needs: 'gpu=1' })], workers: [] }, { own }), 2)
 })
 
+test('work that no present worker can run needs one although others idle', () => {
+  const own = { ...RULES.own, offers: new Map([['gpu', 1]]) }
+  const waiting = [work(3, 1), work(1, 10, { needs: 'gpu=1' })]
+  const workers = [1, 2, 3, 4, 5].map((at) => worker(`w${at}`, { isIdle: at > 1 }))
+  assert.equal(targetOf({ waiting, workers }, { own }), 6)
+  assert.equal(targetOf({ waiting: waiting.slice(0, 1), workers }, { own }), 1)
+})
+
 test('plain work is for the allocator with the plainest workers that has room', () => {
   const own = { name: 'gpus', offers: new Map([['gpu', -1]]), runtime: 'javascript' } as const
   const waiting = [work(10, 60), work(1, 60, { needs: 'gpu' })]
@@ -155,6 +163,22 @@ test('what others have asked for counts, if it is for the same work', () => {
     demand.rivals.map(({ name }) => name),
     ['b'],
   )
+})
+
+test('workers that others have asked for do not count for work that they cannot run', () => {
+  const own = { ...RULES.own, offers: new Map([['gpu', 1]]) }
+  const waiting = [work(4, 60, { needs: 'gpu=1' }), work(3, 1)]
+  const missing = (pending: number, name = 'plain', offers = PLAIN): number => {
+    const allocators = [other(name, { offers, pending, room: 0 })]
+    const demand = demandOf({ waiting, workers: busy(1), allocators }, { ...RULES, own })
+    return demand.target - demand.workers - demand.othersPending
+  }
+  assert.deepEqual(
+    [0, 1, 50].map((pending) => missing(pending)),
+    [4, 4, 4],
+  )
+  const gpus = [0, 1, 3, 50].map((pending) => missing(pending, 'gpus', own.offers))
+  assert.deepEqual(gpus, [4, 3, 1, -46])
 })
 
 test('requirements are read as a scheduler writes them', () => {

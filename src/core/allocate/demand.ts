@@ -59,27 +59,44 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
   const pendings = others.filter((other) => {
     return rows.length === 0 ? other.runtime === own.runtime : rivals.includes(other)
   })
-  // What none of them can run is work of its own, whatever they will have finished.
-  const isServed = servedBy(lasting)
+  const othersPending = pendings.reduce((sum, { pending }) => sum + pending, 0)
+  const [isServed, isExpected] = [
+    servedBy(lasting),
+    servedBy(pendings.filter(({ pending }) => pending > 0)),
+  ]
   const served = sumsOf(rows.filter(isServed))
-  const unserved = sumsOf(rows.filter((work) => !isServed(work)))
+  const rest = rows.filter((work) => !isServed(work))
   const isEnough = served.seconds <= lasting.length * backlogSeconds
-  const supply = { ...rules, workers: lasting.length, busy, isEnough }
-  const none = { ...rules, workers: 0, busy: 0, isEnough: unserved.seconds === 0 }
+  let target = targetFor(served, { ...rules, workers: lasting.length, busy, isEnough })
+  // What none of them can run needs workers beside all of them, whatever they will have finished,
+  // and also if they idle. The same holds for workers that others have asked for.
+  for (const [work, workers] of [
+    [rest.filter(isExpected), lasting.length],
+    [rest.filter((each) => !isExpected(each)), lasting.length + othersPending],
+  ] as const) {
+    const sums = sumsOf(work)
+    const none = { ...rules, workers: 0, busy: 0, isEnough: sums.seconds === 0 }
+    const more = targetFor(sums, none)
+    if (more > 0) target = Math.max(target, workers) + more
+  }
+  const { tasks, seconds } = sumsOf(rows)
   return {
-    waitingTasks: served.tasks + unserved.tasks,
-    waitingSeconds: served.seconds + unserved.seconds,
-    target: targetFor(served, supply) + targetFor(unserved, none),
-    tooLong: sumsOf(all).tasks - served.tasks - unserved.tasks,
+    waitingTasks: tasks,
+    waitingSeconds: seconds,
+    target,
+    tooLong: sumsOf(all).tasks - tasks,
     workers: lasting.length,
     isEnough,
-    othersPending: pendings.reduce((sum, { pending }) => sum + pending, 0),
+    othersPending,
     rivals,
   }
 }
 
-/** Whether one of these workers can run some work; looked up once for each requirement. */
-function servedBy(workers: readonly SeenWorker[]): (work: WaitingWork) => boolean {
+/** A worker, or an allocator that starts such workers. */
+type Runner = Pick<SeenWorker, 'offers' | 'runtime'>
+
+/** Whether one of these can run some work; looked up once for each requirement. */
+function servedBy(workers: readonly Runner[]): (work: WaitingWork) => boolean {
   const known = new Map<string, boolean>()
   return (work) => {
     const key = keyOf(work)
@@ -180,7 +197,7 @@ function needsFor({ offers }: Offering): readonly Need[] {
   return [...offers.keys()].map((name) => ({ name, units: 0 }))
 }
 
-function canServe({ runtime, offers }: SeenWorker, kinds: readonly Kind[]): boolean {
+function canServe({ runtime, offers }: Runner, kinds: readonly Kind[]): boolean {
   return kinds.some((kind) => {
     return kind.runtime === runtime && kind.needs.every((need) => isMet(offers, need))
   })

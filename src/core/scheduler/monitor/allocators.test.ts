@@ -167,3 +167,18 @@ test('an allocator that connects while tasks wait gets the state at once', () =>
   scheduler.receive('A', { kind: 'allocatorReport', allocator: STATUS })
   assert.deepEqual(statesUntil(scheduler, 1_150), ['A 1010'])
 })
+
+test('many allocators get the state less often', () => {
+  const names = Array.from({ length: 9 }, (_, at) => `A${at}`)
+  const scheduler = withPeers({ clients: ['C', ...names] })
+  const wishes = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
+  const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
+  scheduler.handle({ type: 'statisticsSampled', ...use })
+  for (const name of names) {
+    scheduler.receive(name, { kind: 'monitorRequest', credit: 30, ...wishes })
+    scheduler.receive(name, { kind: 'allocatorReport', allocator: { ...STATUS, name } })
+  }
+  scheduler.moveTo(1_000).receive('C', task('t', 'C'))
+  assert.equal(statesUntil(scheduler, 1_500).length, names.length, 'at once')
+  assert.equal(statesUntil(scheduler, 5_500).length, names.length * 7, 'about every 600 ms')
+})

@@ -14,6 +14,9 @@ const MOST = { allocators: 100, name: 128, text: 1_000, offers: 64 } as const
 /** While tasks wait, allocators get the state this often: their workers may start within that. */
 const STATE_INTERVAL_MS = 200
 
+/** More allocators get it less often, so that states never take much of the scheduler's time. */
+const FULL_RATE = 4
+
 /** With more workers, they get it every second, as all monitors do: it takes several messages. */
 const MAX_WORKERS = 250
 
@@ -74,7 +77,8 @@ export class Allocators {
   /** Called after each event. */
   update(): void {
     if (this.#byClient.size === 0 || this.#alarm.isSet || !this.#isUrgent) return
-    this.#alarm.set(this.#state.turn.now + STATE_INTERVAL_MS)
+    const share = Math.ceil(this.#byClient.size / FULL_RATE)
+    this.#alarm.set(this.#state.turn.now + STATE_INTERVAL_MS * share)
   }
 
   #hurry(): void {
@@ -83,8 +87,8 @@ export class Allocators {
   }
 
   get #isUrgent(): boolean {
-    const { waitingCount, workers } = this.#state
-    return waitingCount > 0 && workers.size <= MAX_WORKERS
+    // In this order: to count what waits takes longer.
+    return this.#state.workers.size <= MAX_WORKERS && this.#state.waitingCount > 0
   }
 
   /** The allocator with this name; the first, if there are several. */

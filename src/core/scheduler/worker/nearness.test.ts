@@ -6,6 +6,7 @@ import { latin1ToBytes } from '../../../base/bytes.js'
 import { identity, objectId } from '../../../base/ids.js'
 import type { ObjectInstruction, PeerInfo, Task } from '../../../wire/message.js'
 import { storedChunk } from '../../../wire/object-content.js'
+import type { TaskEntry, WorkerEntry } from '../entries.js'
 import {
   clientHeartbeat,
   instruction,
@@ -15,6 +16,7 @@ import {
   withPeers,
   workerHeartbeat,
 } from '../scheduler.kit.js'
+import { Nearness } from './nearness.js'
 
 const LARGE = 300_000
 const SERVER = 'tcp://far:1'
@@ -121,4 +123,46 @@ test('a worker that has left, or leaves, is not near anything', () => {
   scheduler.receive('Y', { ...workerHeartbeat(), isLeaving: true })
   scheduler.handle({ type: 'peerDisconnected', peer: identity('X') })
   assert.deepEqual(workersOf(scheduler, using('1', 'o')), ['W'])
+})
+
+test('a task that needs a capability goes to the worker that has its input, too', () => {
+  const scheduler = withWorkers({ U: 'u' })
+  const capabilities = [{ name: 'gpu', value: -1 }]
+  for (const worker of ['W', 'X', 'Y']) {
+    scheduler.receive(worker, { ...workerHeartbeat(), capabilities, info: infoOf(worker) })
+  }
+  scheduler.receive('C', create('o', Buffer.alloc(LARGE)))
+  for (const worker of ['U', 'Y']) scheduler.receive(worker, get('o'))
+  const tasks = ['1', '2', '3'].map((id) => ({ ...using(id, 'o'), capabilities }))
+  assert.deepEqual(workersOf(scheduler, ...tasks), ['Y', 'W', 'X'])
+})
+
+/** How many of 2,000 busy holders are looked at for one task, all on machines of this name. */
+function looksFor(machine: string): number {
+  let looks = 0
+  const info = machine === '' ? undefined : infoOf(machine)[0]
+  const holders = Array.from({ length: 2_000 }, () => ({
+    get info(): PeerInfo | undefined {
+      looks += 1
+      return info
+    },
+    get runtime(): 'javascript' {
+      looks += 1
+      return 'javascript'
+    },
+    isLeaving: false,
+    taskCount: 1,
+    waitingCount: 0,
+  }))
+  const first = { taskCount: 0, waitingCount: 0, runtime: 'javascript', isLeaving: false }
+  const input = { type: 'object', chunks: [], bytes: LARGE, holders: new Set<unknown>(holders) }
+  const needing = { runtime: 'javascript', extra: { input } } as unknown as TaskEntry
+  const rules = { maxTasks: 1_000, hasRoom: () => true }
+  const worker = first as unknown as WorkerEntry
+  assert.equal(new Nearness().nearest(needing, worker, rules), worker)
+  return looks
+}
+
+test('what a task costs does not depend on how many workers have its input', () => {
+  for (const machine of ['', 'a']) assert.ok(looksFor(machine) < 100, machine)
 })

@@ -84,8 +84,10 @@ export class Nearness {
     const machines = new Set<string>()
     const server = type === 'stored' ? storedContentOf(chunks)?.address : undefined
     if (server !== undefined) machines.add(this.#servers.get(server) ?? '')
+    // Thousands may be on one machine, or on none that is known.
+    let looks = MAX_LOOKS
     for (const holder of holders) {
-      if (machines.size > MAX_LOOKS) break
+      if ((looks -= 1) < 0) break
       machines.add(machineOf(holder))
     }
     machines.delete('')

@@ -169,7 +169,7 @@ export class WorkerPool {
   }
 
   /** The next task and its worker; undefined while there is no task or no room. */
-  next(): Choice | undefined {
+  next(): Omit<Choice, 'lane'> | undefined {
     const { plain } = this.queue
     const { first } = plain
     const choice = this.#choice()
@@ -179,14 +179,15 @@ export class WorkerPool {
     }
     const best = this.queue.isReady ? this.#bestOf(choice) : choice
     if (best === undefined) return undefined
-    const { task, lane } = best
+    const { task, worker, lane } = best
     this.#turns += 1
     if (lane === undefined) this.#plainTurn = this.#turns
     else lane.turn = this.#turns
     const queue = lane?.queue ?? plain
     if (task === queue.first) queue.take()
     else queue.remove(task)
-    return best
+    // Only now: each lane has a worker for its first task, and most of them are not taken.
+    return { task, worker: this.#nearest(task, worker) }
   }
 
   /** How many tasks of an entry a worker gets, once both were chosen. At least one. */
@@ -350,7 +351,7 @@ export class WorkerPool {
     const worker = task && this.#inTime(task, () => this.#workers.first)
     if (worker === undefined || task === undefined) return undefined
     if (avoidedBy(task) === worker) return this.#choiceBeside(task, worker)
-    if (this.#hasRoom(worker, task)) return { task, worker: this.#nearest(task, worker) }
+    if (this.#hasRoom(worker, task)) return { task, worker }
     const other = shortTask(this.queue.plain, worker, this.#rules)
     return other === undefined ? undefined : { task: other, worker }
   }
@@ -373,7 +374,7 @@ export class WorkerPool {
   #choiceBeside(task: TaskEntry, avoided: WorkerEntry): Choice | undefined {
     const second = this.#hasWaitedInVain(task) ? undefined : this.#workers.second
     const worker = second ?? avoided
-    if (this.#hasRoom(worker, task)) return { task, worker: this.#nearest(task, worker) }
+    if (this.#hasRoom(worker, task)) return { task, worker }
     const other = this.queue.plain.find((next) => avoidedBy(next) !== avoided)
     if (other === undefined) return undefined
     return this.#hasRoom(avoided, other) ? { task: other, worker: avoided } : undefined
@@ -416,8 +417,8 @@ export class WorkerPool {
     const { first } = lane
     if (first === undefined) return undefined
     const second = avoidedBy(task) === first ? lane.second : undefined
-    if (second !== undefined && this.#hasRoom(second, task)) return this.#nearest(task, second)
-    return this.#hasRoom(first, task) ? this.#nearest(task, first) : undefined
+    if (second !== undefined && this.#hasRoom(second, task)) return second
+    return this.#hasRoom(first, task) ? first : undefined
   }
 
   /** Whether the only worker with room is the worker of the task's parent. */
