@@ -152,7 +152,9 @@ test('watches that fail again and again: each read is a list, and one line is lo
   ])
 })
 
-test('without the right to watch, each read is a list, and one line says so', async () => {
+test('without the right to watch, each read is a list, and one line says so', async (t) => {
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
   const server = new Server()
   const text = JSON.stringify({ reason: 'Forbidden', message: 'cannot watch jobs' })
   server.refusal = new ApiError({ status: 403, retryAfter: undefined, text }, 1)
@@ -161,6 +163,11 @@ test('without the right to watch, each read is a list, and one line says so', as
     await setImmediate()
   }
   assert.deepEqual([server.lists, server.signals.length], [3, 1])
+  // It tries again much later.
+  nowMs = 300_000
+  await server.read()
+  await setImmediate()
+  assert.deepEqual([server.lists, server.signals.length], [4, 2])
   assert.deepEqual(server.warnings, [
     'the right to watch jobs is missing: they are listed at each interval instead',
   ])
