@@ -29,6 +29,9 @@ const HEARTBEAT_MS = 2_000
 /** A scheduler reports once a second. Without a report for this long, something is wrong. */
 const SILENCE_MS = 10_000
 
+/** Changes of units are listed after this long, many at a time. */
+const CHANGE_MS = 1_000
+
 /** Running tasks of a drained worker may take this long: there should be none. */
 const DRAIN_MS = 3_600_000
 
@@ -52,7 +55,10 @@ export class AllocatorEngine {
   readonly #onDecision: DecisionListener
   /** The last order to the provider. */
   #work: Promise<void> = Promise.resolve()
+  /** Undefined while units are being listed. */
   #listTimer: NodeJS.Timeout | undefined
+  /** Whether units may have changed since the last list began. */
+  #hasChanged = false
   #listProblem = ''
   readonly #silenceTimer: NodeJS.Timeout
   #isSilent = false
@@ -101,6 +107,7 @@ export class AllocatorEngine {
       this.#isSilent = true
       this.#logger.warn(this.#link.silence, { seconds: SILENCE_MS / 1_000 })
     }, SILENCE_MS)
+    provider.subscribe?.(() => this.#onChange())
     this.#list()
   }
 
@@ -205,8 +212,10 @@ export class AllocatorEngine {
 
   /** Lists the units, and again after the interval. */
   #list(): void {
+    this.#listTimer = undefined
     this.#do('units could not be listed', async () => {
       const begunAt = performance.now()
+      this.#hasChanged = false
       try {
         const units = await this.#provider.list()
         this.#listProblem = ''
@@ -219,9 +228,23 @@ export class AllocatorEngine {
         this.#listProblem = problem
         this.#handle({ type: 'listFailed', problem })
       }
-      if (this.#isStopped) return
-      this.#listTimer = setTimeout(() => this.#list(), this.#options.listIntervalMs)
+      this.#listLater()
     })
+  }
+
+  #listLater(): void {
+    if (this.#isStopped) return
+    clearTimeout(this.#listTimer)
+    const { listIntervalMs } = this.#options
+    const pauseMs = this.#hasChanged ? Math.min(CHANGE_MS, listIntervalMs) : listIntervalMs
+    this.#listTimer = setTimeout(() => this.#list(), pauseMs)
+  }
+
+  #onChange(): void {
+    // The next list is soon, or follows one that is being made.
+    if (this.#hasChanged) return
+    this.#hasChanged = true
+    if (this.#listTimer !== undefined) this.#listLater()
   }
 
   #do(what: string, work: () => Promise<void>): void {
@@ -247,6 +270,7 @@ export class AllocatorEngine {
     clearTimeout(this.#listTimer)
     clearTimeout(this.#silenceTimer)
     this.#driver.stop()
+    this.#provider.close?.()
     void this.#link.close().then(() => this.#resolveEnded(end))
   }
 }

@@ -7,6 +7,10 @@ import type { ListedUnit } from '../core/allocate/events.js'
 export interface Provider {
   /** Rejects with `ConfigError` if it lacks something that will not come by waiting. */
   open?(): Promise<void>
+  /** Has `onChange` called when the next list may differ, if the provider is notified of that. */
+  subscribe?(onChange: () => void): void
+  /** Ends what it has open. */
+  close?(): void
   /**
    * Starts units. Resolves with those that were started, and why the others were not; '' if there
    * are no others.

@@ -249,3 +249,76 @@ test('a context or namespace that is not there', { skip }, async (t) => {
     /403 Forbidden: jobs is forbidden: cannot list jobs in the namespace "team-b"/,
   )
 })
+
+/** The Job of the only worker. */
+async function onlyJob(kube: StandInCluster): Promise<string> {
+  await until('a worker', () => kube.activeJobs[0]?.status.ready === 1, 60_000)
+  return kube.activeJobs[0]?.metadata.name ?? ''
+}
+
+/** The only Job goes, and another one comes: so the allocator has seen it go. */
+async function replaceJob(kube: StandInCluster): Promise<void> {
+  const name = await onlyJob(kube)
+  await kube.deleteJob(name)
+  assert.notEqual(await onlyJob(kube), name)
+}
+
+/** Whether a watch of the Jobs is open. */
+function isWatched(kube: StandInCluster): boolean {
+  return kube.watches.count('jobs') === 1
+}
+
+test('the end of a Job is seen by a watch, without a list, until it stops', { skip }, async (t) => {
+  const { kube, start } = await setUp(t)
+  const one = ['--min-workers', '1', '--max-workers', '1']
+  const allocator = start(...one, '--list-interval-seconds', '3600')
+  await onlyJob(kube)
+  await replaceJob(kube)
+  await replaceJob(kube)
+  assert.equal(kube.count('GET jobs'), 1)
+  assert.equal(kube.count('WATCH jobs'), 1)
+  allocator.signal('SIGTERM')
+  assert.equal((await allocator.ended).signal ?? 'ended', 'ended')
+  await until('no watch is open', () => !isWatched(kube) && kube.watches.count('pods') === 0)
+})
+
+test('a watch that ends in any way is followed by a list and a watch', { skip }, async (t) => {
+  const { kube, start } = await setUp(t)
+  kube.faults.push({ request: 'WATCH jobs', times: 1, status: 410 })
+  const allocator = start('--min-workers', '1', '--max-workers', '1')
+  const ends = {
+    expired: () => kube.watches.expire(),
+    dropped: () => kube.watches.drop(),
+    malformed: () => kube.watches.send('{"type":"ADDED",\n'),
+  }
+  for (const [how, end] of Object.entries(ends)) {
+    await until('a watch', () => isWatched(kube), 60_000)
+    const lists = kube.count('GET jobs')
+    const watches = kube.count('WATCH jobs')
+    end()
+    await until(`a list, ${how}`, () => kube.count('GET jobs') > lists, 60_000)
+    await until(`a watch, ${how}`, () => kube.count('WATCH jobs') > watches, 60_000)
+    await replaceJob(kube)
+  }
+  const warnings = allocator.lines.filter(({ level }) => level === 'warn')
+  assert.ok(warnings.length <= 2, JSON.stringify(warnings))
+})
+
+test(
+  'without the right to watch, it polls, and says which right is missing',
+  { skip },
+  async (t) => {
+    const { kube, start } = await setUp(t)
+    kube.rights.delete('watch jobs')
+    const allocator = start('--min-workers', '1', '--max-workers', '1')
+    const line = await allocator.line(({ problem }) => problem !== undefined)
+    const what = 'the right to watch jobs is missing: they are listed at each interval instead'
+    assert.equal(line['message'], what)
+    assert.match(String(line['problem']), /403 Forbidden: jobs is forbidden: cannot watch jobs/)
+    await replaceJob(kube)
+    await until('several lists', () => kube.count('GET jobs') > 5)
+    assert.equal(kube.count('WATCH jobs'), 1)
+    const told = allocator.lines.filter(({ message }) => message === what)
+    assert.equal(told.length, 1)
+  },
+)

@@ -8,6 +8,7 @@ export interface Metadata {
   readonly creationTimestamp?: string
   readonly labels?: Readonly<Record<string, string>>
   deletionTimestamp?: string
+  resourceVersion?: string
 }
 
 /** A condition of a Job or a pod. */

@@ -1,4 +1,4 @@
-// Stands in for a Kubernetes cluster: an API server with strict validation, selectors, pages,
+// Stands in for a Kubernetes cluster: an API server with strict validation, selectors, pages, watches,
 // quotas, tokens and failures on demand; the controller of Jobs; and a node that runs pods as
 // processes of this machine.
 
@@ -16,13 +16,14 @@ import type { Event, Job, Pod } from './objects.js'
 import { PodProcess } from './pod-process.js'
 import { allocatorRights } from './rights.js'
 import { Schemas } from './schema.js'
+import { Watches } from './watches.js'
 
 const NAMESPACE = 'team-a'
 const TOKEN = 'token-of-the-allocator'
 
 /** What goes wrong with the next requests of a kind. */
 export interface Fault {
-  /** `POST jobs`, `GET pods`. */
+  /** `POST jobs`, `GET pods`, `WATCH jobs`. */
   readonly request: string
   readonly times: number
   /** Undefined: the connection is dropped. */
@@ -47,6 +48,7 @@ export class StandInCluster {
   readonly jobs: Map<string, Job> = new Map()
   readonly pods: Map<string, PodProcess> = new Map()
   readonly events: Event[] = []
+  readonly watches: Watches = new Watches()
   /** All requests so far: `POST jobs`. */
   readonly requests: string[] = []
   readonly faults: Fault[] = []
@@ -58,7 +60,7 @@ export class StandInCluster {
   /** The environment of all pods. */
   podEnv: NodeJS.ProcessEnv = {}
   /** What the Role in deploy/kubernetes allows: `create jobs`. */
-  readonly #rights = allocatorRights()
+  readonly rights: Set<string> = new Set(allocatorRights())
   readonly #schemas = new Schemas('v1.37.0')
   readonly #server: Server
   #isOpen = true
@@ -119,7 +121,7 @@ export class StandInCluster {
 
   /** What `kubectl delete job` does. */
   async deleteJob(name: string): Promise<void> {
-    this.jobs.delete(name)
+    this.#removeJob(name)
     const own = [...this.pods.values()].filter((each) => ownerOf(each.pod) === name)
     await Promise.all(own.map(({ pod }) => this.deletePod(pod.metadata.name)))
   }
@@ -129,6 +131,7 @@ export class StandInCluster {
     const pod = this.pods.get(name)
     await pod?.terminate()
     this.pods.delete(name)
+    if (pod !== undefined) this.watches.record('pods', 'DELETED', pod.pod)
     const job = pod === undefined ? undefined : this.jobs.get(ownerOf(pod.pod))
     if (job !== undefined) this.#finish(job, 'Failed')
     this.#createPods()
@@ -156,7 +159,8 @@ export class StandInCluster {
     const url = new URL(request.url ?? '', 'https://stand-in')
     const pattern = /^\/(?:api\/v1|apis\/batch\/v1)\/namespaces\/([^/]+)\/(jobs|pods|events)(.*)$/
     const [, namespace = '', kind = '', rest = ''] = pattern.exec(url.pathname) ?? []
-    const name = `${request.method} ${rest.endsWith('/log') ? 'log' : kind}`
+    const method = url.searchParams.has('watch') ? 'WATCH' : request.method
+    const name = `${method} ${rest.endsWith('/log') ? 'log' : kind}`
     this.requests.push(name)
     const isKnown = request.headers.authorization === `Bearer ${TOKEN}`
     const fault = this.#nextFault(name, url.searchParams.has('continue'))
@@ -165,9 +169,11 @@ export class StandInCluster {
     const query = Object.fromEntries(url.searchParams)
     let answer = refusal(401, 'Unauthorized', 'Unauthorized')
     const verb = verbOf(name)
-    if (isKnown && (namespace !== NAMESPACE || !this.#rights.has(verb))) {
+    if (isKnown && (namespace !== NAMESPACE || !this.rights.has(verb))) {
       const what = `${kind} is forbidden: cannot ${verb} in the namespace "${namespace}"`
       answer = refusal(403, 'Forbidden', what)
+    } else if (isKnown && method === 'WATCH') {
+      return this.watches.open(response, { kind, query, matches: (each) => matches(each, query) })
     } else if (isKnown) {
       answer = this.#answer(name, rest.slice(1).replace(/\/log$/, ''), { query, text })
     }
@@ -240,27 +246,18 @@ export class StandInCluster {
     const metadata = { ...job.metadata, ...newIdentity(NAMESPACE) }
     const created: Job = { ...job, metadata, status: {} }
     this.jobs.set(name, created)
+    this.watches.record('jobs', 'ADDED', created)
     // The controller sees it a moment later.
     setImmediate(() => this.#createPods())
     return { status: 201, body: created }
   }
 
-  #list(
-    all: readonly (Job | Pod | Event)[],
-    { labelSelector = '', fieldSelector = '', limit = '500', ...query }: Record<string, string>,
-  ): Answer {
-    const labels = pairsOf(labelSelector)
-    const fields = pairsOf(fieldSelector)
-    const found = all.filter((object) => {
-      const own = object.metadata.labels ?? {}
-      return (
-        labels.every(([name, value]) => own[name] === value) &&
-        fields.every(([path, value]) => fieldOf(object, path) === value)
-      )
-    })
+  #list(all: readonly (Job | Pod | Event)[], query: Readonly<Record<string, string>>): Answer {
+    const found = all.filter((object) => matches(object, query))
     const from = Number(query['continue'] ?? 0)
-    const end = from + Math.min(Number(limit), this.pageSize)
-    const metadata = end < found.length ? { continue: String(end) } : {}
+    const end = from + Math.min(Number(query['limit'] ?? 500), this.pageSize)
+    const next = end < found.length ? { continue: String(end) } : {}
+    const metadata = { ...next, resourceVersion: this.watches.version }
     return { status: 200, body: { kind: 'List', metadata, items: found.slice(from, end) } }
   }
 
@@ -286,8 +283,14 @@ export class StandInCluster {
     }
     // Without it, pods become orphans.
     if (propagationPolicy === 'Background') void this.deleteJob(name)
-    else this.jobs.delete(name)
+    else this.#removeJob(name)
     return { status: 200, body: { kind: 'Status', apiVersion: 'v1', status: 'Success' } }
+  }
+
+  #removeJob(name: string): void {
+    const job = this.jobs.get(name)
+    this.jobs.delete(name)
+    if (job !== undefined) this.watches.record('jobs', 'DELETED', job)
   }
 
   // The controller of Jobs.
@@ -305,7 +308,7 @@ export class StandInCluster {
         this.#warn(name, 'FailedCreate', message)
         continue
       }
-      job.status = { active: 1, ready: 0 }
+      this.#setStatus(job, { active: 1, ready: 0 })
       this.#createPod(job)
     }
   }
@@ -327,14 +330,16 @@ export class StandInCluster {
     }
     const running = new PodProcess(pod, () => this.#onPod(running, job))
     this.pods.set(name, running)
+    this.watches.record('pods', 'ADDED', pod)
     const path = `${this.folder}:${process.env['PATH'] ?? ''}`
     running.start({ ...process.env, ...this.podEnv, PATH: path, HOSTNAME: name })
   }
 
   #onPod({ pod }: PodProcess, job: Job): void {
     const { phase } = pod.status
+    this.watches.record('pods', 'MODIFIED', pod)
     if (job.status.conditions !== undefined) return
-    job.status = { active: 1, ready: phase === 'Running' ? 1 : 0 }
+    this.#setStatus(job, { active: 1, ready: phase === 'Running' ? 1 : 0 })
     if (phase === 'Succeeded') this.#finish(job, 'Complete')
     if (phase === 'Failed') this.#finish(job, 'Failed')
   }
@@ -342,8 +347,14 @@ export class StandInCluster {
   #finish(job: Job, type: 'Complete' | 'Failed'): void {
     if (job.status.conditions !== undefined) return
     const reason = type === 'Failed' ? { reason: 'BackoffLimitExceeded' } : {}
-    job.status = { conditions: [{ type, status: 'True', ...reason }] }
+    this.#setStatus(job, { conditions: [{ type, status: 'True', ...reason }] })
     setImmediate(() => this.#createPods())
+  }
+
+  #setStatus(job: Job, status: Job['status']): void {
+    job.status = status
+    // Processes of pods end after the Job was deleted.
+    if (this.jobs.get(job.metadata.name) === job) this.watches.record('jobs', 'MODIFIED', job)
   }
 
   #warn(job: string, reason: string, message: string): void {
@@ -357,7 +368,7 @@ export class StandInCluster {
 function verbOf(request: string): string {
   const [method = '', kind = ''] = request.split(' ')
   if (kind === 'log') return 'get pods/log'
-  return `${{ GET: 'list', POST: 'create', DELETE: 'delete' }[method]} ${kind}`
+  return `${{ GET: 'list', WATCH: 'watch', POST: 'create', DELETE: 'delete' }[method]} ${kind}`
 }
 
 function newIdentity(namespace: string): {
@@ -370,6 +381,17 @@ function newIdentity(namespace: string): {
 
 function ownerOf({ metadata }: Pod): string {
   return metadata.ownerReferences[0]?.name ?? ''
+}
+
+function matches(
+  object: Job | Pod | Event,
+  { labelSelector = '', fieldSelector = '' }: Readonly<Record<string, string>>,
+): boolean {
+  const own = object.metadata.labels ?? {}
+  return (
+    pairsOf(labelSelector).every(([name, value]) => own[name] === value) &&
+    pairsOf(fieldSelector).every(([path, value]) => fieldOf(object, path) === value)
+  )
 }
 
 /** `a=1,b=2`. */

@@ -18,6 +18,8 @@ const MAX_PAUSE_MS = 10_000
 const TIMEOUT_MS = 20_000
 /** After this long, a request is not sent again. */
 const PATIENCE_MS = 30_000
+/** After this long without data, the system asks whether the server is still there. */
+const KEEP_ALIVE_MS = 10_000
 /** How many objects a page of a list has. */
 const PAGE_SIZE = 500
 
@@ -66,7 +68,14 @@ interface Answer {
 /** A list, or one page of it. */
 interface List<Item> {
   readonly items?: readonly Item[]
-  readonly metadata?: { readonly continue?: string }
+  readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string }
+}
+
+/** All objects that match. */
+export interface Listed<Item> {
+  readonly items: readonly Item[]
+  /** The version from which a watch continues; '' if the server gives none. */
+  readonly version: string
 }
 
 /** The API server. */
@@ -110,7 +119,7 @@ export class KubernetesApi {
   }
 
   /** All objects that match, page by page; a list that changes too much meanwhile starts over. */
-  async list<Item>(path: string, query: Readonly<Record<string, string>>): Promise<Item[]> {
+  async list<Item>(path: string, query: Readonly<Record<string, string>>): Promise<Listed<Item>> {
     const items: Item[] = []
     let next = ''
     for (;;) {
@@ -121,7 +130,7 @@ export class KubernetesApi {
         const list = JSON.parse(text) as List<Item>
         items.push(...(list.items ?? []))
         next = list.metadata?.continue ?? ''
-        if (next === '') return items
+        if (next === '') return { items, version: list.metadata?.resourceVersion ?? '' }
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 410 || next === '') throw error
         items.length = 0
@@ -130,7 +139,32 @@ export class KubernetesApi {
     }
   }
 
-  async #sendOnce({ method, path, query = {}, body }: ApiRequest): Promise<Answer> {
+  /**
+   * Watches the objects that match, from the `resourceVersion` of the query on. Resolves with the
+   * stream of events once the server accepts. Rejects with `ApiError` if it refuses. Sends nothing
+   * again; `signal` ends it.
+   */
+  async watch(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const more = { ...query, watch: '1', allowWatchBookmarks: 'true' }
+    const response = await this.#open({ method: 'GET', path, query: more }, signal)
+    if (response.statusCode === 200) return response
+    throw new ApiError(answerOf(response, await textOf(response)), 1)
+  }
+
+  async #sendOnce(request: ApiRequest): Promise<Answer> {
+    const response = await this.#open(request, AbortSignal.timeout(TIMEOUT_MS))
+    return answerOf(response, await textOf(response))
+  }
+
+  /** Resolves when the server begins to answer. */
+  async #open(
+    { method, path, query = {}, body }: ApiRequest,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
     const url = new URL(`${this.#access.server.replace(/\/$/, '')}${path}`)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
     const content = body === undefined ? undefined : JSON.stringify(body)
@@ -139,13 +173,13 @@ export class KubernetesApi {
       'user-agent': 'scaler-allocate',
       ...(content === undefined ? {} : { 'content-type': 'application/json' }),
     }
-    const options: RequestOptions = { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) }
+    const options: RequestOptions = { method, headers, signal }
     await this.#access.prepare(options)
     const start = url.protocol === 'http:' ? httpRequest : httpsRequest
     return new Promise((resolve, reject) => {
-      const sent = start(url, options, (response) => {
-        textOf(response).then((text) => resolve(answerOf(response, text)), reject)
-      })
+      const sent = start(url, options, resolve)
+      // A watch that is quiet may be one whose server is gone.
+      sent.setSocketKeepAlive(true, KEEP_ALIVE_MS)
       sent.on('error', reject)
       sent.end(content)
     })

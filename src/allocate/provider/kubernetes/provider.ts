@@ -21,6 +21,7 @@ import {
   stuckReason,
   waitReason,
 } from './status.js'
+import { WatchedList } from './watched-list.js'
 
 const BATCH = '/apis/batch/v1'
 const CORE = '/api/v1'
@@ -36,6 +37,8 @@ const TAIL_CHARACTERS = 2_000
 interface Connection {
   readonly api: KubernetesApi
   readonly template: PodTemplate
+  readonly jobs: WatchedList<JobObject>
+  readonly pods: WatchedList<PodObject>
 }
 
 /** Jobs of Kubernetes. */
@@ -48,6 +51,8 @@ export class KubernetesProvider implements Provider {
   /** Jobs that had ended well by the last list: whoever wanted their output has it. */
   #complete: ReadonlySet<string> = new Set()
 
+  #onChange: () => void = () => {}
+
   constructor(options: CheckedAllocatorOptions) {
     this.#options = options
     this.#selector = selectorOf(ownLabels(options))
@@ -55,6 +60,18 @@ export class KubernetesProvider implements Provider {
 
   async open(): Promise<void> {
     await this.#connected()
+  }
+
+  subscribe(onChange: () => void): void {
+    this.#onChange = onChange
+  }
+
+  close(): void {
+    const end = ({ jobs, pods }: Connection): void => {
+      jobs.close()
+      pods.close()
+    }
+    void this.#connection?.then(end, () => {})
   }
 
   async start(count: number): Promise<StartedUnits> {
@@ -73,10 +90,11 @@ export class KubernetesProvider implements Provider {
   }
 
   async list(): Promise<readonly ListedUnit[]> {
-    const jobs = await this.#find<JobObject>(BATCH, 'jobs')
+    const connection = await this.#connected()
+    const jobs = await connection.jobs.read()
     const alive = jobs.filter((job) => endOf(job) === undefined)
     const starting = alive.filter((job) => !isPlaced(job, undefined))
-    const pods = starting.length === 0 ? [] : await this.#find<PodObject>(CORE, 'pods')
+    const pods = starting.length === 0 ? [] : await connection.pods.read()
     const podOf = new Map(pods.map((pod) => [keyOf(pod), pod]))
     const isAlone = starting.some((job) => !podOf.has(keyOf(job)))
     const events = isAlone ? await this.#warnings() : []
@@ -113,7 +131,8 @@ export class KubernetesProvider implements Provider {
     if (known !== undefined) return known
     const { api } = await this.#connected()
     const labelSelector = `${this.#selector},${UNIT_LABEL}=${key}`
-    const [pod] = await api.list<PodObject>(api.pathOf(CORE, 'pods'), { labelSelector })
+    const found = await api.list<PodObject>(api.pathOf(CORE, 'pods'), { labelSelector })
+    const [pod] = found.items
     if (pod === undefined) {
       const job = { metadata: { name: jobName(this.#options, key) } }
       return waitReason(job, undefined, await this.#warnings())
@@ -135,23 +154,33 @@ export class KubernetesProvider implements Provider {
 
   async #connect(): Promise<Connection> {
     const template = await readPodTemplate(this.#options)
-    return { api: new KubernetesApi(await openAccess(this.#options)), template }
+    const api = new KubernetesApi(await openAccess(this.#options))
+    const { logger } = this.#options
+    const setup = { api, logger, labelSelector: this.#selector, onChange: () => this.#onChange() }
+    const jobs = { ...setup, kind: 'jobs', path: api.pathOf(BATCH, 'jobs') }
+    const pods = { ...setup, kind: 'pods', path: api.pathOf(CORE, 'pods') }
+    return { api, template, jobs: new WatchedList(jobs), pods: new WatchedList(pods) }
   }
 
   async #create(): Promise<ListedUnit> {
-    const { api, template } = await this.#connected()
+    const { api, template, jobs } = await this.#connected()
     const key = randomBytes(4).toString('hex')
+    const id = jobName(this.#options, key)
     const body = jobOf(this.#options, template, key)
     // A field that the server does not know is an error, not a warning that nobody reads.
     const query = { fieldValidation: 'Strict' }
+    jobs.expect(id)
     try {
       await api.send({ method: 'POST', path: api.pathOf(BATCH, 'jobs'), query, body })
     } catch (error) {
       // The answer to an earlier attempt was lost.
       const isCreated = error instanceof ApiError && error.reason === 'AlreadyExists'
-      if (!isCreated || error.attempts === 1) throw error
+      if (!isCreated || error.attempts === 1) {
+        jobs.forget(id)
+        throw error
+      }
     }
-    return { id: jobName(this.#options, key), key, state: 'queued' }
+    return { id, key, state: 'queued' }
   }
 
   async #remove(name: string): Promise<void> {
@@ -174,17 +203,13 @@ export class KubernetesProvider implements Provider {
     }
   }
 
-  async #find<Item>(group: string, kind: string): Promise<readonly Item[]> {
-    const { api } = await this.#connected()
-    return api.list<Item>(api.pathOf(group, kind), { labelSelector: this.#selector })
-  }
-
   /** What went wrong with Jobs of the namespace, for those that have no pod. */
   async #warnings(): Promise<readonly EventObject[]> {
     const { api } = await this.#connected()
     const fieldSelector = 'involvedObject.kind=Job,type=Warning'
     try {
-      return await api.list<EventObject>(api.pathOf(CORE, 'events'), { fieldSelector })
+      const { items } = await api.list<EventObject>(api.pathOf(CORE, 'events'), { fieldSelector })
+      return items
     } catch (error) {
       // Only the reason is lost.
       this.#options.logger.debug('the events could not be read', { problem: messageOf(error) })
