@@ -49,12 +49,12 @@ export function demandOf(view: ClusterView, rules: DemandRules): Demand {
   const bootMs = bootSeconds * 1_000
   // Without work, those count that offer what this allocator's workers do.
   const kinds = rows.length > 0 ? kindsOf(rows) : [{ ...own, needs: needsFor(own) }]
-  const workers = view.workers.filter((worker) => {
-    return !worker.isLeaving && !rules.leaving.has(worker.id) && canServe(worker, kinds)
-  })
   // Those that end before others could come must be replaced now.
-  const lasting = workers.filter(({ endsInMs }) => endsInMs > bootMs)
-  const busy = lasting.filter(({ isIdle }) => !isIdle).length
+  const lasting = view.workers.filter((worker) => {
+    const isStaying = !worker.isLeaving && worker.endsInMs > bootMs
+    return isStaying && !rules.leaving.has(worker.id) && canServe(worker, kinds)
+  })
+  const busy = lasting.reduce((sum, { isIdle }) => (isIdle ? sum : sum + 1), 0)
   const rivals = others.filter((other) => rows.some((work) => serves(other, work)))
   const pendings = others.filter((other) => {
     return rows.length === 0 ? other.runtime === own.runtime : rivals.includes(other)

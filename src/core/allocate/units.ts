@@ -57,6 +57,10 @@ export interface UnitRules {
   readonly startTimeoutMs: number
 }
 
+function isIdleWorker({ isIdle }: SeenWorker): boolean {
+  return isIdle
+}
+
 /** All units of one allocator. */
 export class UnitTable {
   readonly #rules: UnitRules
@@ -67,6 +71,9 @@ export class UnitTable {
   #bootSeconds = 0
   /** See `staying`; undefined once it may have changed. */
   #staying: readonly Unit[] | undefined
+  /** Sums over these: a decision asks for them several times. Undefined as for `#staying`. */
+  #running: number | undefined
+  #missingWorkers: { readonly at: InstantMs; readonly count: number } | undefined
   /** Units that are being started. */
   #ordered = 0
   /** How many lists there have been. */
@@ -125,7 +132,8 @@ export class UnitTable {
 
   /** Workers that are there and stay. */
   get running(): number {
-    return this.staying.reduce((sum, { workers }) => sum + workers.length, 0)
+    this.#running ??= this.staying.reduce((sum, { workers }) => sum + workers.length, 0)
+    return this.#running
   }
 
   /** The ids of workers whose units are ending. */
@@ -140,8 +148,11 @@ export class UnitTable {
 
   /** Workers that are on their way. */
   pending(now: InstantMs): number {
-    const ordered = this.#ordered * this.#rules.workersPerUnit
-    return this.staying.reduce((sum, unit) => sum + this.#missing(unit, now), ordered)
+    if (this.#missingWorkers?.at !== now) {
+      const count = this.staying.reduce((sum, unit) => sum + this.#missing(unit, now), 0)
+      this.#missingWorkers = { at: now, count }
+    }
+    return this.#missingWorkers.count + this.#ordered * this.#rules.workersPerUnit
   }
 
   onOrdered(count: number): void {
@@ -174,7 +185,7 @@ export class UnitTable {
       if (unit.listing === this.#listings || unit.knownAt >= begunAt) continue
       this.#byKey.delete(key)
       this.#byAllocation.delete(this.#allocationOf(key))
-      this.#staying = undefined
+      this.#onChanged()
       const isExpected = unit.firstWorkerAt !== undefined || unit.endedAt !== undefined
       if (!isExpected) failed.push({ unit: unit.listed, why: 'it ended without a worker' })
     }
@@ -183,6 +194,8 @@ export class UnitTable {
 
   /** The workers of the cluster. Returns how many units have got their first worker. */
   onWorkers(workers: readonly SeenWorker[], now: InstantMs): number {
+    this.#running = undefined
+    this.#missingWorkers = undefined
     for (const unit of this.#byKey.values()) unit.workerCount = 0
     for (const worker of workers) {
       const unit = this.#byAllocation.get(worker.allocation)
@@ -198,7 +211,7 @@ export class UnitTable {
         if (unit.firstWorkerAt === undefined) joined += 1
         this.#onThere(unit, now)
       }
-      const isIdle = unit.workers.length > 0 && unit.workers.every((worker) => worker.isIdle)
+      const isIdle = unit.workers.length > 0 && unit.workers.every(isIdleWorker)
       unit.idleSince = isIdle ? (unit.idleSince ?? now) : undefined
       const isLate = unit.endedAt !== undefined && now - unit.endedAt > DRAIN_RETRY_MS
       if (isLate) unit.endedAt = undefined
@@ -219,7 +232,7 @@ export class UnitTable {
   /** A unit is asked to end. */
   end(key: string, now: InstantMs): void {
     const unit = this.#byKey.get(key)
-    this.#staying = undefined
+    this.#onChanged()
     if (unit !== undefined) unit.endedAt = now
   }
 
@@ -237,7 +250,7 @@ export class UnitTable {
     const unit = { listed, listing: 0, askedAt, knownAt: now, ...rest }
     this.#byKey.set(listed.key, unit)
     this.#byAllocation.set(this.#allocationOf(listed.key), unit)
-    this.#staying = undefined
+    this.#onChanged()
     return unit
   }
 
@@ -253,6 +266,12 @@ export class UnitTable {
     const seconds = (now - unit.askedAt) / 1_000
     const isFirst = this.#bootSeconds === 0
     this.#bootSeconds += (isFirst ? 1 : NEWEST_WEIGHT) * (seconds - this.#bootSeconds)
+  }
+
+  #onChanged(): void {
+    this.#staying = undefined
+    this.#running = undefined
+    this.#missingWorkers = undefined
   }
 
   #missing(unit: Unit, now: InstantMs): number {
