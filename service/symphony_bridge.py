@@ -39,9 +39,9 @@ LENGTH = struct.Struct("<I")
 SESSION_LOST = 1
 NO_LIBRARY = 9
 
-# A call of the library may block for a while, for example if Symphony is short of memory. After so
-# many PINGs this is reported; after so many, the process ends. They are counted instead of time,
-# because there are none while the machine sleeps.
+# A call of the library may block for a while, for example if Symphony is short of memory. This is
+# reported after the first number of PINGs, and ends the process after the second. PINGs are counted
+# instead of time, because there are none while the machine sleeps.
 PINGS_UNTIL_WARNING = 6
 PINGS_UNTIL_END = 60
 

@@ -375,9 +375,9 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
   }
 }
 
-/** One name of DNS, as Kubernetes wants it. */
+/** A DNS label, as Kubernetes requires it. */
 const DNS_LABEL = /^[\da-z]([\da-z-]{0,61}[\da-z])?$/
-/** Several with dots between them. */
+/** A DNS name: labels with dots between them. */
 const DNS_NAME = /^(?=.{1,253}$)[\da-z]([\da-z-]*[\da-z])?(\.[\da-z]([\da-z-]*[\da-z])?)*$/
 
 /** Names that become names or labels in Kubernetes. */

@@ -2,11 +2,10 @@
 // process of the agent, that adds workers to it. All workers share one process besides their
 // processors, and what they offer; nothing can outlive the program that has started the cluster.
 
-import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AllocatorEngine } from '../allocate/engine.js'
 import { checkAllocatorOptions } from '../allocate/options.js'
-import type { Provider, StartedUnits } from '../allocate/provider.js'
+import { newUnitKey, type Provider, type StartedUnits } from '../allocate/provider.js'
 import type { Settled } from '../base/option.js'
 import type { ListedUnit } from '../core/allocate/events.js'
 import { Agent, type AgentEnd } from '../worker/agent/agent.js'
@@ -30,7 +29,7 @@ const LIST_INTERVAL_MS = 1_000
 /** A worker that ends while it runs a task finishes it. */
 const DRAIN_MS = 86_400_000
 
-/** How many ends of workers are kept until somebody asks. */
+/** Maximum number of workers for which it is kept why they have ended. */
 const MAX_ENDS = 100
 
 /** An agent with as many workers as the work needs. */
@@ -82,7 +81,7 @@ export class ElasticAgent {
 class WorkerProvider implements Provider {
   readonly #agent: Agent
   readonly #workers = new Map<string, AgentWorker>()
-  /** Why workers have ended, until somebody asks. */
+  /** Why workers have ended, until it is read. */
   readonly #ends = new Map<string, string>()
 
   constructor(agent: Agent) {
@@ -123,7 +122,7 @@ class WorkerProvider implements Provider {
   }
 
   #add(): ListedUnit | undefined {
-    const key = randomBytes(4).toString('hex')
+    const key = newUnitKey()
     const worker = this.#agent.add(`${NAME}/${key}`)
     if (worker === undefined) return undefined
     this.#workers.set(key, worker)

@@ -106,7 +106,7 @@ export class ProcessProvider implements Provider {
       'make 2>/dev/null || make || exit 1',
       's="$(command -v setsid || command -v nohup)"',
       start,
-      // Without its id, nobody would find it again.
+      // Without its id, it could not be found again.
       `fail() { kill $!; rm -f "$d"/${key}.*; echo "cannot write to $d" >&2; exit 1; }`,
       `echo $! > "$d"/${key}.pid || fail`,
       // A list that came before the process has its arguments would not recognize it.

@@ -24,7 +24,7 @@ const MAX_PAUSE_MS = 300_000
 
 const MAX_PROBLEM = 500
 
-/** Of units that fail together, so many are shown with their output. */
+/** Maximum number of units whose output is shown if they fail together. */
 const MAX_SHOWN = 3
 
 /** A decision without what the view says. */

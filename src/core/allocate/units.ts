@@ -71,7 +71,7 @@ export class UnitTable {
   #bootSeconds = 0
   /** See `staying`; undefined once it may have changed. */
   #staying: readonly Unit[] | undefined
-  /** Sums over these: a decision asks for them several times. Undefined as for `#staying`. */
+  /** Sums over these, which a decision needs several times; undefined once they may differ. */
   #running: number | undefined
   #missingWorkers: { readonly at: InstantMs; readonly count: number } | undefined
   /** Units that are being started. */

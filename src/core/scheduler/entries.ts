@@ -199,7 +199,7 @@ export interface TaskExtra {
   deaths: number
   /** The last worker that was lost with it, and that may return with it. */
   lostWith: Identity | undefined
-  /** Its largest input, if that is large. */
+  /** Its largest input, if that is large; undefined for nodes of graphs, which have their own. */
   input: ObjectEntry | undefined
   /** The attempt number in its bytes. */
   attempt: number

@@ -1,12 +1,11 @@
 // Units as Jobs of Kubernetes, each with one pod. Labels tell an allocator that is started again
 // which are its own. A worker that is drained ends its pod and so its Job, which is then removed;
-// one that has failed stays for some minutes, for people to look at.
+// one that has failed stays for some minutes, so that it can be inspected.
 
-import { randomBytes } from 'node:crypto'
 import { messageOf } from '../../../base/text.js'
 import type { ListedUnit } from '../../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../../options.js'
-import type { Provider, StartedUnits } from '../../provider.js'
+import { newUnitKey, type Provider, type StartedUnits } from '../../provider.js'
 import { ApiError, KubernetesApi } from './api.js'
 import { CONTAINER, jobName, jobOf, ownLabels, type PodTemplate, UNIT_LABEL } from './job.js'
 import { openAccess, readPodTemplate } from './library.js'
@@ -48,7 +47,7 @@ export class KubernetesProvider implements Provider {
   #connection: Promise<Connection> | undefined
   /** Why units did not start, by their keys, as of the last list. */
   #reasons: ReadonlyMap<string, string> = new Map()
-  /** Jobs that had ended well by the last list: whoever wanted their output has it. */
+  /** Jobs that had ended well by the last list: their output has been read, if it was needed. */
   #complete: ReadonlySet<string> = new Set()
 
   #onChange: () => void = () => {}
@@ -164,7 +163,7 @@ export class KubernetesProvider implements Provider {
 
   async #create(): Promise<ListedUnit> {
     const { api, template, jobs } = await this.#connected()
-    const key = randomBytes(4).toString('hex')
+    const key = newUnitKey()
     const id = jobName(this.#options, key)
     const body = jobOf(this.#options, template, key)
     // A field that the server does not know is an error, not a warning that nobody reads.

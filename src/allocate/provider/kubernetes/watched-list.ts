@@ -1,6 +1,6 @@
 // The objects of one kind that a provider looks for. A list is asked of the server once; then a
-// watch keeps it up to date, until it ends for any reason, which the next reader finds out. So each
-// doubt costs one request, and a server that cannot be watched is polled.
+// watch keeps it up to date. Once that has ended, for whatever reason, the next read asks for a
+// list again: any doubt costs one request, and a server that cannot be watched is polled.
 
 import type { Logger } from '../../../base/logger.js'
 import { messageOf } from '../../../base/text.js'

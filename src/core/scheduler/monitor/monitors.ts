@@ -225,8 +225,8 @@ export class Monitors {
   }
 
   /**
-   * Sends the present state to some monitors soon, besides those of every second: they can end what
-   * everybody waits for.
+   * Sends the present state to some monitors soon, besides those of every second: an allocator
+   * can start workers for tasks that wait.
    */
   hurry(isMeant: (client: ClientEntry) => boolean): void {
     for (const [client, monitor] of this.#byClient) {

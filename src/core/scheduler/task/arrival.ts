@@ -12,7 +12,7 @@ import { publishTask, refusedFields } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { roomFor, spendRoom } from '../worker/load.js'
 import { largestInput } from '../worker/nearness.js'
-import { readExtra } from './extra.js'
+import { extraOf, readExtra } from './extra.js'
 import { adopt } from './family.js'
 import { addChild, parentLink } from './links.js'
 import { isValidRun, runPartOf } from './run.js'
@@ -69,6 +69,8 @@ function addTasks(state: SchedulerState, client: ClientEntry, message: Task): vo
     sendStatus(state, client, statusResult(message.taskId, 'canceled', room))
     return
   }
+  const input = largestInput(state.objects, message.functionArgs)
+  if (input !== undefined) extraOf(task).input = input
   state.tasks.add(task)
   client.taskCount += task.count
   const pool = state.pools[client.runtime]
@@ -161,7 +163,7 @@ export function newTask(
     expectedSeconds: 0,
     worker: undefined,
     place: undefined,
-    extra: readExtra(message, largestInput(state.objects, message.functionArgs)),
+    extra: readExtra(message),
     node: undefined,
   }
 }

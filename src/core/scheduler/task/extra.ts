@@ -23,11 +23,11 @@ export function extraOf(task: TaskEntry): TaskExtra {
   return (task.extra ??= newExtra({ name: '', retries: 0, workerDeathLimit: 0, attempt: 0 }))
 }
 
-/** The options of a submitted task, and its large input; undefined if it has none. */
-export function readExtra(message: Task, input: ObjectEntry | undefined): TaskExtra | undefined {
+/** The options of a submitted task; undefined if it has none. */
+export function readExtra(message: Task): TaskExtra | undefined {
   const { name, retries, workerDeathLimit, attempt } = message
   const isPlain = name === '' && retries === 0 && workerDeathLimit === 0 && attempt === 0
-  return isPlain && input === undefined ? undefined : { ...newExtra(message), input }
+  return isPlain ? undefined : newExtra(message)
 }
 
 /** How many times a task may have been begun before; sent to its next worker. */

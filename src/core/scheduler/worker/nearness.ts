@@ -11,7 +11,7 @@ import type { ObjectTable } from '../object/table.js'
 import { activeCount, avoidedBy, type PoolRules, ranksBefore } from './load.js'
 import { fits } from './placement.js'
 
-/** Maximum number of workers that are compared for one task. */
+/** Maximum number of workers that are compared at a time: those with the input, or of a machine. */
 const MAX_LOOKS = 32
 
 /** A smaller input is fetched by whichever machine the task comes to. */
