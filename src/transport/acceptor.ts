@@ -22,6 +22,7 @@ import { DescriptorRoom } from './descriptor-room.js'
 import type { SocketOptions } from './options.js'
 import { SendQueue, SlabPool } from './send-queue.js'
 import { adoptStream, STREAM_OPTIONS } from './stream.js'
+import { Rounds } from './heartbeat.js'
 import { TurnFlusher } from './writer.js'
 import type { LocalPeer } from './zmtp/session.js'
 
@@ -205,6 +206,7 @@ export class Acceptor {
       options,
       flusher: new TurnFlusher(),
       turn: new ReadTurn(),
+      rounds: new Rounds(options.pingIntervalMs),
       strangerMs: STRANGER_MS,
       handler: this.#connectionHandler(),
     }

@@ -7,7 +7,7 @@ import { copyOf } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 import { Delivery, type ReadTurn } from './delivery.js'
 import { FrameWriter, type TurnFlusher } from './writer.js'
-import { Heartbeat } from './heartbeat.js'
+import { Heartbeat, type Rounds } from './heartbeat.js'
 import type { IncomingMessage, OutgoingFrame, SocketOptions } from './options.js'
 import { codesOf, describeError } from './address.js'
 import { CROWDED } from './bounded-log.js'
@@ -49,6 +49,7 @@ export interface ConnectionSetup {
   readonly options: SocketOptions
   readonly flusher: TurnFlusher
   readonly turn: ReadTurn
+  readonly rounds: Rounds
   /** How long a peer that does not speak ZMTP may take to leave on its own; default: 0. */
   readonly strangerMs?: number
   readonly handler: ConnectionHandler
@@ -106,7 +107,7 @@ export class Connection {
       this.#onWritten(hasMoved),
     )
     this.#session = new ZmtpSession(local, options)
-    this.#heartbeat = new Heartbeat(options, {
+    this.#heartbeat = new Heartbeat(options, setup.rounds, {
       outgoing: () => ({
         takenBytes: socket.bytesWritten - socket.writableLength,
         isFull: socket.writableLength > 0,

@@ -8,6 +8,7 @@ import { ReadTurn } from './delivery.js'
 import type { ConnectionEnd } from './end.js'
 import type { SendQueue } from './send-queue.js'
 import { openStream } from './stream.js'
+import { Rounds } from './heartbeat.js'
 import { TurnFlusher } from './writer.js'
 import type { LocalPeer, RemotePeer } from './zmtp/session.js'
 
@@ -42,6 +43,7 @@ export class Connector {
   readonly #setup: ConnectorSetup
   readonly #flusher = new TurnFlusher()
   readonly #turn = new ReadTurn()
+  readonly #rounds: Rounds
   #connection: Connection | undefined
   #isReady = false
   #failures = 0
@@ -56,6 +58,7 @@ export class Connector {
   /** Starts connecting; no callback is called before the current event-loop turn ends. */
   constructor(setup: ConnectorSetup) {
     this.#setup = setup
+    this.#rounds = new Rounds(setup.options.pingIntervalMs)
     this.#connect()
   }
 
@@ -108,6 +111,7 @@ export class Connector {
       options,
       flusher: this.#flusher,
       turn: this.#turn,
+      rounds: this.#rounds,
       handler,
     })
   }

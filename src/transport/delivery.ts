@@ -7,6 +7,9 @@ import type { IncomingMessage } from './options.js'
 /** Messages delivered between two checks of the clock: at most about 30 us each. */
 const BATCH_MESSAGES = 32
 
+/** One list for all: a new one after each read would outlive it, for each of thousands of peers. */
+const NONE: readonly IncomingMessage[] = []
+
 /** The operations of a delivery's owner. */
 interface DeliveryActions {
   deliver(messages: readonly IncomingMessage[]): void
@@ -20,7 +23,7 @@ interface DeliveryActions {
 export class Delivery {
   readonly #turn: ReadTurn
   readonly #actions: DeliveryActions
-  #messages: readonly IncomingMessage[] = []
+  #messages: readonly IncomingMessage[] = NONE
   /** Messages before this index have been delivered. */
   #next = 0
   #isHeld = false
@@ -88,7 +91,7 @@ export class Delivery {
   }
 
   #release(): void {
-    this.#messages = []
+    this.#messages = NONE
     this.#next = 0
     if (!this.#isHeld) return
     this.#isHeld = false

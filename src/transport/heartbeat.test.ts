@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { Heartbeat } from './heartbeat.js'
+import { Heartbeat, Rounds } from './heartbeat.js'
 
 const NOTHING_SENT = { takenBytes: 0, isFull: false }
 
@@ -29,19 +29,16 @@ function compute(durationMs: number): void {
 function afterPing(t: TestContext, near: Socket, onPing: () => void): Promise<string> {
   return new Promise((resolve) => {
     let pings = 0
-    const heartbeat = new Heartbeat(
-      { pingIntervalMs: 50, pingTimeoutMs: 60 },
-      {
-        outgoing: () => NOTHING_SENT,
-        ping: () => {
-          pings += 1
-          // After the timers and the reading of this turn: the timers of the next one come first.
-          if (pings === 1) setImmediate(onPing)
-          else resolve('asked again')
-        },
-        giveUp: resolve,
+    const heartbeat = new Heartbeat({ pingIntervalMs: 50, pingTimeoutMs: 60 }, new Rounds(50), {
+      outgoing: () => NOTHING_SENT,
+      ping: () => {
+        pings += 1
+        // After the timers and the reading of this turn: the timers of the next one come first.
+        if (pings === 1) setImmediate(onPing)
+        else resolve('asked again')
       },
-    )
+      giveUp: resolve,
+    })
     near.on('data', () => heartbeat.heard())
     heartbeat.start()
     t.after(() => heartbeat.stop())
@@ -61,10 +58,11 @@ test('data received while the process was busy is read before the peer is given 
 test('a time to live that passed while the process was busy is checked again', async (t) => {
   const [near, far] = await socketPair(t)
   const reasons: string[] = []
-  const heartbeat = new Heartbeat(
-    { pingIntervalMs: 0, pingTimeoutMs: 0 },
-    { outgoing: () => NOTHING_SENT, ping: () => {}, giveUp: (reason) => reasons.push(reason) },
-  )
+  const heartbeat = new Heartbeat({ pingIntervalMs: 0, pingTimeoutMs: 0 }, new Rounds(0), {
+    outgoing: () => NOTHING_SENT,
+    ping: () => {},
+    giveUp: (reason) => reasons.push(reason),
+  })
   t.after(() => heartbeat.stop())
   near.on('data', () => heartbeat.heard())
   heartbeat.onPing(30)
@@ -73,4 +71,21 @@ test('a time to live that passed while the process was busy is checked again', a
   await once(near, 'data')
   await new Promise(setImmediate)
   assert.deepEqual(reasons, [])
+})
+
+test('many members are called in turn, each once per interval, few in one turn', async () => {
+  const rounds = new Rounds(64)
+  const calls: number[] = Array.from({ length: 1_000 }, () => 0)
+  let [inTurn, most] = [0, 0]
+  const members = calls.map((_, index) => () => {
+    calls[index] = (calls[index] ?? 0) + 1
+    if (inTurn === 0) setImmediate(() => (inTurn = 0))
+    inTurn += 1
+    most = Math.max(most, inTurn)
+  })
+  for (const member of members) rounds.add(member)
+  while (Math.min(...calls) < 3) await new Promise(setImmediate)
+  for (const member of members) rounds.remove(member)
+  assert.ok(most <= 40, `${most} in one turn`)
+  assert.ok(Math.max(...calls) - Math.min(...calls) <= 1, 'none is called twice as often')
 })

@@ -32,7 +32,8 @@ export class PeerWatch {
   readonly #options: PingOptions
   #lastLookMs: number
   #aliveMs: number
-  #outgoing: OutgoingState = { takenBytes: 0, isFull: false }
+  #takenBytes = 0
+  #wasFull = false
   #isAsked = false
 
   /** The connection is up since `nowMs`. */
@@ -48,14 +49,14 @@ export class PeerWatch {
    */
   look(nowMs: number, hasHeard: boolean, outgoing: OutgoingState): 'nothing' | 'ping' | 'giveUp' {
     const { pingIntervalMs, pingTimeoutMs } = this.#options
-    const before = this.#outgoing
-    const hasSent = outgoing.takenBytes > before.takenBytes
+    const hasSent = outgoing.takenBytes > this.#takenBytes
     // Full buffers drain only when the peer's system acknowledges; others fill without a peer.
-    const hasMoved = before.isFull && hasSent
+    const hasMoved = this.#wasFull && hasSent
     // While this process was suspended it could not hear: the peer gets its full time again.
     const stoodStill = nowMs - this.#lastLookMs > 2 * pingIntervalMs
     this.#lastLookMs = nowMs
-    this.#outgoing = outgoing
+    this.#takenBytes = outgoing.takenBytes
+    this.#wasFull = outgoing.isFull
     if (hasHeard || hasMoved || stoodStill) {
       this.#aliveMs = nowMs
       this.#isAsked = false
@@ -77,11 +78,85 @@ interface HeartbeatActions {
   giveUp(reason: string): void
 }
 
+/** Each interval is divided into this many parts. */
+const SLOTS = 64
+
+/**
+ * Calls each of its members once per interval, spread over it, and never many in one turn of the
+ * event loop. Intervals of Node would drift together: after a long turn, those of thousands of
+ * connections run in the same turn from then on. Its timer does not keep the process alive.
+ */
+export class Rounds {
+  readonly #stepMs: number
+  readonly #slots: readonly Set<() => void>[] = Array.from({ length: SLOTS }, () => new Set())
+  #memberCount = 0
+  /** The slot that is due next, if it has members. */
+  #next = 0
+  #dueMs = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** `intervalMs` > 0. */
+  constructor(intervalMs: number) {
+    this.#stepMs = intervalMs / SLOTS
+  }
+
+  /** Calls `member` from now on, first after half an interval at least. */
+  add(member: () => void): void {
+    if (this.#memberCount === 0) this.#dueMs = performance.now() + this.#stepMs
+    this.#memberCount += 1
+    this.#roomiest().add(member)
+    this.#arm()
+  }
+
+  /** Does not call it again. */
+  remove(member: () => void): void {
+    const slot = this.#slots.find((members) => members.delete(member))
+    if (slot === undefined) return
+    this.#memberCount -= 1
+    this.#arm()
+  }
+
+  /** Of the slots in the second half of the coming interval, the emptiest. */
+  #roomiest(): Set<() => void> {
+    let best = this.#slotAfter(SLOTS - 1)
+    for (let steps = SLOTS - 2; steps >= SLOTS / 2; steps -= 1) {
+      const slot = this.#slotAfter(steps)
+      if (slot.size < best.size) best = slot
+    }
+    return best
+  }
+
+  #slotAfter(steps: number): Set<() => void> {
+    return this.#slots[(this.#next + steps) % SLOTS] as Set<() => void>
+  }
+
+  /** One slot per call of the timer, also after a long turn. */
+  #arm(): void {
+    clearTimeout(this.#timer)
+    if (this.#memberCount === 0) return
+    let steps = 0
+    while (this.#slotAfter(steps).size === 0) steps += 1
+    const delayMs = this.#dueMs + steps * this.#stepMs - performance.now()
+    this.#timer = setTimeout(() => this.#call(steps), Math.ceil(Math.max(1, delayMs))).unref()
+  }
+
+  #call(steps: number): void {
+    const members = this.#slotAfter(steps)
+    this.#next = (this.#next + steps + 1) % SLOTS
+    this.#dueMs += (steps + 1) * this.#stepMs
+    // This process was suspended: it does not make up for what was missed.
+    this.#dueMs = Math.max(this.#dueMs, performance.now() - SLOTS * this.#stepMs)
+    this.#arm()
+    for (const member of members) member()
+  }
+}
+
 /** Watches one connection. Its timers do not keep the process alive. */
 export class Heartbeat {
   readonly #options: PingOptions
+  readonly #rounds: Rounds
   readonly #actions: HeartbeatActions
-  #interval: NodeJS.Timeout | undefined
+  #look: (() => void) | undefined
   #ttl: NodeJS.Timeout | undefined
   #ttlMs = 0
   #hasHeard = false
@@ -89,8 +164,10 @@ export class Heartbeat {
   /** Updated only while the peer has announced a time to live. */
   #lastHeardMs = 0
 
-  constructor(options: PingOptions, actions: HeartbeatActions) {
+  /** `rounds`: of `pingIntervalMs`, if that is not 0. */
+  constructor(options: PingOptions, rounds: Rounds, actions: HeartbeatActions) {
     this.#options = options
+    this.#rounds = rounds
     this.#actions = actions
   }
 
@@ -99,7 +176,7 @@ export class Heartbeat {
     const { pingIntervalMs, pingTimeoutMs } = this.#options
     if (pingIntervalMs === 0) return
     const watch = new PeerWatch(this.#options, performance.now())
-    const onInterval = (): void => {
+    this.#look = (): void => {
       const next = watch.look(performance.now(), this.#hasHeard, this.#actions.outgoing())
       this.#hasHeard = false
       if (next === 'ping') this.#actions.ping()
@@ -109,7 +186,7 @@ export class Heartbeat {
         this.#actions.giveUp(`the peer has not answered for ${pingTimeoutMs} ms`)
       })
     }
-    this.#interval = setInterval(onInterval, pingIntervalMs).unref()
+    this.#rounds.add(this.#look)
   }
 
   /** Some bytes have arrived. */
@@ -129,7 +206,7 @@ export class Heartbeat {
   /** Stops all timers. */
   stop(): void {
     this.#isStopped = true
-    clearInterval(this.#interval)
+    if (this.#look !== undefined) this.#rounds.remove(this.#look)
     clearTimeout(this.#ttl)
   }
 

@@ -75,7 +75,9 @@ export class Silence {
   }
 
   #turn(now: InstantMs): void {
-    this.#earlierMs = Math.max(this.#longestMs, this.#earlierMs / 2)
+    // A whole number, as it was at first: with a fraction, V8 would rebuild all these objects, and
+    // those of thousands of workers in one turn.
+    this.#earlierMs = Math.ceil(Math.max(this.#longestMs, this.#earlierMs / 2))
     this.#longestMs = 0
     this.#turnsAt = now + HALF_LIFE_MS
   }
