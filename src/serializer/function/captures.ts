@@ -88,6 +88,19 @@ export class CaptureReader {
     return imported.length === 0 ? code : codeWith(new Set(imported.map(({ free }) => free.name)))
   }
 
+  /**
+   * Whether all functions made from this code in this script refer to the same variables. In the
+   * strict code of a module, where a name leads does not change, and a module is evaluated once.
+   */
+  areOfPlace(owner: CaptureOwner, { names }: FunctionCode): boolean {
+    if (names.length === 0) return true
+    if (owner.script?.script.isModule !== true) return false
+    return names.every(({ free }) => {
+      const type = owner.view.scopes[scopeOf(owner, free)]?.type
+      return type === undefined || type === 'module' || type === 'script'
+    })
+  }
+
   /** The capture for a name; undefined if it is a global. */
   read(owner: CaptureOwner, name: CodeName): ReadCapture | undefined {
     const { free } = name

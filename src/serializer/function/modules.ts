@@ -239,3 +239,14 @@ export class LiveExports {
     return { kind: 'source', code: this.#code, url: '', captures, classParts: undefined }
   }
 }
+
+/** The value of a variable. */
+export interface Seen {
+  readonly value: unknown
+}
+
+/** An export of a module: reading it runs only code written by compilers. */
+export function memberIn(module: unknown, name: string = ''): Seen | undefined {
+  if (typeof module !== 'object' || module === null) return undefined
+  return { value: Reflect.get(module, name) }
+}

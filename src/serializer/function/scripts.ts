@@ -42,10 +42,15 @@ export class ScriptTable {
 
   /** The script with this id in V8. Undefined if V8 has forgotten it. */
   get(id: string): KnownScript | undefined {
-    const known = this.#known.get(id) ?? this.#passing.get(id)?.deref()
+    const known = this.known(id)
     if (known !== undefined) return known
     const script = this.#inspector.script(id)
     return script === undefined ? undefined : this.#add(script)
+  }
+
+  /** The same, if it has been asked for before. */
+  known(id: string): KnownScript | undefined {
+    return this.#known.get(id) ?? this.#passing.get(id)?.deref()
   }
 
   /** The URL of the script that a function comes from. */

@@ -2,7 +2,7 @@
 // property; the engine answers immediately, because all objects without other properties share a
 // hidden class. If the engine cannot be asked, the answer is unknown.
 
-import { compileFunction } from 'node:vm'
+import { engineQuestion } from '../inspect/engine.js'
 
 type SameShape = (some: object, other: object) => boolean
 
@@ -51,39 +51,13 @@ class EngineShapes {
 /** The engine shapes of this process. */
 export const engineShapes: EngineShapes = new EngineShapes()
 
-/**
- * A comparison in the engine's own syntax. V8 discards the code of functions that have not been
- * called for a while, and cannot compile this one again, because the syntax is allowed only while
- * it is compiled here.
- */
 function sameShape(): SameShape {
-  let ask = compiled()
-  return (some, other) => {
-    if (ask === undefined) return false
-    try {
-      return ask(some, other)
-    } catch {
-      ask = compiled()
-      return ask?.(some, other) ?? false
-    }
-  }
-}
-
-/** Undefined if the engine does not allow it. */
-function compiled(): SameShape | undefined {
-  // Loaded when it is needed: it takes a while.
-  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
-  try {
-    setFlagsFromString('--allow-natives-syntax')
-    const ask = compileFunction('return %HaveSameMap(some,other)', ['some', 'other']) as SameShape
-    // Functions are compiled on their first call.
-    ask({}, {})
-    return ask
-  } catch {
-    return undefined
-  } finally {
-    setFlagsFromString('--no-allow-natives-syntax')
-  }
+  const ask = engineQuestion<[object, object], boolean>(
+    '%HaveSameMap(some,other)',
+    ['some', 'other'],
+    [{}, {}],
+  )
+  return (some, other) => ask(some, other) ?? false
 }
 
 function emptyOf(prototype: object): readonly object[] {
