@@ -109,12 +109,14 @@ export class InspectorSession {
 
   /** Asks and returns the answer. Throws V8's error if it refuses. */
   ask<M extends keyof Exchanges>(method: M, question: Exchanges[M][0]): Exchanges[M][1] {
-    let failure: Error | null = new Error(`${method} was not answered`)
+    // No error in advance: to make one takes as long as the question.
+    let failure: Error | null | undefined
     let answer: object | undefined
     this.#session.post(method, question, (error, result) => {
       failure = error
       answer = result
     })
+    if (failure === undefined) throw new Error(`${method} was not answered`)
     if (failure !== null) throw failure
     return answer ?? {}
   }
