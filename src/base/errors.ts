@@ -192,7 +192,10 @@ export interface StorageFullOptions extends ScalerErrorOptions {
   readonly owners: readonly StorageOwner[]
 }
 
-/** An argument or a result was not stored: the object storage of the scheduler is full. */
+/**
+ * An argument or a result was not stored: the object storage of the scheduler is full, and so are
+ * the object storage servers, if there are any.
+ */
 export class StorageFullError extends ScalerError {
   /** The object that was not stored, as hexadecimal digits. */
   readonly objectId: string
@@ -200,9 +203,12 @@ export class StorageFullError extends ScalerError {
   readonly sizeBytes: number
   /** The limit that it would have exceeded, in bytes. */
   readonly limitBytes: number
-  /** How much was stored, in bytes. */
+  /** How much of this limit was in use, in bytes: without what is on object storage servers. */
   readonly storedBytes: number
-  /** The clients that use most of the storage, at most five, the largest first. */
+  /**
+   * The clients that use most of the storage, including object storage servers; at most five, the
+   * largest first.
+   */
   readonly owners: readonly StorageOwner[]
 
   constructor(message: string, options: StorageFullOptions) {

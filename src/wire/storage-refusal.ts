@@ -18,9 +18,11 @@ export interface StorageRefusal {
   readonly limitBytes: number
   /** How much of the limit is in use. */
   readonly storedBytes: number
+  /** The size of content on object storage servers, in addition to `storedBytes`; 0 for a quota. */
+  readonly serverBytes: number
   /** Why no (more) content is moved to disk, for people; '' if that is not the reason. */
   readonly diskError: string
-  /** The clients that use most of it, the largest first. */
+  /** The clients that use most, there and on object storage servers, the largest first. */
   readonly owners: readonly StorageOwner[]
 }
 
@@ -41,6 +43,7 @@ export function refusalFrom(chunks: readonly Uint8Array[]): StorageRefusal {
     limit: given['limit'] === 'quota' ? 'quota' : 'storage',
     limitBytes: numberIn(given['limitBytes']),
     storedBytes: numberIn(given['storedBytes']),
+    serverBytes: numberIn(given['serverBytes']),
     diskError: textIn(given['diskError']),
     owners: Array.isArray(given['owners']) ? given['owners'].map(ownerFrom) : [],
   }
@@ -82,19 +85,21 @@ export function refusedObjectError(id: ObjectId, chunks: readonly Uint8Array[]):
 
 /** What the error says. */
 export function refusalText(refusal: StorageRefusal): string {
-  const { name, sizeBytes, limit, limitBytes, owners, diskError } = refusal
+  const { name, sizeBytes, limit, limitBytes, serverBytes, diskError } = refusal
   const what = `the ${name === '' ? 'object' : `object ${name}`} of ${sizeText(sizeBytes)}`
-  if (sizeBytes > limitBytes) {
+  // On a server there may be room for it, later.
+  if (sizeBytes > limitBytes && serverBytes === 0) {
     const whole = limit === 'quota' ? 'what one client may store' : 'the whole object storage'
     const size = `(${sizeText(limitBytes)})${disk(diskError)}`
     return `${what} was not stored: it is larger than ${whole} ${size}`
   }
   const use = `${sizeText(refusal.storedBytes)} of ${sizeText(limitBytes)} are in use`
-  const remedy = 'release what is not needed, or raise the limits of the scheduler'
+  const whose = serverBytes > 0 ? 'the scheduler or of its servers' : 'the scheduler'
+  const remedy = `release what is not needed, or raise the limits of ${whose}`
   if (limit === 'quota') {
     return `${what} was not stored: its client may not store more (${use}); ${remedy}`
   }
-  const details = `${use}${mostOf(owners)}${disk(diskError)}`
+  const details = `${use}${mostOf(refusal)}${disk(diskError)}`
   return `${what} was not stored: the object storage is full (${details}); ${remedy}`
 }
 
@@ -102,9 +107,13 @@ function disk(error: string): string {
   return error === '' ? '' : `; the disk cannot be used: ${error}`
 }
 
-/** Who uses most, if anybody does. */
-function mostOf([first]: readonly StorageOwner[]): string {
-  if (first === undefined) return ''
-  const client = first.name === '' ? first.client : first.name
-  return `, ${sizeText(first.bytes)} of it by the client ${client}`
+/** Who uses most, if anybody does. Without servers, that is a part of what was named before. */
+function mostOf({ owners: [first], serverBytes }: StorageRefusal): string {
+  const servers = serverBytes > 0 ? `, and ${sizeText(serverBytes)} on object storage servers` : ''
+  if (first === undefined) return servers
+  const client = `the client ${first.name === '' ? first.client : first.name}`
+  const size = sizeText(first.bytes)
+  return serverBytes > 0
+    ? `${servers}; ${client} uses most, ${size}`
+    : `, ${size} of it by ${client}`
 }

@@ -299,8 +299,11 @@ export class FakeScheduler {
     this.send({ kind: 'objectResponse', responseType: 'objectNotExist', objectContent }, from)
   }
 
-  #onCreate({ objectIds, objectBytes }: ObjectContent): void {
-    for (const [index, id] of objectIds.entries()) this.objects.set(id, objectBytes[index] ?? [])
+  /** What is on a server is not fetched from there. */
+  #onCreate({ objectIds, objectTypes, objectBytes }: ObjectContent): void {
+    for (const [index, id] of objectIds.entries()) {
+      this.objects.set(id, objectTypes[index] === 'stored' ? [] : (objectBytes[index] ?? []))
+    }
   }
 
   #onTaskResult(result: TaskResult): void {
@@ -323,6 +326,7 @@ export class FakeScheduler {
 
 function readValue(status: TaskResult['status'], chunks: readonly Uint8Array[]): unknown {
   const bytes = Buffer.concat(chunks)
+  if (bytes.length === 0) return undefined
   if (status === 'success') return defaultSerializer.deserialize(bytes)
   if (status !== 'failed') return undefined
   // Other runtimes' content is shown as it is.

@@ -3,7 +3,17 @@
 
 import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
+import { FEATURE_STORAGE_ONLY, OUR_FEATURES } from '#src/base/features.js'
+import { type Identity, schedulerId } from '#src/base/ids.js'
+import { RouterSocket } from '#src/transport/router.js'
+import {
+  decode,
+  encodeFrame,
+  type Message,
+  type SharedObject,
+  type StorageServers,
+} from '#src/wire/message.js'
 import { until } from './condition.js'
 import type { FakeScheduler, SentTask } from './fake-scheduler.js'
 import { pathFor, setUp } from './worker-agent-setup.js'
@@ -129,4 +139,96 @@ test('an agent leaves a 1.9.9 scheduler immediately: it would continue to send t
   assert.equal(scheduler.disconnects.length, 1)
   assert.ok(scheduler.isOpen(running.id))
   assert.ok(scheduler.heartbeats.every(({ heartbeat }) => !heartbeat.isLeaving))
+})
+
+/** An object storage server that does not confirm content until the test wants it. */
+class SlowServer {
+  /** Who waits to learn that content is stored. */
+  readonly waiting: { readonly peer: Identity; readonly about: SharedObject }[] = []
+  readonly #router: RouterSocket
+
+  private constructor(router: RouterSocket) {
+    this.#router = router
+  }
+
+  static async start(context: TestContext): Promise<SlowServer> {
+    const router = await RouterSocket.bind('tcp://127.0.0.1:0', {
+      onMessages: (peer, messages) => {
+        for (const frame of messages) server.#onMessage(peer, decode(Buffer.from(frame as Buffer)))
+      },
+      onConnect: () => {},
+      onDisconnect: () => {},
+      onDrain: () => {},
+      onProgress: () => {},
+    })
+    const server = new SlowServer(router)
+    context.after(() => router.close())
+    return server
+  }
+
+  /** What a scheduler tells its workers of it. */
+  get offer(): StorageServers {
+    const { address } = this.#router
+    const servers = [{ address, instance: schedulerId('slow') }]
+    return { kind: 'storageServers', servers, isServer: false }
+  }
+
+  /** Confirms everything that was stored. */
+  confirm(): void {
+    for (const { peer, about } of this.waiting.splice(0)) {
+      this.#router.send(peer, encodeFrame({ ...about, bytes: undefined, type: 'published' }))
+    }
+  }
+
+  #onMessage(peer: Identity, message: Message): void {
+    if (message.kind === 'sharedObject') this.waiting.push({ peer, about: message })
+    if (message.kind !== 'clientHeartbeat') return
+    const echo = {
+      kind: 'clientHeartbeatEcho',
+      schedulerId: schedulerId('slow'),
+      features: OUR_FEATURES | FEATURE_STORAGE_ONLY,
+      reports: [],
+      waiting: [],
+    } as const
+    this.#router.send(peer, encodeFrame(echo))
+  }
+}
+
+test('echoes of heartbeats that have overtaken a large result do not confirm it', async (context) => {
+  const { scheduler } = await setUp(context)
+  const server = await SlowServer.start(context)
+  const path = pathFor(context, 'run')
+  const hasStored = (): Promise<void> => until('it stores', () => server.waiting.length > 0)
+  const beat = async (): Promise<void> => {
+    const count = scheduler.heartbeats.length + 3
+    await until('it goes on sending heartbeats', () => scheduler.heartbeats.length >= count)
+  }
+  const answers = (): readonly number[] => {
+    return scheduler.messages.flatMap((each) => (each.kind === 'taskResult' ? each.attempt : []))
+  }
+  // Results of shorter tasks are not kept.
+  const work = async (file: string): Promise<Uint8Array> => {
+    const { appendFileSync: append } = await import('node:fs')
+    append(file, 'x')
+    for (const end = performance.now() + 60; performance.now() < end;);
+    return new Uint8Array(300_000)
+  }
+  scheduler.send(server.offer)
+  scheduler.submit(work, [`${path}.first`])
+  await hasStored()
+  await beat()
+  server.confirm()
+  await until('it answers', () => answers().length > 0)
+  // Heartbeats after the result do confirm it.
+  await beat()
+  assert.deepEqual(await blink(scheduler), [])
+  scheduler.send(server.offer)
+  const task = scheduler.submit(work, [path])
+  await hasStored()
+  await beat()
+  assert.deepEqual(answers(), [0])
+  assert.deepEqual(await blink(scheduler), [task.id])
+  sendAgain(scheduler, task, 1)
+  assert.equal((await task.outcome).result.attempt, 1)
+  assert.equal(countIn(path), 1)
 })

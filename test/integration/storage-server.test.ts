@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { Client } from 'scaler-ts'
+import { Client, StorageFullError } from 'scaler-ts'
 import { OUR_FEATURES } from '#src/base/features.js'
 import { objectId } from '#src/base/ids.js'
 import { MessageReader } from '#src/runtime/message-reader.js'
@@ -137,6 +137,28 @@ test('a server that is killed costs no result, and the next one is used', async 
   const { b } = await graph
   assert.deepEqual(b, filled(2 * MIB, 2))
   await cluster.removeFile('begun', 'go')
+})
+
+test('when servers and scheduler are full, the error says who fills them', async (t) => {
+  const limited = (bytes: number, prefix = ''): readonly string[] => {
+    return [...FAR, `--${prefix}memory-limit-bytes=${bytes}`, `--${prefix}disk-limit-bytes=0`]
+  }
+  const schedulerArgs = limited(4 * MIB, 'object-')
+  const cluster = await TestCluster.start(t, { agents: [1], schedulerArgs, agentArgs: FAR })
+  await cluster.startServer(limited(8 * MIB))
+  const client = cluster.client()
+  const reference = client.sendObject(filled(6 * MIB, 3))
+  assert.equal(await client.submit(sumOf, reference, 0), 18 * MIB)
+  assert.deepEqual(await placesOf(client), ['server'])
+  const error = await client.submit(sumOf, filled(5 * MIB, 1), 0).catch((e: unknown) => e)
+  assert(error instanceof StorageFullError)
+  assert.match(
+    error.message,
+    /6\.3 MB on object storage servers; the client \S+ uses most, 6\.3 MB/,
+  )
+  const [first] = error.owners
+  assert((first?.bytes ?? 0) >= 6 * MIB)
+  assert.equal(error.limitBytes, 4 * MIB)
 })
 
 test('a scheduler starts a server of its own when a large object comes from afar', async (t) => {

@@ -84,6 +84,17 @@ export type WorkerEvent =
   | { readonly type: 'congested' }
   /** The send queue is short again. */
   | { readonly type: 'drained' }
+  /**
+   * A TaskResult waits for content that is being stored, and heartbeats overtake it; or (not
+   * `isHeld`) it was given to the connection. Only for messages of this connection.
+   */
+  | {
+      readonly type: 'resultHeld'
+      readonly taskId: TaskId
+      /** As in the message. */
+      readonly count: number
+      readonly isHeld: boolean
+    }
   | { readonly type: 'processorReady'; readonly processor: ProcessorNumber; readonly pid: number }
   /** Files of objects were gone before the processor read them: it does not have these. */
   | {

@@ -137,6 +137,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#flow.setCongested(this.#isConnected)
       case 'drained':
         return this.#flow.setCongested(false)
+      case 'resultHeld':
+        return this.#answers.onHeld(event, event.isHeld)
       case 'stopRequested':
         return this.#onStopRequested(event.isUrgent === true, event.drainMs)
       case 'tick':

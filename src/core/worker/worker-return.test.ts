@@ -236,6 +236,27 @@ test('the echo of an earlier heartbeat shows nothing', () => {
   assert.deepEqual(comeBack(worker), ['long'])
 })
 
+test('heartbeats that have overtaken a held result show nothing, those after it do', () => {
+  for (const isReleased of [false, true]) {
+    const worker = ScriptedWorker.ready()
+    worker.run('long')
+    worker.now += 50
+    worker.answer(resultOf('long', { chunks: [Buffer.alloc(121)] }))
+    const about = { taskId: taskId('long'), count: 1 }
+    assert.deepEqual(worker.show({ type: 'resultHeld', ...about, isHeld: true }), [])
+    const beat = (): void => {
+      worker.pass(2000)
+      worker.receive(echoOf())
+    }
+    beat()
+    beat()
+    if (isReleased) worker.show({ type: 'resultHeld', ...about, isHeld: false })
+    beat()
+    worker.show(LOST)
+    assert.deepEqual(comeBack(worker), isReleased ? [] : ['long'])
+  }
+})
+
 test('a short task is sooner run again; one that may be tried again is not answered twice', () => {
   const worker = ScriptedWorker.ready()
   worker.run('short')

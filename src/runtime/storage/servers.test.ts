@@ -12,6 +12,7 @@ import {
   type ObjectInstruction,
   type ObjectResponse,
   PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_RESULT,
   PLAIN_TASK,
   type StorageServer,
 } from '../../wire/message.js'
@@ -25,6 +26,8 @@ class Peer {
   readonly sent: Message[] = []
   readonly received: ObjectResponse[] = []
   drains = 0
+  /** `+t`: the result of task `t` waits; `-t`: it was sent. */
+  readonly holds: string[] = []
   readonly servers: ObjectServers
   #onChange: () => void = () => {}
 
@@ -39,6 +42,10 @@ class Peer {
       },
       receive: (response) => {
         this.received.push(response)
+        this.#onChange()
+      },
+      onHeld: (result, isHeld) => {
+        this.holds.push(`${isHeld ? '+' : '-'}${result.taskId}`)
         this.#onChange()
       },
       onDrain: () => {
@@ -103,6 +110,18 @@ const TASK: Message = {
   metadata: Buffer.alloc(0),
   funcObjectId: objectId('f'),
   functionArgs: [{ type: 'objectID', data: Buffer.from('o') }],
+}
+
+/** The result of a task: the object `o`, or one within the message. */
+function resultOf(id: string, results: readonly string[]): Message {
+  return {
+    kind: 'taskResult',
+    taskId: taskId(id),
+    status: 'success',
+    metadata: Buffer.alloc(0),
+    ...PLAIN_RESULT,
+    results: results.map((each) => objectId(each)),
+  }
 }
 
 /** Both use this server. */
@@ -380,6 +399,35 @@ test('with the connection to the scheduler, everything that waits is dropped', a
     ['p'],
   )
   assert.equal(peer.servers.isUsed, false)
+})
+
+test('its user learns which results wait, and when they are sent', async (t) => {
+  const peer = new Peer(t)
+  peer.use(await newServer(t))
+  const messages = [create('o'), resultOf('t', ['o']), resultOf('small', []), CANCEL]
+  for (const message of messages) peer.servers.send(message)
+  // Not within the call.
+  assert.deepEqual(peer.holds, [])
+  await peer.until(() => peer.holds.length > 0)
+  assert.deepEqual(peer.holds, ['+t'])
+  assert.deepEqual(peer.kinds, ['taskResult'])
+  await peer.until(() => peer.holds.length > 1)
+  assert.deepEqual(peer.holds, ['+t', '-t'])
+  assert.deepEqual(peer.kinds.slice(1), ['objectInstruction', 'taskResult', 'taskCancel'])
+})
+
+test('its user learns nothing of an earlier connection', async (t) => {
+  const peer = new Peer(t)
+  const server = await newServer(t)
+  peer.use(server)
+  peer.servers.send(create('o'))
+  peer.servers.send(resultOf('old', ['o']))
+  peer.servers.reset()
+  peer.use(server)
+  peer.servers.send(create('p'))
+  peer.servers.send(resultOf('new', ['p']))
+  await peer.until(() => peer.holds.includes('-new'))
+  assert.deepEqual(peer.holds, ['+new', '-new'])
 })
 
 test('the host * is the one of the scheduler', async (t) => {

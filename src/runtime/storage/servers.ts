@@ -13,6 +13,7 @@ import type {
   ObjectResponse,
   StorageServer,
   StorageServers,
+  TaskResult,
 } from '../../wire/message.js'
 import {
   contentBytes,
@@ -51,6 +52,11 @@ interface ServerUser {
   receive(response: ObjectResponse): void
   /** After `send` of this has returned false: continue. */
   onDrain(): void
+  /**
+   * A result waits for content, so that heartbeats overtake it; or (not `isHeld`) it was sent.
+   * Called after `send` has returned, in order, and only for the current connection.
+   */
+  onHeld?(result: TaskResult, isHeld: boolean): void
   /** A server shares a directory with this machine: content may be in a file there; or not. */
   onNear?(offer: ObjectFiles | undefined): void
 }
@@ -125,6 +131,7 @@ export class ObjectServers {
     const entry: OutgoingEntry = { message, subject, ready }
     this.#queue.push(entry)
     this.#held.add(subject)
+    this.#tellHeld(message, true)
     if (isCreate && large.length > 0) void this.#storeAll(entry, instruction, large)
     if (this.#isCrowded) this.#isFull = true
     return !this.#isFull
@@ -220,11 +227,22 @@ export class ObjectServers {
       return false
     })
     let hasRoom = true
-    for (const message of free) hasRoom = this.#user.send(message)
+    for (const message of free) {
+      hasRoom = this.#user.send(message)
+      this.#tellHeld(message, false)
+    }
     if (this.#queue.length === 0) this.#tellIdle()
     if (!this.#isFull || this.#isCrowded || !hasRoom) return
     this.#isFull = false
     this.#user.onDrain()
+  }
+
+  #tellHeld(message: Message, isHeld: boolean): void {
+    if (message.kind !== 'taskResult') return
+    const connection = this.#connection
+    queueMicrotask(() => {
+      if (connection === this.#connection) this.#user.onHeld?.(message, isHeld)
+    })
   }
 
   /** Whether its content is on a server that cannot be used any more: it is stored again. */

@@ -158,6 +158,8 @@ export class AgentWorker {
       send: (message) => this.#socket.send(encodeFrame(message)),
       receive: (response) => this.#onObjects(response),
       onDrain: () => this.#onDrain(),
+      onHeld: ({ taskId, count }, isHeld) =>
+        this.#driver.handle({ type: 'resultHeld', taskId, count, isHeld }),
       onNear: (offer) => this.#files.onServerOffer(offer, this.#processor),
     })
     this.#socket = this.#connect(identity, report)

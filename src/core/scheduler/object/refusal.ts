@@ -57,12 +57,13 @@ export class Refusals {
 
   /** The content of an object that was not stored; it would have had this many bytes. */
   chunk(user: ObjectUser, { id, name }: ObjectEntry, sizeBytes: number): Uint8Array {
-    const { limitBytes, storedBytes, limits, diskError } = this.#room
+    const { limitBytes, storedBytes, serverBytes, limits, diskError } = this.#room
     const { quotaBytes } = limits
+    const quota = { limit: 'quota', limitBytes: quotaBytes, storedBytes: user.objectBytes } as const
     const reason =
       user.objectBytes + sizeBytes > quotaBytes
-        ? ({ limit: 'quota', limitBytes: quotaBytes, storedBytes: user.objectBytes } as const)
-        : ({ limit: 'storage', limitBytes, storedBytes } as const)
+        ? { ...quota, serverBytes: 0 }
+        : ({ limit: 'storage', limitBytes, storedBytes, serverBytes } as const)
     this.#count += 1
     this.#untold += 1
     const { now } = this.#turn

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, objectId } from '../../../base/ids.js'
 import type { ObjectContent, ObjectInstruction, ObjectResponse } from '../../../wire/message.js'
-import { fileChunk, fileOf } from '../../../wire/object-content.js'
-import { refusalFrom } from '../../../wire/storage-refusal.js'
+import { fileChunk, fileOf, storedChunk } from '../../../wire/object-content.js'
+import { refusalFrom, refusalText } from '../../../wire/storage-refusal.js'
 import type { SchedulerAction } from '../events.js'
 import {
   clientHeartbeat,
@@ -168,6 +168,30 @@ test('an object for which there is no room is not stored: its owner and workers 
   )
   const [first] = owners
   assert.deepEqual([first?.client, (first?.bytes ?? 0) >= 5 * SIZE], ['C', true])
+})
+
+test('what is on servers counts for its owners, and the reason says so', () => {
+  const scheduler = newScheduler()
+  const place = { byteLength: 50 * SIZE, address: 'tcp://server:1', id: objectId('.'.repeat(24)) }
+  const message = create('s', 'D')
+  const stored = { objectTypes: ['stored'], objectBytes: [[storedChunk(place)]] } as const
+  const objectContent = { ...message.objectContent, ...stored }
+  fill(scheduler.receive('D', { ...message, objectContent }), 'abcde').actions()
+  const refusal = refusalFrom(only(scheduler.receive('C', create('z')), 'C').objectBytes[0] ?? [])
+  assert.equal(refusal.serverBytes, 50 * SIZE)
+  assert.ok(refusal.storedBytes <= refusal.limitBytes)
+  assert.deepEqual(
+    refusal.owners.map(({ client }) => client),
+    ['D', 'C'],
+  )
+  const large = { ...refusal, sizeBytes: refusal.limitBytes + 1 }
+  assert.match(refusalText(large), /is full .* on object storage servers/)
+  const quota = { ...large, limit: 'quota', serverBytes: 0 } as const
+  assert.match(refusalText(quota), /is larger than what one client may store/)
+  assert.match(
+    refusalText(refusal),
+    /5\.1 MB on object storage servers; the client D uses most, 5\.1 MB/,
+  )
 })
 
 test('once there is room, it can be sent again, and workers forget the refusal', () => {

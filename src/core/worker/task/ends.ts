@@ -27,7 +27,7 @@ import { type RunStatus, send, type WorkerCoreOptions, type WorkerTurn } from '.
 import type { Fetcher } from '../objects.js'
 import type { ProcessorSlot } from '../processor/slot.js'
 import type { Dispatcher, Durations } from '../queue/dispatcher.js'
-import { KeptResults } from './kept-results.js'
+import { KeptResults, type SentResults } from './kept-results.js'
 import { TaskOutputs } from './outputs.js'
 import { bytesOf, failureOf, statusOnly, withoutBytes } from './result.js'
 import type { WorkerTaskTable } from './table.js'
@@ -70,6 +70,11 @@ export class Answers {
   /** A heartbeat was sent. */
   onHeartbeat(): void {
     this.#kept.onHeartbeat()
+  }
+
+  /** Sent results wait outside, and heartbeats overtake them; or they have left. */
+  onHeld(results: SentResults, isHeld: boolean): void {
+    this.#kept.onHeld(results, isHeld)
   }
 
   /** The scheduler has read a heartbeat; its echo contains its features. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { objectId } from '../../../base/ids.js'
+import { objectId, taskId } from '../../../base/ids.js'
 import type { TaskResult } from '../../../wire/message.js'
 import { fileChunk } from '../../../wire/object-content.js'
+import { nthTaskId } from '../../../wire/run.js'
 import { KeptResults } from './kept-results.js'
 import { resultOf, taskOf } from '../scripted-worker.test.js'
 import { workerTaskOf, type WorkerTask } from './task.js'
@@ -60,6 +61,95 @@ test('more echoes than heartbeats confirm nothing that was sent later', () => {
   kept.onHeartbeat()
   kept.onDisconnected()
   assert.deepEqual([...kept.ids()], ['a'])
+})
+
+/** Sent on this connection, with a heartbeat after it; `after` is called between them. */
+function sent(kept: KeptResults, id: string, after: () => void = () => {}): void {
+  kept.onSent(resultOf(id), newTask(id), 100)
+  after()
+  kept.onHeartbeat()
+}
+
+/** The results that would be kept if the connection ended now. */
+function keptOf(kept: KeptResults): readonly string[] {
+  kept.checkInvariants()
+  kept.onDisconnected()
+  kept.checkInvariants()
+  return [...kept.ids()]
+}
+
+test('the echo of a heartbeat that has overtaken a result does not confirm it', () => {
+  const kept = new KeptResults()
+  sent(kept, 'before')
+  sent(kept, 'large', () => kept.onHeld({ taskId: taskId('large'), count: 1 }, true))
+  sent(kept, 'after')
+  for (let count = 0; count < 3; count += 1) kept.onEcho()
+  assert.deepEqual(keptOf(kept), ['large'])
+})
+
+test('once it is released, the echo of the next heartbeat confirms it', () => {
+  const large = { taskId: taskId('large'), count: 1 }
+  for (const [echoes, left] of [
+    [1, ['large']],
+    [2, []],
+  ] as const) {
+    const kept = new KeptResults()
+    sent(kept, 'large', () => kept.onHeld(large, true))
+    kept.onHeld(large, false)
+    kept.onHeartbeat()
+    for (let count = 0; count < echoes; count += 1) kept.onEcho()
+    assert.deepEqual(keptOf(kept), left)
+  }
+})
+
+test('a result that is sent again waits until the last one is released', () => {
+  const kept = new KeptResults()
+  const large = { taskId: taskId('large'), count: 1 }
+  for (let count = 0; count < 2; count += 1) sent(kept, 'large', () => kept.onHeld(large, true))
+  kept.onHeld(large, false)
+  kept.onHeartbeat()
+  for (let count = 0; count < 3; count += 1) kept.onEcho()
+  assert.deepEqual(keptOf(kept), ['large'])
+})
+
+test('the results of a run are held and released together', () => {
+  const kept = new KeptResults()
+  const first = taskId('block 000000000a')
+  const run = { taskId: first, count: 3 }
+  const ids = [0, 1, 2].map((n) => nthTaskId(first, n))
+  kept.onHeld(run, true)
+  for (const id of ids) sent(kept, id)
+  for (let count = 0; count < 3; count += 1) kept.onEcho()
+  kept.onHeld(run, false)
+  const others = new KeptResults()
+  for (const id of ids) sent(others, id, () => others.onHeld({ taskId: id, count: 1 }, true))
+  others.onHeld(run, false)
+  others.onHeartbeat()
+  for (let count = 0; count < 4; count += 1) others.onEcho()
+  assert.deepEqual([keptOf(kept), keptOf(others)], [ids, []])
+})
+
+test('what is held on one connection is not held on the next', () => {
+  const kept = new KeptResults()
+  const large = { taskId: taskId('large'), count: 1 }
+  sent(kept, 'large', () => kept.onHeld(large, true))
+  assert.deepEqual(keptOf(kept), ['large'])
+  assert.ok(kept.take(large.taskId))
+  sent(kept, 'large')
+  kept.onEcho()
+  assert.deepEqual(keptOf(kept), [])
+})
+
+test('held results have no room of their own', () => {
+  const kept = new KeptResults()
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    kept.onSent(resultOf(id, { chunks: [Buffer.alloc(15 * MIB)] }), newTask(id), 100)
+    kept.onHeld({ taskId: taskId(id), count: 1 }, true)
+  }
+  kept.onHeld({ taskId: taskId('a'), count: 1 }, false)
+  const ids = keptOf(kept)
+  assert.equal(ids.at(-1), 'e')
+  assert.ok(!ids.includes('a'))
 })
 
 test('it is told which files belong to kept results, and from when on they do not', () => {

@@ -7,7 +7,7 @@ import { copyOf } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
 import type { TaskResult } from '../../../wire/message.js'
 import { fileOf, type ObjectFile } from '../../../wire/object-content.js'
-import { countOf } from '../../../wire/run.js'
+import { countOf, nthTaskId } from '../../../wire/run.js'
 import { bytesOf, partOfResult, withoutBytes } from './result.js'
 import { idsOf, type WorkerTask } from './task.js'
 
@@ -36,9 +36,12 @@ export interface KeptResult {
   readonly source: Identity
 }
 
+/** The results of one task, or of a run of tasks, in a TaskResult. */
+export type SentResults = Pick<TaskResult, 'taskId' | 'count'>
+
 interface Entry extends KeptResult {
   readonly bytes: number
-  /** The number of heartbeats sent before it. */
+  /** The number of heartbeats that the scheduler may have read before it. */
   readonly heartbeatCount: number
 }
 
@@ -46,6 +49,8 @@ interface Entry extends KeptResult {
 export class KeptResults {
   /** Sent on this connection, but not confirmed as read by the scheduler. In order. */
   readonly #unconfirmed = new Map<TaskId, Entry>()
+  /** The number of TaskResults that heartbeats overtake, by task. Invariant: at least 1. */
+  readonly #held = new Map<TaskId, number>()
   /** From before this connection, or not awaited. In order. */
   readonly #kept = new Map<TaskId, Entry>()
   readonly #onFile: (file: ObjectFile, isKept: boolean) => void
@@ -85,17 +90,31 @@ export class KeptResults {
     for (const one of eachOf(result)) this.#add(this.#unconfirmed, one, task.source)
   }
 
+  /**
+   * Sent results wait until their content is stored, and heartbeats overtake them; or (not
+   * `isHeld`) they have left: only the echoes of later heartbeats confirm them.
+   */
+  onHeld(results: SentResults, isHeld: boolean): void {
+    const count = countOf(results)
+    for (let n = 0; n < count; n += 1) {
+      const id = nthTaskId(results.taskId, n)
+      const heldCount = (this.#held.get(id) ?? 0) + (isHeld ? 1 : -1)
+      if (heldCount > 0) this.#held.set(id, heldCount)
+      else this.#onLeft(id)
+    }
+  }
+
   /** A heartbeat was sent: its echo shows what the scheduler has read before it. */
   onHeartbeat(): void {
     this.#heartbeatCount += 1
   }
 
-  /** The scheduler has read one more heartbeat, and all that came before that. */
+  /** The scheduler has read one more heartbeat, and all that came before that and was not held. */
   onEcho(): void {
     this.#echoCount = Math.min(this.#echoCount + 1, this.#heartbeatCount)
     for (const [id, { heartbeatCount }] of this.#unconfirmed) {
       if (heartbeatCount >= this.#echoCount) return
-      this.#forget(id)
+      if (!this.#held.has(id)) this.#forget(id)
     }
   }
 
@@ -103,6 +122,7 @@ export class KeptResults {
   onDisconnected(): void {
     for (const [id, entry] of this.#unconfirmed) this.#kept.set(id, entry)
     this.#unconfirmed.clear()
+    this.#held.clear()
     this.#heartbeatCount = 0
     this.#echoCount = 0
   }
@@ -140,9 +160,19 @@ export class KeptResults {
     for (const entry of this.#entries()) bytes += entry.bytes
     assert(bytes === this.#bytes, 'the size of the kept results is wrong')
     assert(this.#count <= MAX_RESULTS && bytes <= MAX_BYTES, 'too many results are kept')
+    for (const count of this.#held.values())
+      assert(count > 0, 'a result counts as held, but is not')
     for (const id of this.#kept.keys()) {
       assert(!this.#unconfirmed.has(id), 'a result is kept twice')
     }
+  }
+
+  #onLeft(id: TaskId): void {
+    this.#held.delete(id)
+    const entry = this.#unconfirmed.get(id)
+    if (entry === undefined) return
+    this.#unconfirmed.delete(id)
+    this.#unconfirmed.set(id, { ...entry, heartbeatCount: this.#heartbeatCount })
   }
 
   get #count(): number {
