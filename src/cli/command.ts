@@ -206,7 +206,7 @@ function textOf(error: unknown): string {
   return inner === undefined ? error.name : textOf(inner)
 }
 
-function withGivenName(text: string, { options, words }: Settings): string {
+function withGivenName(text: string, { options, words, address }: Settings): string {
   const [, name, rest] = /^option (\w+): (.*)$/s.exec(text) ?? []
   const setting = options.find(({ flag }) => flag.name === name)
   if (setting !== undefined) return `${nameOf(setting)}: ${rest}`
@@ -214,7 +214,9 @@ function withGivenName(text: string, { options, words }: Settings): string {
   if (quoted === undefined) return text
   const source: Setting | Word | undefined =
     options.find(({ value }) => JSON.stringify(value) === quoted) ??
-    words.find((word) => JSON.stringify(word.text) === quoted)
+    [...words, ...(address === undefined ? [] : [address])].find(
+      (word) => JSON.stringify(word.text) === quoted,
+    )
   const isPlain = source === undefined || source.origin.kind === 'word'
   return isPlain ? text : `${nameFrom(source.origin)}: ${why}, got ${quoted}`
 }
