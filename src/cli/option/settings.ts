@@ -116,7 +116,7 @@ export interface Word {
 /** All settings of a command. */
 export interface Settings {
   readonly words: readonly Word[]
-  /** The address, also if it cannot be among the words yet because the word before it is missing. */
+  /** The address. It is not among the words while a word before it is missing. */
   readonly address: Word | undefined
   /** In the order of help. */
   readonly options: readonly Setting[]
