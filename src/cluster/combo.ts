@@ -153,8 +153,8 @@ function newParts(
     onGivenUp: endAgent,
   })
   const agent = new SupervisedProcess(open('agent'), logger, {
-    // A client has shut the whole cluster down, and the scheduler is about to exit, too; or the time
-    // of the workers has passed.
+    // A client has shut the whole cluster down, and the scheduler is about to exit, too. Or the
+    // time of the workers has passed.
     onOver: () => {
       onWorkersOver()
       scheduler.release()
