@@ -117,7 +117,7 @@ export interface CommandDefinition {
    * Starts the command; loads the engine with `import()`, so that `--help` does not need it.
    * Rejects with `ConfigError` for wrong usage (exit code 2), with another error for a failure at
    * run time (1). An error that begins with `option perWorkerQueueSize:` is printed with the name
-   * under which the option was given.
+   * under which the option was given, and so is another option in `expected at most workers (2)`.
    */
   readonly start: (input: CommandInput) => Promise<RunningCommand>
 }
@@ -206,20 +206,33 @@ function textOf(error: unknown): string {
   return inner === undefined ? error.name : textOf(inner)
 }
 
-function withGivenName(text: string, { options, words }: Settings): string {
+function withGivenName(text: string, { options, words, address }: Settings): string {
   const [, name, rest] = /^option (\w+): (.*)$/s.exec(text) ?? []
   const setting = options.find(({ flag }) => flag.name === name)
-  if (setting !== undefined) return `${nameOf(setting)}: ${rest}`
+  if (setting !== undefined) return `${nameOf(setting)}: ${withGivenLimit(rest ?? '', options)}`
   const [, quoted, why] = /^address ("(?:[^"\\]|\\.)*"): (.*)$/s.exec(text) ?? []
   if (quoted === undefined) return text
   const source: Setting | Word | undefined =
     options.find(({ value }) => JSON.stringify(value) === quoted) ??
-    words.find((word) => JSON.stringify(word.text) === quoted)
+    [...words, ...(address === undefined ? [] : [address])].find(
+      (word) => JSON.stringify(word.text) === quoted,
+    )
   const isPlain = source === undefined || source.origin.kind === 'word'
   return isPlain ? text : `${nameFrom(source.origin)}: ${why}, got ${quoted}`
 }
 
-function nameOf({ flag, origin }: Setting): string {
+/** `expected at most workers (2)`: the limit is another option. */
+function withGivenLimit(text: string, options: readonly Setting[]): string {
+  return text.replace(/(?<=\bat most )\w+(?= \()/, (name) => {
+    const setting = options.find(({ flag }) => flag.name === name)
+    if (setting === undefined) return name
+    const { flag, origin } = setting
+    if (origin.kind === 'file') return origin.key
+    return origin.kind === 'flag' ? origin.typed : nameOf({ flag, origin })
+  })
+}
+
+function nameOf({ flag, origin }: Pick<Setting, 'flag' | 'origin'>): string {
   return origin.kind === 'default' ? `--${flag.key}` : nameFrom(origin)
 }
 

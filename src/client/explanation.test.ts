@@ -6,7 +6,8 @@ import type {
   TaskAttempt as SentAttempt,
   TaskExplanation as SentExplanation,
 } from '../wire/message.js'
-import { explainEnd, explainUnfinished } from './explanation.js'
+import { serveLocally } from '../runtime/peer-info.js'
+import { describeWaiting, explainEnd, explainUnfinished } from './explanation.js'
 
 const LOCAL = {
   taskId: taskId('t'),
@@ -64,4 +65,17 @@ test('the last attempt of a finished task has its start', () => {
       },
     ])
   }
+})
+
+test('without workers, advice depends on whose cluster it is, and on whether it can have some', () => {
+  const { address } = LOCAL
+  const noWorker = (): string => Object.values(describeWaiting('no-worker', address)).join('; ')
+  assert.match(noWorker(), /has no worker.*; start JavaScript workers: scaler_cluster tcp:/)
+  const cluster = { expired: '' }
+  const withdraw = serveLocally(address, cluster)
+  assert.match(noWorker(), /has no worker.*; the cluster in this program starts them itself/)
+  cluster.expired = 'lifetimeMs (5)'
+  assert.match(noWorker(), /have ended: lifetimeMs \(5\) has passed; start another cluster/)
+  withdraw()
+  assert.match(noWorker(), /scaler_cluster/)
 })

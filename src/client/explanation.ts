@@ -5,6 +5,7 @@ import { idToHex, type TaskId } from '../base/ids.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
 import type { TaskWhereabouts } from '../core/client/client-machine.js'
 import type { WaitingWarning } from '../core/client/events.js'
+import { type LocalCluster, localCluster } from '../runtime/peer-info.js'
 import type {
   AttemptOutcome,
   TaskAttempt as SentAttempt,
@@ -42,10 +43,7 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
         advice: 'check that it runs, and that this is its address',
       }
     case 'no-worker':
-      return {
-        what: `the scheduler at ${address} has no worker that accepts tasks`,
-        advice: `start JavaScript workers: scaler_cluster ${address}`,
-      }
+      return describeNoWorker(address, localCluster(address))
     case 'no-runtime':
       return {
         what: `no worker of the scheduler at ${address} runs JavaScript`,
@@ -70,6 +68,21 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
       }
     case 'dependency':
       return { what: 'it needs the result of an unfinished task', advice: '' }
+  }
+}
+
+/** A cluster of this process starts its workers itself. */
+function describeNoWorker(address: string, local: LocalCluster | undefined): WaitingText {
+  const what = `the scheduler at ${address} has no worker that accepts tasks`
+  if (local === undefined) {
+    return { what, advice: `start JavaScript workers: scaler_cluster ${address}` }
+  }
+  if (local.expired === '') {
+    return { what, advice: 'the cluster in this program starts them itself; its log says more' }
+  }
+  return {
+    what: `the workers of the cluster in this program have ended: ${local.expired} has passed`,
+    advice: 'start another cluster, with a longer time or without this option',
   }
 }
 

@@ -16,7 +16,7 @@ import {
   type Settled,
   show,
 } from '../base/option.js'
-import { isServedLocally } from '../runtime/peer-info.js'
+import { localCluster } from '../runtime/peer-info.js'
 import { defaultSerializer, type Serializer } from '../serializer/serializer.js'
 import { isSerializer } from '../serializer/task-codec.js'
 import { parseConnectAddress } from '../transport/address.js'
@@ -269,5 +269,5 @@ export function defaultOutput(
   if (text !== '') {
     return checkValue(OUTPUT_VARIABLE, CLIENT_OPTIONS.output.type, text, 'log') as OutputPlace
   }
-  return isServedLocally(address) ? 'forward' : 'log'
+  return localCluster(address) === undefined ? 'log' : 'forward'
 }

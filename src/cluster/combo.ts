@@ -78,7 +78,8 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   ): Promise<SchedulerClusterCombo> {
     const orders = checkComboOptions(options)
     const log = await openCodeLog(options)
-    const { scheduler, agent } = newParts(log)
+    let expired = ''
+    const { scheduler, agent } = newParts(log, () => (expired = timeOptionsOf(orders.agent)))
     let withdraw = (): void => {}
     try {
       agent.prepare(orders.agent)
@@ -91,7 +92,11 @@ export class SchedulerClusterCombo implements AsyncDisposable {
         monitorAddress: monitorAddress === '' ? '' : localAddress(monitorAddress),
         metricsAddress,
       }
-      withdraw = serveLocally(place.address)
+      withdraw = serveLocally(place.address, {
+        get expired() {
+          return expired
+        },
+      })
       const serves = startAgent(agent, { ...orders.agent, address: place.address })
       onListening?.(place.address)
       await serves
@@ -132,8 +137,14 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   }
 }
 
-/** Opens both processes in parallel: starting Node takes longer than anything that follows. */
-function newParts({ logger, isSilent }: CodeLog): Record<'scheduler' | 'agent', SupervisedProcess> {
+/**
+ * Opens both processes in parallel: starting Node takes longer than anything that follows.
+ * `onWorkersOver`: the workers have ended, and no others will be started.
+ */
+function newParts(
+  { logger, isSilent }: CodeLog,
+  onWorkersOver: () => void,
+): Record<'scheduler' | 'agent', SupervisedProcess> {
   const open = (role: EmbeddedOrder['role']) => (): EmbeddedProcess =>
     new EmbeddedProcess(role, logger, !isSilent)
   const endAgent = (): void => void agent.end()
@@ -142,12 +153,23 @@ function newParts({ logger, isSilent }: CodeLog): Record<'scheduler' | 'agent', 
     onGivenUp: endAgent,
   })
   const agent = new SupervisedProcess(open('agent'), logger, {
-    // A client has shut the whole cluster down: the scheduler is about to exit, too.
-    onOver: () => scheduler.release(),
+    // A client has shut the whole cluster down, and the scheduler is about to exit, too. Or the
+    // time of the workers has passed.
+    onOver: () => {
+      onWorkersOver()
+      scheduler.release()
+    },
     // Without workers no task ever finishes: clients should not find a scheduler either.
     onGivenUp: () => void scheduler.end(),
   })
   return { scheduler, agent }
+}
+
+/** The options that end workers: of several, the agent does not say which one has ended it. */
+function timeOptionsOf({ lifetimeMs, timeLimitMs, idleTimeoutMs }: AgentOrder): string {
+  const limits = Object.entries({ lifetimeMs, timeLimitMs, idleTimeoutMs })
+  const set = limits.flatMap(([name, ms = 0]) => (ms > 0 ? [`${name} (${ms})`] : []))
+  return set.length === 0 ? 'their time limit' : set.join(' or ')
 }
 
 async function startScheduler(

@@ -11,28 +11,34 @@ import { packageVersion } from './process-statistics.js'
 // The addresses that clusters of this process serve: a client that connects to one of them runs in
 // the same program.
 
-const served = new Map<string, number>()
+/** A cluster of this process. */
+export interface LocalCluster {
+  /** The options whose time has passed, after which there are no workers any more; else ''. */
+  readonly expired: string
+}
+
+const served = new Map<string, readonly LocalCluster[]>()
 
 /**
  * Records that a cluster of this process serves an address, until the returned function is called.
  */
-export function serveLocally(address: string): () => void {
+export function serveLocally(address: string, cluster: LocalCluster): () => void {
   const key = keyOf(address)
-  served.set(key, (served.get(key) ?? 0) + 1)
+  served.set(key, [...(served.get(key) ?? []), cluster])
   return () => {
-    const count = served.get(key) ?? 0
-    if (count > 1) served.set(key, count - 1)
+    const others = served.get(key)?.filter((other) => other !== cluster) ?? []
+    if (others.length > 0) served.set(key, others)
     else served.delete(key)
   }
 }
 
-/** Whether a cluster of this process serves an address. False for an invalid address. */
-export function isServedLocally(address: string): boolean {
-  if (served.size === 0) return false
+/** The cluster of this process that serves an address. Undefined for an invalid address. */
+export function localCluster(address: string): LocalCluster | undefined {
+  if (served.size === 0) return undefined
   try {
-    return served.has(keyOf(address))
+    return served.get(keyOf(address))?.at(-1)
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -280,3 +280,23 @@ test('a cluster that has not found its scheduler says why', async () => {
     return true
   })
 })
+
+test('after its lifetime, a cluster has no workers; what waits is told why', async () => {
+  await using client = await Client.local({ workers: 1, lifetimeMs: 1_500, drainMs: 0 })
+  const warnings: string[] = []
+  const onWarning = ({ message }: Error): void => void warnings.push(message)
+  process.on('warning', onWarning)
+  try {
+    await until('its worker has left', async () => (await client.info()).hosts.length === 0)
+    const future = client.submit(Math.sqrt, 16)
+    const about =
+      'the workers of the cluster in this program have ended: lifetimeMs (1500) has passed'
+    await until('it is explained', async () => (await future.explain()).text === about)
+    await until('the program is warned', () => warnings.some((text) => text.includes(about)))
+    assert.ok(warnings.every((text) => !text.includes('scaler_cluster')))
+    future.cancel()
+    await assert.rejects(future)
+  } finally {
+    process.off('warning', onWarning)
+  }
+})

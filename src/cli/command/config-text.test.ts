@@ -100,3 +100,27 @@ test('so are those of variables', async (t) => {
     'SCALER_CAPABILITIES: expected a whole number of gpu from 0 to 100000, got "gpu=1.5"',
   )
 })
+
+test('an address is printed with its origin, also where it is not the first word', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'config-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'scaler.toml')
+  const values = { config: path }
+  const printed = (...positionals: string[]): Promise<string> =>
+    configText({ positionals, values, calledAs: 'scaler config' })
+  writeFileSync(path, '[allocate]\naddress = "tcp://a.example:1"\n')
+  const line = /^address = "tcp:\/\/a\.example:1" +# .*scaler\.toml:2$/m
+  assert.match(await printed(), line)
+  assert.match(await printed('allocate'), line)
+  assert.match(await printed('allocate', 'local'), line)
+  assert.match(
+    await printed('allocate', 'local', 'tcp://b.example:2'),
+    /^address = "tcp:\/\/b\.example:2" +# command line$/m,
+  )
+  writeFileSync(path, '[allocate]\naddress = "tcp://*:1"\n')
+  await assert.rejects(printed('allocate'), {
+    message: /^.*scaler\.toml:2:1: \[allocate\] address: .*only for listening/,
+  })
+  writeFileSync(path, '')
+  assert.match(await printed('allocate'), /^# address: not set$/m)
+})

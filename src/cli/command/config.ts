@@ -76,10 +76,10 @@ function sectionText(section: CommandSettings): string {
 function linesOf({ definition, settings }: CommandSettings): readonly Line[] {
   const isOwn = new Set(flagsOf(definition).map(({ name }) => name))
   const options = settings.options.filter(({ flag }) => isOwn.has(flag.name)).map(lineOf)
-  if (definition.positionals[0]?.env === undefined) return options
-  const [word] = settings.words
-  const from = word === undefined ? 'default' : placeOf(word.origin)
-  return [{ key: ADDRESS_KEY, value: word?.text, from, note: undefined }, ...options]
+  if (!definition.positionals.some(({ env }) => env !== undefined)) return options
+  const { address } = settings
+  const from = address === undefined ? 'default' : placeOf(address.origin)
+  return [{ key: ADDRESS_KEY, value: address?.text, from, note: undefined }, ...options]
 }
 
 function lineOf({ flag, value, origin }: Setting): Line {
@@ -157,11 +157,9 @@ export async function configText(input: ConfigInput): Promise<string> {
 
 /** Throws `ConfigError`, as the command itself would, naming where the value comes from. */
 async function checkSettings(definition: CommandDefinition, settings: Settings): Promise<void> {
-  const [address] = settings.words
+  const { address } = settings
   try {
-    if (address !== undefined && definition.positionals[0]?.env !== undefined) {
-      await checkAddress(definition, address.text)
-    }
+    if (address !== undefined) await checkAddress(definition, address.text)
     definition.check?.(valuesOfSettings(settings))
   } catch (error) {
     throw new ConfigError(errorLine(error, settings), { cause: error })

@@ -15,6 +15,7 @@ import {
 import { type CommandDefinition, errorLine } from '../command.js'
 import { type Flag, flagsOf, nameFrom, placeOf, settableFlags, variableOf } from './flag.js'
 import { ALLOCATE } from '../command/allocate.js'
+import { RUN } from '../command/run.js'
 import { OBJECT_STORAGE_SERVER } from '../command/object-storage-server.js'
 import { SCHEDULER } from '../command/scheduler.js'
 import { UI } from '../command/ui.js'
@@ -218,6 +219,24 @@ test('an error names an option as it was given', async (t) => {
   const where = `${path}:2:1: [scheduler] logging-level`
   assert.equal(await line(['--config', path]), `${where}: ${said}`)
   assert.equal(await line([]), `--logging-level: ${said}`)
+})
+
+test('another option that is the limit is named as it was given, too', async (t) => {
+  const path = configFile(t, '[run]\nnum-of-workers = 2\n')
+  const error = new Error('option minWorkers: expected at most workers (2), got 3')
+  const line = async (words: readonly string[], environment = {}): Promise<string> => {
+    const call = readCall(RUN, words, 'scaler run')
+    return errorLine(error, await gatherSettings(call, { environment }))
+  }
+  const start = '--min-workers: expected at most'
+  assert.equal(await line(['-n', '2', '--min-workers', '3', 'x.js']), `${start} -n (2), got 3`)
+  assert.equal(await line(['x.js']), `${start} --num-of-workers (2), got 3`)
+  const variables = { SCALER_NUM_OF_WORKERS: '2', SCALER_RUN_MIN_WORKERS: '3' }
+  assert.equal(
+    await line(['x.js'], variables),
+    'SCALER_RUN_MIN_WORKERS: expected at most SCALER_NUM_OF_WORKERS (2), got 3',
+  )
+  assert.equal(await line(['--config', path, 'x.js']), `${start} [run] num-of-workers (2), got 3`)
 })
 
 test('an error in an address names where it comes from', async () => {

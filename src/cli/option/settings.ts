@@ -116,6 +116,8 @@ export interface Word {
 /** All settings of a command. */
 export interface Settings {
   readonly words: readonly Word[]
+  /** The address. It is not among the words while a word before it is missing. */
+  readonly address: Word | undefined
   /** In the order of help. */
   readonly options: readonly Setting[]
   /** The configuration file, if one was given. */
@@ -180,7 +182,7 @@ export async function gatherSettings(
     if (given !== undefined) return { flag, ...given }
     return { flag, value: defaultOf(flag), origin: { kind: 'default' } as const }
   })
-  return { words: gatherWords(call, environment, section), options, configPath }
+  return { ...gatherWords(call, environment, section), options, configPath }
 }
 
 function configPathOf(call: CommandCall, environment: NodeJS.ProcessEnv): string | undefined {
@@ -232,22 +234,29 @@ function gatherWords(
   { definition, line }: CommandCall,
   environment: NodeJS.ProcessEnv,
   section: ReadonlyMap<string, Given>,
-): readonly Word[] {
+): Pick<Settings, 'words' | 'address'> {
   const words = line.positionals.map((text, index) => {
     const origin: Origin = { kind: 'word', name: nameOf(definition.positionals, index) }
     return { text, origin }
   })
+  const place = definition.positionals.findIndex(({ env }) => env !== undefined)
+  if (place === -1) return { words, address: undefined }
+  const address = words[place] ?? addressIn(environment, section)
   // Behind a word that is the address in the environment, others cannot be told from it.
-  if (words.length !== definition.positionals.findIndex(({ env }) => env !== undefined)) {
-    return words
-  }
+  const isNext = words.length === place && address !== undefined
+  return { words: isNext ? [...words, address] : words, address }
+}
+
+function addressIn(
+  environment: NodeJS.ProcessEnv,
+  section: ReadonlyMap<string, Given>,
+): Word | undefined {
   const text = textOf(environment, ADDRESS_VARIABLE)
   if (text !== undefined) {
-    return [...words, { text, origin: { kind: 'environment', variable: ADDRESS_VARIABLE } }]
+    return { text, origin: { kind: 'environment', variable: ADDRESS_VARIABLE } }
   }
   const given = section.get(ADDRESS_KEY)
-  if (given === undefined) return words
-  return [...words, { text: String(given.value), origin: given.origin }]
+  return given && { text: String(given.value), origin: given.origin }
 }
 
 function nameOf(positionals: readonly Positional[], index: number): string {

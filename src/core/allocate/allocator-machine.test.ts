@@ -7,6 +7,7 @@ import type {
   AllocatorEvent,
   ClusterView,
   ListedUnit,
+  SeenWorker,
 } from './events.js'
 
 const OPTIONS: AllocatorCoreOptions = {
@@ -117,6 +118,69 @@ test('a worker that leaves is replaced at once, one that is lost after a while',
     const [reason] = reported(handle(VIEWED, 101_000))
     assert.match(reason ?? '', isLeaving ? /^1 task waits/ : /^workers are on their way/)
   }
+})
+
+const IDLE_WORKER: SeenWorker = {
+  id: 'w',
+  allocation: 'one/1',
+  runtime: 'javascript',
+  isIdle: true,
+  isLeaving: false,
+  offers: new Map(),
+  endsInMs: Infinity,
+}
+
+/** A machine that has drained its only worker at time 2,000. It may have one worker at most. */
+function drained(): ReturnType<typeof driven> {
+  const handle = driven({ maxWorkers: 1, idleMs: 1_000 })
+  handle({ type: 'listed', units: [{ id: '1', key: '1', state: 'running' }], begunAt: 0 }, 0)
+  const view = { ...VIEWED.view, waiting: [], workers: [IDLE_WORKER] }
+  handle({ type: 'viewed', view }, 1_000)
+  const actions = handle({ type: 'viewed', view }, 2_000)
+  assert.ok(actions.some(({ type }) => type === 'drain'))
+  return handle
+}
+
+/** How many units are started when work waits. */
+function startedBy(actions: readonly AllocatorAction[]): number {
+  return actions.reduce((sum, action) => sum + (action.type === 'start' ? action.units : 0), 0)
+}
+
+test('a worker that leaves counts towards the maximum until its unit has ended', () => {
+  const handle = drained()
+  const view = { ...VIEWED.view, workers: [{ ...IDLE_WORKER, isLeaving: true }] }
+  const actions = handle({ type: 'viewed', view }, 3_000)
+  assert.equal(startedBy(actions), 0)
+  assert.equal(reported(actions)[0], '1 worker is the maximum, with those that are leaving')
+  assert.equal(startedBy(handle(VIEWED, 4_000)), 0, 'its process may still be there')
+  handle({ type: 'listed', units: [], begunAt: 4_500 }, 4_500)
+  assert.equal(startedBy(handle(VIEWED, 5_000)), 1)
+})
+
+test('so does one that leaves on its own', () => {
+  const handle = driven({ maxWorkers: 2 })
+  const units = ['1', '2'].map((key) => ({ id: key, key, state: 'running' }) as const)
+  handle({ type: 'listed', units, begunAt: 0 }, 0)
+  const busy = { ...IDLE_WORKER, isIdle: false }
+  const other = { ...busy, id: 'v', allocation: 'one/2' }
+  const started = (workers: readonly SeenWorker[], at: number): number => {
+    const view = { ...VIEWED.view, waiting: [{ ...WORK, tasks: 9, seconds: 60 }], workers }
+    return startedBy(handle({ type: 'viewed', view }, at))
+  }
+  assert.equal(started([busy, other], 1_000), 0)
+  const leaving = { ...other, isLeaving: true }
+  assert.deepEqual([started([busy, leaving], 2_000), started([busy, leaving], 9_000)], [0, 0])
+  handle({ type: 'listed', units: units.slice(0, 1), begunAt: 9_500 }, 9_500)
+  assert.equal(started([busy], 9_600), 1)
+})
+
+test('if all workers are leaving and do not end, one more is allowed for what they may need', () => {
+  const handle = drained()
+  const view = { ...VIEWED.view, workers: [{ ...IDLE_WORKER, isIdle: false, isLeaving: true }] }
+  const counts = [3_000, 7_900, 8_000, 8_100].map((at) => {
+    return startedBy(handle({ type: 'viewed', view }, at))
+  })
+  assert.deepEqual(counts, [0, 0, 1, 0])
 })
 
 test('no workers are started for tasks that take longer than these live', () => {

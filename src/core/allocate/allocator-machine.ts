@@ -22,6 +22,12 @@ import { type FailedUnit, type Unit, UnitTable } from './units.js'
 const FIRST_PAUSE_MS = 5_000
 const MAX_PAUSE_MS = 300_000
 
+/**
+ * If all workers are leaving, a task that runs on one may be waiting for tasks that need a worker:
+ * after this long, one more unit than the maximum is allowed.
+ */
+const LEAVING_PATIENCE_MS = 5_000
+
 const MAX_PROBLEM = 500
 
 /** Maximum number of units whose output is shown if they fail together. */
@@ -45,6 +51,8 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
   #listProblem = ''
   /** Since when tasks wait although there are enough workers for them. */
   #enoughSince: InstantMs | undefined
+  /** Since when tasks wait while all workers are leaving. */
+  #forsakenSince: InstantMs | undefined
   /** Since when more workers are on their way than are needed. */
   #surplusSince: InstantMs | undefined
   #last: Decision | undefined
@@ -112,6 +120,9 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       enoughSeconds: (now - (this.#enoughSince ?? now)) / 1_000,
       leaving: this.#units.leaving,
     })
+    const isForsaken = this.#stayingCount === 0 && this.#units.ending > 0
+    this.#forsakenSince =
+      isForsaken && demand.waitingTasks > 0 ? (this.#forsakenSince ?? now) : undefined
     const waitsInVain = demand.isEnough && demand.waitingTasks > 0
     this.#enoughSince = waitsInVain ? (this.#enoughSince ?? now) : undefined
     const choice = this.#decide(demand, view)
@@ -161,7 +172,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
     const namesakes = view.allocators.filter((announced) => announced.name === name)
     if (namesakes.length > 1) return wait('another allocator has the same name')
     const pending = this.#units.pending(now)
-    const own = this.#units.running + pending
+    const own = this.#stayingCount
     const supply = demand.workers + pending + demand.othersPending
     const missing = Math.max(demand.target - supply, minWorkers - own)
     if (missing > 0) {
@@ -189,7 +200,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       return { action: 'back-off', units: 0, reason: `${failures}: ${this.#problem}` }
     }
     if (this.#units.isStarting) return wait('a start has not been answered yet')
-    if (unitRoom < 1) return wait(`${this.#options.maxWorkers} workers are the maximum`)
+    if (unitRoom < 1) return wait(this.#reasonOfMaximum)
     if (queueRoom < 1) {
       const reason = `the maximum of ${counted(maxQueuedUnits, 'unit')} is queued`
       return wait(withWhy(reason, this.#units.queuedWhy))
@@ -263,10 +274,25 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
     this.#turn.act({ type: 'cancel', units: cancelled.map(({ listed }) => listed) })
   }
 
-  /** How many more workers it may ask for. */
+  /** How many more workers it may ask for. Those that are leaving count until they have ended. */
   #room(): number {
-    const { running } = this.#units
-    return Math.max(0, this.#options.maxWorkers - running - this.#units.pending(this.#turn.now))
+    const { maxWorkers, workersPerUnit } = this.#options
+    const room = Math.max(0, maxWorkers - this.#stayingCount)
+    const forsakenMs = this.#turn.now - (this.#forsakenSince ?? this.#turn.now)
+    const least = forsakenMs < LEAVING_PATIENCE_MS ? 0 : Math.min(room, workersPerUnit)
+    return Math.max(least, room - this.#units.ending)
+  }
+
+  /** Workers that are there and stay, or are on their way. */
+  get #stayingCount(): number {
+    return this.#units.running + this.#units.pending(this.#turn.now)
+  }
+
+  get #reasonOfMaximum(): string {
+    const { maxWorkers } = this.#options
+    const verb = maxWorkers === 1 ? 'is' : 'are'
+    const reason = `${counted(maxWorkers, 'worker')} ${verb} the maximum`
+    return this.#units.ending === 0 ? reason : `${reason}, with those that are leaving`
   }
 
   #onDecided(choice: Choice, demand: Demand): void {

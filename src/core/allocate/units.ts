@@ -34,6 +34,8 @@ export interface Unit {
   readonly workers: SeenWorker[]
   /** How many of them are in the current view. */
   workerCount: number
+  /** The number of workers that are there and leave. */
+  leavingCount: number
   firstWorkerAt: InstantMs | undefined
   lastWorkerAt: InstantMs | undefined
   /** Whether some of its workers have left in good order: they do not return. */
@@ -73,6 +75,7 @@ export class UnitTable {
   #staying: readonly Unit[] | undefined
   /** Sums over these, which a decision needs several times; undefined once they may differ. */
   #running: number | undefined
+  #ending: number | undefined
   #missingWorkers: { readonly at: InstantMs; readonly count: number } | undefined
   /** Units that are being started. */
   #ordered = 0
@@ -136,6 +139,12 @@ export class UnitTable {
     return this.#running
   }
 
+  /** Workers that leave, or have left while their unit is still listed: all of a unit that ends. */
+  get ending(): number {
+    this.#ending ??= [...this.#byKey.values()].reduce((sum, unit) => sum + this.#endingOf(unit), 0)
+    return this.#ending
+  }
+
   /** The ids of workers whose units are ending. */
   get leaving(): ReadonlySet<string> {
     const ids = new Set<string>()
@@ -195,13 +204,20 @@ export class UnitTable {
   /** The workers of the cluster. Returns how many units have got their first worker. */
   onWorkers(workers: readonly SeenWorker[], now: InstantMs): number {
     this.#running = undefined
+    this.#ending = undefined
     this.#missingWorkers = undefined
-    for (const unit of this.#byKey.values()) unit.workerCount = 0
+    for (const unit of this.#byKey.values()) {
+      unit.workerCount = 0
+      unit.leavingCount = 0
+    }
     for (const worker of workers) {
       const unit = this.#byAllocation.get(worker.allocation)
       if (unit === undefined) continue
-      if (worker.isLeaving) unit.hasLeft = true
-      else unit.workers[unit.workerCount++] = worker
+      if (!worker.isLeaving) unit.workers[unit.workerCount++] = worker
+      else {
+        unit.hasLeft = true
+        unit.leavingCount += 1
+      }
     }
     let joined = 0
     for (const unit of this.#byKey.values()) {
@@ -243,6 +259,7 @@ export class UnitTable {
       runningAt,
       workers: [],
       workerCount: 0,
+      leavingCount: 0,
       hasLeft: false,
       endedAt: undefined,
       ...nothing,
@@ -271,7 +288,13 @@ export class UnitTable {
   #onChanged(): void {
     this.#staying = undefined
     this.#running = undefined
+    this.#ending = undefined
     this.#missingWorkers = undefined
+  }
+
+  #endingOf({ endedAt, hasLeft, workers, leavingCount }: Unit): number {
+    const isEnding = endedAt !== undefined || (hasLeft && workers.length === 0)
+    return isEnding ? this.#rules.workersPerUnit : leavingCount
   }
 
   #missing(unit: Unit, now: InstantMs): number {

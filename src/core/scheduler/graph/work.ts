@@ -1,6 +1,7 @@
-// Long work: cancelling, failing or freeing a million nodes of graphs, and releasing the objects of
-// a client that leaves (client/peer.ts). It is done in slices, so that no turn of the scheduler
-// takes long: the work left over from one turn continues in the next ticks.
+// Long work: cancelling, failing or freeing a million nodes of graphs, releasing the objects of a
+// client that leaves (client/peer.ts), and reports to many monitors (monitor/monitors.ts). It is
+// done in slices, so that no turn of the scheduler takes long: the work left over from one turn
+// continues in the next ticks.
 
 import { latin1ToBytes } from '../../../base/bytes.js'
 import { objectIdOf, type ObjectId, type SchedulerId } from '../../../base/ids.js'

@@ -52,8 +52,8 @@ function outcomeFor(scheduler: TestScheduler, peer: string): string | undefined 
   return answer?.kind === 'operatorAnswer' ? answer.outcome : undefined
 }
 
-/** The names in the next state. */
-function announced(scheduler: TestScheduler): readonly string[] {
+/** The allocators in the next state. */
+function statuses(scheduler: TestScheduler): readonly AllocatorStatus[] {
   const wishes = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
   scheduler.receive('M', { kind: 'monitorRequest', credit: 4, ...wishes })
   const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
@@ -61,7 +61,11 @@ function announced(scheduler: TestScheduler): readonly string[] {
   const states = sentTo(scheduler, 'M').flatMap((message) => {
     return message.kind === 'monitorReport' ? message.states : []
   })
-  return states.at(-1)?.allocators.map(({ name, why }) => `${name}: ${why}`) ?? []
+  return states.at(-1)?.allocators ?? []
+}
+
+function announced(scheduler: TestScheduler): readonly string[] {
+  return statuses(scheduler).map(({ name, why }) => `${name}: ${why}`)
 }
 
 test('what an allocator announces is passed on until it leaves', () => {
@@ -72,6 +76,16 @@ test('what an allocator announces is passed on until it leaves', () => {
   assert.deepEqual(announced(scheduler), [`night: ${'x'.repeat(1_000)}`])
   scheduler.handle({ type: 'peerDisconnected', peer: identity('A') })
   assert.deepEqual(announced(scheduler), [])
+})
+
+test('the names of its offers are limited, as each state has those of all allocators', () => {
+  const scheduler = cluster()
+  const offers = Array.from({ length: 64 }, (_, at) => ({ name: `${at}`.padEnd(300), value: at }))
+  scheduler.receive('A', { kind: 'allocatorReport', allocator: { ...STATUS, offers } })
+  assert.deepEqual(
+    statuses(scheduler)[0]?.offers,
+    offers.slice(0, 15).map(({ value }) => ({ name: `${value}`.padEnd(128), value })),
+  )
 })
 
 test('a peer without the feature, or that is no client, announces nothing', () => {

@@ -4,12 +4,12 @@
 import { FEATURE_ALLOCATORS, hasFeature } from '../../../base/features.js'
 import type { Identity } from '../../../base/ids.js'
 import type { Alarm } from '../../../base/machine.js'
-import type { AllocatorReport, AllocatorStatus } from '../../../wire/message.js'
+import type { AllocatorReport, AllocatorStatus, TaskCapability } from '../../../wire/message.js'
 import type { ClientEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 
-/** Limits for the reports, of which ours send less. */
-const MOST = { allocators: 100, name: 128, text: 1_000, offers: 64 } as const
+/** Limits for reports. Ours send less. Each state contains the reports of all allocators. */
+const MOST = { allocators: 100, name: 128, text: 1_000, offers: 64, allOfferNames: 2_000 } as const
 
 /** While tasks wait, allocators get the state this often: their workers may start within that. */
 const STATE_INTERVAL_MS = 200
@@ -55,9 +55,7 @@ export class Allocators {
       name: name.slice(0, MOST.name),
       provider: provider.slice(0, MOST.name),
       runtime: runtime.slice(0, MOST.name),
-      offers: offers.slice(0, MOST.offers).map((offer) => {
-        return { name: offer.name.slice(0, MOST.name), value: offer.value }
-      }),
+      offers: clippedOffers(offers),
       why: why.slice(0, MOST.text),
       problem: problem.slice(0, MOST.text),
     })
@@ -104,4 +102,17 @@ export class Allocators {
     const { name } = status
     this.#state.turn.log('info', 'an allocator has left', { name, client: client.identity })
   }
+}
+
+/** The first ones: as many as the limits allow. */
+function clippedOffers(offers: readonly TaskCapability[]): readonly TaskCapability[] {
+  const clipped: TaskCapability[] = []
+  let length = 0
+  for (const { name, value } of offers.slice(0, MOST.offers)) {
+    const offer = { name: name.slice(0, MOST.name), value }
+    length += offer.name.length
+    if (length > MOST.allOfferNames) break
+    clipped.push(offer)
+  }
+  return clipped
 }

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { OUR_FEATURES, FEATURE_MONITORS } from '../../../base/features.js'
 import { identity, objectId, taskId } from '../../../base/ids.js'
 import {
+  type AllocatorStatus,
   decode,
   type MonitorReport,
   type MonitorRequest,
@@ -35,6 +36,20 @@ const NOTHING: MonitorRequest = {
   wantsGraphs: false,
 }
 const ALL: MonitorRequest = { ...NOTHING, credit: 100, wantsEvents: true, wantsFailures: true }
+const ALLOCATOR: AllocatorStatus = {
+  name: 'A',
+  provider: 'local',
+  runtime: '',
+  offers: [],
+  room: 1,
+  pending: 0,
+  claim: 0,
+  running: 0,
+  isPaused: false,
+  decision: 'wait',
+  why: '',
+  problem: '',
+}
 const ERROR = { name: 'RangeError', message: 'too far', stack: 'RangeError: too far\n    at f' }
 
 function connect(scheduler: TestScheduler, request: MonitorRequest = ALL, name = 'M'): void {
@@ -49,13 +64,19 @@ function told(scheduler: TestScheduler, name = 'M'): readonly MonitorReport[] {
   })
 }
 
-function sample(scheduler: TestScheduler): TestScheduler {
+/** A second has passed. Until the next ticks, monitors get what the budget of a turn allows. */
+function takeSample(scheduler: TestScheduler): TestScheduler {
   return scheduler.handle({
     type: 'statisticsSampled',
     scheduler: { cpu: 5, rss: 1_000 },
     rssFree: 2_000,
     turnP99Ms: 3,
   })
+}
+
+/** The same with the ticks that follow at once. */
+function sample(scheduler: TestScheduler): TestScheduler {
+  return takeSample(scheduler).moveTo(scheduler.now)
 }
 
 function stateOf(scheduler: TestScheduler): MonitorState {
@@ -338,6 +359,101 @@ test('there may be a hundred monitors; a lost one makes room, and refusals are l
   scheduler.handle({ type: 'peerDisconnected', peer: peer('M7') }).receive('late', ALL)
   run(scheduler, 1)
   assert.equal(told(scheduler.moveTo(60_100), 'late').length, 1)
+})
+
+/** The monitors that get a state, in order, in each turn until nothing more is due at once. */
+function stateTurns(scheduler: TestScheduler): readonly (readonly string[])[] {
+  const turns: string[][] = []
+  for (;;) {
+    const reports = scheduler.actions().flatMap((action) => {
+      if (action.type !== 'send' || action.message.kind !== 'monitorReport') return []
+      return action.message.states.map(() => action.to)
+    })
+    if (reports.length > 0) turns.push(reports)
+    if ((scheduler.machine.deadline ?? Infinity) > scheduler.now) return turns
+    scheduler.handle({ type: 'tick' })
+  }
+}
+
+test('the states of many monitors are spread over turns; each gets one a second, in order', () => {
+  const names = range(1, 90).map((number) => `M${number}`)
+  const scheduler = withPeers({ workers: range(1, 10).map((number) => `W${number}`) })
+  for (const name of names) connect(scheduler, NOTHING, name)
+  scheduler.moveTo(1_000).actions()
+  for (const second of [1, 2, 3]) {
+    // Their requests arrive in one turn, after the sample, and do not add to its messages.
+    takeSample(scheduler.moveTo(second * 1_000))
+    for (const name of names) scheduler.receive(name, { ...NOTHING, credit: 2 })
+    takeSample(scheduler)
+    const turns = stateTurns(scheduler)
+    const longest = Math.max(...turns.map(({ length }) => length))
+    assert.ok(longest <= 8, `${longest} states in one turn`)
+    assert.deepEqual(turns.flat().slice(0, 90).toSorted(), names.toSorted())
+  }
+})
+
+test('a state that lists much has a turn of its own', () => {
+  const scheduler = withPeers({})
+  const names = range(1, 40).map((number) => `M${number}`)
+  for (const name of names) {
+    connect(scheduler, { ...NOTHING, credit: 30 }, name)
+    const offers = range(1, 64).map((number) => ({ name: `offer ${number}`, value: 1 }))
+    scheduler.receive(name, { kind: 'allocatorReport', allocator: { ...ALLOCATOR, name, offers } })
+  }
+  scheduler.moveTo(2_000).actions()
+  const turns = stateTurns(takeSample(scheduler))
+  assert.deepEqual(
+    turns,
+    names.map((name) => [name]),
+  )
+})
+
+test('many monitors of a large cluster get two states a second each, all the same number', () => {
+  const scheduler = withPeers({ workers: range(1, 1_000).map((number) => `W${number}`) })
+  const names = range(1, 90).map((number) => `M${number}`)
+  for (const name of names) connect(scheduler, NOTHING, name)
+  const counts = new Map(names.map((name) => [name, 0]))
+  for (const second of [1, 2, 3, 4, 5, 6]) {
+    for (const name of names) scheduler.receive(name, { ...NOTHING, credit: 9 })
+    scheduler.moveTo(second * 1_000)
+    const actions = takeSample(scheduler)
+      .moveTo(second * 1_000 + 900)
+      .actions()
+    // At first, all get all of them.
+    if (second <= 4) continue
+    for (const action of actions) {
+      if (action.type !== 'send' || action.message.kind !== 'monitorReport') continue
+      counts.set(action.to, (counts.get(action.to) ?? 0) + action.message.states.length)
+    }
+  }
+  assert.deepEqual([...new Set(counts.values())], [4])
+})
+
+test('events of many monitors are spread over turns', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  const names = range(1, 90).map((number) => `M${number}`)
+  for (const name of names) connect(scheduler, { ...ALL, credit: 30 }, name)
+  const eventCounts = new Map(names.map((name) => [name, 0]))
+  const countEvents = (): number => {
+    let count = 0
+    for (const action of scheduler.actions()) {
+      if (action.type !== 'send' || action.message.kind !== 'monitorReport') continue
+      const { length } = action.message.events
+      eventCounts.set(action.to, (eventCounts.get(action.to) ?? 0) + length)
+      count += length
+    }
+    return count
+  }
+  scheduler.moveTo(1_000).actions()
+  run(scheduler, 1_999)
+  countEvents()
+  scheduler.now = 1_200
+  while ((scheduler.machine.deadline ?? Infinity) <= scheduler.now) {
+    scheduler.handle({ type: 'tick' })
+    const inTurn = countEvents()
+    assert.ok(inTurn <= 2_000, `${inTurn} events in one turn`)
+  }
+  assert.deepEqual([...new Set(eventCounts.values())], [1_999])
 })
 
 test('failures with long texts are sent in slices, for all monitors together, each once', () => {

@@ -1,6 +1,7 @@
 // Monitors of this version: clients that request events. Each receives as many messages as it has
 // given credit for. Events without credit are kept for a while, for all monitors together, and then
-// dropped. Without monitors nothing is recorded except failures, which are few.
+// dropped. Without monitors nothing is recorded except failures, which are few. Reports are long
+// work (graph/work.ts): a turn sends what its budget allows, one message to each monitor in turn.
 // docs/protocol.md#monitors
 
 import { FEATURE_MONITORS, hasFeature } from '../../../base/features.js'
@@ -17,6 +18,7 @@ import type {
 import type { ClientEntry, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { Budget } from '../publication.js'
+import type { Worklist } from '../graph/work.js'
 import {
   type EndedGraph,
   endedGraphs,
@@ -46,14 +48,17 @@ const MAX_CREDIT = 32
 /** Maximum items in one message. */
 const MOST = { events: 500, failures: 50 } as const
 
-/** Maximum messages to one monitor in one turn. */
-const MAX_MESSAGES = 10
-
 /** Maximum delay of an event. */
 const DELAY_MS = 100
 
-/** Minimum interval between states in one second, which are not cheap in a large cluster. */
+/** Minimum interval between further states of one second: they are costly in a large cluster. */
 const STATE_INTERVAL_MS = 20
+
+/** With more monitors than this, the interval is shorter, so that each gets its states in time. */
+const FULL_INTERVAL_MONITORS = 20
+
+/** The cost of a report with its encoding, in the steps of `GraphWork`, of about 0.1 µs. */
+const COST = { message: 500, state: 5_000, item: 15, failure: 200 } as const
 
 /** How many states a monitor gets a second, at most, while there are more rows than fit in one. */
 const STATES_PER_SECOND = 2
@@ -89,6 +94,8 @@ interface Monitor {
   firstClient: number
   /** How many states it gets before the next second; all of them when it has just subscribed. */
   statesLeft: number
+  /** Whether it has not received the state of this second yet. */
+  isStateDue: boolean
 }
 
 /** All monitors. */
@@ -106,9 +113,12 @@ export class Monitors {
   readonly #alarm: Alarm
   /** Whether messages are sent after this event. */
   #isDue = false
+  /** Those that may get a message now; the next one is first. Invariant: each is subscribed. */
+  readonly #queue = new Set<Monitor>()
+  readonly #work: Worklist = { advance: () => this.#advance() }
   /** The present state, with the resource usage of the last second; undefined before the first. */
   #stateFor: ((first: FirstRows) => MonitorState) | undefined
-  /** No monitor receives another state of the same second before this time. */
+  /** No monitor receives a further state of the same second before this time. */
   #nextState: InstantMs = -Infinity
   /** Whether events are recorded, because a monitor requested them. */
   wantsEvents = false
@@ -147,7 +157,11 @@ export class Monitors {
 
   /** Removes a client that left or disconnected: it subscribes again when it reconnects. */
   leave(client: ClientEntry): void {
-    if (this.#byClient.delete(client)) this.#onWishes()
+    const monitor = this.#byClient.get(client)
+    if (monitor === undefined) return
+    this.#byClient.delete(client)
+    this.#queue.delete(monitor)
+    this.#onWishes()
   }
 
   /**
@@ -198,30 +212,23 @@ export class Monitors {
     return [...found.values()]
   }
 
-  /** Sends what is due. Called after each event. */
+  /** Sends what is due, as far as the budget of this turn allows. Called after each event. */
   flush(): void {
     if (!this.#isDue) return
-    const { now } = this.#state.turn
     this.#isDue = false
     this.#alarm.clear()
-    for (const monitor of this.#byClient.values()) {
-      for (let count = 0; this.#mayTell(monitor, now) && count < MAX_MESSAGES; count += 1) {
-        this.#tell(monitor, [])
-      }
-      if (this.#mayTell(monitor, now)) this.#alarm.set(now)
-      else if (this.#hasFailures(monitor)) this.#alarm.setBy(now + DELAY_MS)
-      else if (monitor.statesLeft > 0) this.#tellNextState(monitor, now)
-    }
+    for (const monitor of this.#byClient.values()) this.#queue.add(monitor)
+    this.#state.graphWork.begin(this.#work)
   }
 
-  /** Sends the state of everything to all monitors that have credit. */
+  /** Sends the state of everything to all monitors that have credit, in this turn or soon. */
   sendStates(stateFor: (first: FirstRows) => MonitorState): void {
     this.#stateFor = stateFor
     for (const monitor of this.#byClient.values()) {
       monitor.statesLeft = Math.max(monitor.statesLeft, STATES_PER_SECOND)
-      this.#tellState(monitor, stateFor)
+      monitor.isStateDue = true
     }
-    if (this.#byClient.size > 0) this.#nextState = this.#state.turn.now + STATE_INTERVAL_MS
+    this.#isDue = this.#byClient.size > 0
   }
 
   /**
@@ -236,23 +243,46 @@ export class Monitors {
     }
   }
 
-  /** A monitor that has all failures need not wait for the next second. */
-  #tellNextState(monitor: Monitor, now: InstantMs): void {
-    if (this.#stateFor === undefined || monitor.credit === 0) return
-    if (now < this.#nextState) return this.#alarm.setBy(this.#nextState)
-    this.#nextState = now + STATE_INTERVAL_MS
-    this.#tellState(monitor, this.#stateFor)
+  /** One message to each in turn, until nothing may be sent now or the budget is used up. */
+  #advance(): boolean {
+    const { graphWork, turn } = this.#state
+    // A monitor that is added again comes last.
+    for (const monitor of this.#queue) {
+      if (graphWork.left <= 0) return false
+      this.#queue.delete(monitor)
+      if (this.#tellNext(monitor, turn.now)) this.#queue.add(monitor)
+    }
+    return true
   }
 
-  #tellState(monitor: Monitor, stateFor: (first: FirstRows) => MonitorState): void {
-    if (monitor.credit === 0) return
-    const told = stateFor(monitor)
+  /** Returns whether it got a message: there may be another one. */
+  #tellNext(monitor: Monitor, now: InstantMs): boolean {
+    const { isStateDue, statesLeft } = monitor
+    monitor.isStateDue = false
+    if (monitor.credit === 0) return false
+    if (isStateDue) return this.#tellState(monitor)
+    if (this.#mayTell(monitor, now)) {
+      this.#tell(monitor, [])
+      return true
+    }
+    if (this.#hasFailures(monitor)) this.#alarm.setBy(now + DELAY_MS)
+    // A monitor that has all failures need not wait for the next second.
+    else if (statesLeft > 0 && now >= this.#nextState) return this.#tellState(monitor)
+    else if (statesLeft > 0) this.#alarm.setBy(this.#nextState)
+    return false
+  }
+
+  #tellState(monitor: Monitor): boolean {
+    if (this.#stateFor === undefined) return false
+    const told = this.#stateFor(monitor)
     monitor.firstWorker = nextRow(told.firstWorker, told.workerReports.length, told.workers)
     monitor.firstClient = nextRow(told.firstClient, told.clientReports.length, told.clients)
     const hasAllRows = monitor.firstWorker === 0 && monitor.firstClient === 0
     monitor.statesLeft = hasAllRows ? 0 : monitor.statesLeft - 1
-    if (monitor.statesLeft > 0) this.#alarm.setBy(this.#state.turn.now + STATE_INTERVAL_MS)
+    const sharers = Math.max(1, this.#byClient.size / FULL_INTERVAL_MONITORS)
+    this.#nextState = this.#state.turn.now + STATE_INTERVAL_MS / sharers
     this.#tell(monitor, [{ ...told, graphs: this.#nextGraphs(monitor) }])
+    return true
   }
 
   /** Those that have not ended, and those that have ended since the last state. */
@@ -275,7 +305,7 @@ export class Monitors {
     }
     const none = { events: undefined, skippedEvents: 0, wantsFailures: false, failures: undefined }
     const rows = { graphs: undefined, firstWorker: 0, firstClient: 0, statesLeft: Infinity }
-    const monitor: Monitor = { client: id, credit: 0, ...none, ...rows }
+    const monitor: Monitor = { client: id, credit: 0, ...none, ...rows, isStateDue: false }
     this.#byClient.set(client, monitor)
     turn.log('debug', 'a client subscribed as a monitor', { client: id })
     return monitor
@@ -342,12 +372,35 @@ export class Monitors {
     if (failures !== NO_NEWS) monitor.failures = failures.to
     monitor.credit -= 1
     output.send(monitor.client, message)
+    this.#state.graphWork.left -= costOf(message)
   }
 }
 
 function lengthOf(failure: Ended | undefined): number {
   const { name = '', message = '', stack = '' } = failure?.error ?? {}
   return FAILURE_LENGTH + name.length + message.length + stack.length
+}
+
+function costOf({ states, events, failures }: MonitorReport): number {
+  const base = COST.message + COST.item * events.length + COST.failure * failures.length
+  return states.reduce((sum, state) => sum + COST.state + COST.item * itemsOf(state), base)
+}
+
+/** How much is listed in a state. */
+function itemsOf({
+  workerReports,
+  clientReports,
+  graphs,
+  allocators,
+  ...state
+}: MonitorState): number {
+  let count = clientReports.length + state.functions.length + state.waitingCounts.length
+  for (const { capabilities, running } of workerReports) {
+    count += 1 + capabilities.length + running.length
+  }
+  for (const { nodes, edges } of graphs) count += 1 + nodes.length + edges.length
+  for (const { offers } of allocators) count += 1 + offers.length
+  return count
 }
 
 /** The first row of the next message. */
