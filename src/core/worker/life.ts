@@ -19,10 +19,9 @@ type DeparturePhase = 'staying' | 'draining' | 'leaving'
 /** The last phases of a worker's life. */
 export class Departure {
   readonly #turn: Timing
+  /** When the current phase times out. Invariant: not set while `staying`. */
   readonly #alarm: Alarm
   #phase: DeparturePhase = 'staying'
-  /** When the current phase times out. Invariant: Infinity while `staying`. */
-  #endAt: InstantMs = Infinity
   /** When draining times out while there is a connection. */
   #drainEndAt: InstantMs = Infinity
   #drainMs = 0
@@ -31,7 +30,7 @@ export class Departure {
 
   constructor(turn: Timing) {
     this.#turn = turn
-    // The alarm only has to cause a tick.
+    // It only has to cause a tick, at which the machine asks whether the phase is overdue.
     this.#alarm = turn.alarm(() => {})
   }
 
@@ -39,14 +38,9 @@ export class Departure {
     return this.#phase
   }
 
-  /** When the current phase times out; Infinity while `staying`. */
-  get deadline(): InstantMs {
-    return this.#endAt
-  }
-
-  /** Whether the current phase has timed out. Must be read at ticks only. */
+  /** Whether the current phase has timed out. */
   get isOverdue(): boolean {
-    return this.#turn.now >= this.#endAt
+    return this.#phase !== 'staying' && !this.#alarm.isSet
   }
 
   /** How long running tasks get to finish; 0 while `staying`. */
@@ -59,35 +53,34 @@ export class Departure {
     this.#phase = 'draining'
     this.#drainMs = drainMs
     this.#drainEndAt = this.#turn.now + drainMs
-    this.#endBy(this.#drainEndAt)
+    this.#alarm.set(this.#drainEndAt)
   }
 
   /** The connection was lost: there may be no scheduler left to drain for. */
   onDisconnected(): void {
     if (this.#phase !== 'draining') return
-    this.#endBy(Math.min(this.#drainEndAt, this.#turn.now + RETURN_TIMEOUT_MS))
+    this.#alarm.set(Math.min(this.#drainEndAt, this.#turn.now + RETURN_TIMEOUT_MS))
   }
 
   /** There is a connection again. */
   onConnected(): void {
-    if (this.#phase === 'draining') this.#endBy(this.#drainEndAt)
+    if (this.#phase === 'draining') this.#alarm.set(this.#drainEndAt)
   }
 
-  /** The scheduler is being notified. After a drain, results may still be on their way. */
+  /**
+   * The scheduler is being notified. After a drain, results may still be on their way. No other
+   * part of the worker has anything left to do.
+   */
   leave(isPatient: boolean): void {
     this.#phase = 'leaving'
     this.#isPatient = isPatient
-    this.#endBy(this.#turn.now + (isPatient ? DELIVERY_TIMEOUT_MS : LEAVE_TIMEOUT_MS))
+    this.#turn.ringOnly(this.#alarm)
+    this.#alarm.set(this.#turn.now + (isPatient ? DELIVERY_TIMEOUT_MS : LEAVE_TIMEOUT_MS))
   }
 
   /** The scheduler is alive, and bytes are moving. */
   onProgress(): void {
-    if (this.#isPatient) this.#endBy(this.#turn.now + DELIVERY_TIMEOUT_MS)
-  }
-
-  #endBy(at: InstantMs): void {
-    this.#endAt = at
-    this.#alarm.set(at)
+    if (this.#isPatient) this.#alarm.set(this.#turn.now + DELIVERY_TIMEOUT_MS)
   }
 }
 
