@@ -2,7 +2,7 @@
 // answers with actions; it has no side effects, so that a test, the simulator and a shell can drive
 // the same code. Its parts share one turn, which has the time, the way out and the alarms.
 
-import { type HeapItem, IndexedHeap } from './indexed-heap.js'
+import { type HeapItem, IndexedHeap } from './collection/indexed-heap.js'
 import type { LogFields, LogLevel } from './logger.js'
 
 /** A point in time in milliseconds, from a monotonic clock. Not a date. */

@@ -5,7 +5,7 @@ import { argumentError } from '../../runtime/call-site.js'
 import { assert } from '../../base/assert.js'
 import { withoutFrames } from '../../base/error-stack.js'
 import { TaskCancelledError } from '../../base/errors.js'
-import { Fifo } from '../../base/fifo.js'
+import { Fifo } from '../../base/collection/fifo.js'
 import type { FailureCount } from '../future/home.js'
 
 // The results of a map by position, without gaps in memory: results arrive in any order, and an

@@ -2,7 +2,7 @@
 // lines, each change is logged.
 
 import { assert } from '../../../base/assert.js'
-import type { FifoNode } from '../../../base/fifo.js'
+import type { FifoNode } from '../../../base/collection/fifo.js'
 import {
   type Identity,
   type ObjectId,
