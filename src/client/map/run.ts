@@ -9,7 +9,7 @@ import type { TaskScope } from '../../runtime/task-scope.js'
 import type { TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
 import type { FailureCount } from '../future/home.js'
-import type { Feeder, InputReader, MapInput } from './input.js'
+import type { MapInput } from './input.js'
 import type { FunctionObject } from '../submit/function-objects.js'
 import type { TaskIds } from '../ids.js'
 import { PullPace } from './pace.js'
@@ -57,7 +57,7 @@ export interface MapSetup {
 }
 
 /** One map. */
-export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancellable, MapCounts {
+export class MapRun implements MapConsumerActions, Cancellable, MapCounts {
   readonly results: MapResults
   readonly #setup: MapSetup
   readonly #connection: ClientConnection
@@ -147,15 +147,18 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     return true
   }
 
+  /** There is room now. May be called when it has been used up again. */
   feed(): void {
     this.#pull()
   }
 
+  /** The client was closed. */
   onClosed(): void {
     const message = 'the map was cancelled: its client was closed'
     this.#stop('cancelled', new TaskCancelledError(message, { cause: new ClientClosedError() }))
   }
 
+  /** The client was cleared: its tasks are cancelled. */
   onCleared(): void {
     this.#stop('cancelled', new TaskCancelledError('the map was cancelled: its client was cleared'))
   }
@@ -169,6 +172,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.cancel(undefined)
   }
 
+  /** The result of a pull. */
   onInput(value: unknown): void {
     if (this.#hasEnded) return
     this.#submit(value)
@@ -178,6 +182,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#pull()
   }
 
+  /** There is no more. */
   onInputEnd(): void {
     this.#sendRun()
     this.#isInputOver = true
@@ -185,6 +190,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#afterTask()
   }
 
+  /** The input itself threw. */
   onInputError(error: unknown): void {
     this.#sendRun()
     this.#isInputOver = true
