@@ -4,11 +4,10 @@ import { answerOf, knownClient, overviewOf } from './answers.js'
 import type { ClusterInfo } from '../../client/monitor/cluster-info.js'
 import type { GraphInfo } from '../../client/monitor/graph-info.js'
 import { allocator, worker } from '../report/cluster-info.kit.js'
-import { Board } from './board.js'
+import { Board, type DurationBar } from './board.js'
 import { ended, failure, info, lostWorker, NOW } from './board.kit.js'
 import { DeltaMaker } from './page-feed.js'
 import { RequestError } from './query.js'
-import type { DurationBar } from './durations.js'
 import { type FailureEntry, type GraphEntry, rowsReader, type TaskEntry } from './rows.js'
 
 function board(): Board {

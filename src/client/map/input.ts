@@ -2,7 +2,7 @@
 
 import { argumentError } from '../../runtime/call-site.js'
 import type { MapRun } from './run.js'
-import { WorkerCount } from './worker-count.js'
+import { WorkerCount } from './window.js'
 
 /** A `map` pulls no input while tasks of this size in total wait to be sent. */
 export const MAX_WAITING_BYTES: number = 1024 ** 2
