@@ -2,7 +2,7 @@
 
 import type { FunctionInfo } from '../src/client/monitor/cluster-info.js'
 import type { OperatorReply } from '../src/client/monitor/operator-reply.js'
-import type { DurationBar } from '../src/cli/ui/durations.js'
+import type { DurationBar } from '../src/cli/ui/board.js'
 import type { KnownClient } from '../src/cli/ui/answers.js'
 import type { TaskEntry } from '../src/cli/ui/rows.js'
 import type { WorkerEntry } from '../src/cli/ui/worker-entries.js'

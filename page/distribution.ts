@@ -1,6 +1,6 @@
 // Small drawings without time axes: how durations are distributed, and the course of one value.
 
-import type { DurationBar } from '../src/cli/ui/durations.js'
+import type { DurationBar } from '../src/cli/ui/board.js'
 import { draw, scrollable, make } from './dom.js'
 import { count, counted, duration, ticks } from './format.js'
 

@@ -47,7 +47,7 @@ const CHUNKS = [
   ['allocate', /^core\/allocate\/|^allocate\/(?!(allocator|options)$)|^cluster\/elastic-/],
   ['log', /^runtime\/(log\/(open|output)|logging-file|toml)$/],
   ['config-file', /^cli\/option\/config-file$/],
-  ['doctor', /^cli\/(table|top\/\w|command\/(\w+-text|cluster-columns))/],
+  ['doctor', /^cli\/(table|top\/\w|report\/|command\/\w+-text)/],
   ['doctor', /^client\/connect\/(diagnosis|peers)$/],
   [
     'base',

@@ -48,7 +48,7 @@ const { Board } = await import(join(ROOT, 'lib/cli/ui/board.js'))
 const { UiServer } = await import(join(ROOT, 'lib/cli/ui/server.js'))
 const { silentLogger } = await import(join(ROOT, 'lib/base/logger.js'))
 const kit = await import(join(ROOT, 'lib/cli/ui/board.kit.js'))
-const { worker } = await import(join(ROOT, 'lib/cli/command/cluster-info.kit.js'))
+const { worker } = await import(join(ROOT, 'lib/cli/report/cluster-info.kit.js'))
 
 const board = new Board()
 const feed = new Feed(board)

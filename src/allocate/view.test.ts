@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { info, worker } from '../cli/command/cluster-info.kit.js'
+import { info, worker } from '../cli/report/cluster-info.kit.js'
 import type { ClusterInfo } from '../client/monitor/cluster-info.js'
 import type { WaitingWork } from '../core/allocate/events.js'
 import { viewOf } from './view.js'

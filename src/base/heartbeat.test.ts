@@ -30,7 +30,11 @@ class Rhythm {
 
   /** When heartbeats were sent until this time. */
   until(end: number): number[] {
-    for (let at = this.turn.deadline; at !== undefined && at <= end; at = this.turn.deadline) {
+    for (
+      let at = this.turn.nextAlarmAt;
+      at !== undefined && at <= end;
+      at = this.turn.nextAlarmAt
+    ) {
       this.#setTime(at)
       this.turn.ring()
     }

@@ -2,7 +2,7 @@
 // answers with actions; it has no side effects, so that a test, the simulator and a shell can drive
 // the same code. Its parts share one turn, which has the time, the way out and the alarms.
 
-import { type HeapItem, IndexedHeap } from './indexed-heap.js'
+import { type HeapItem, IndexedHeap } from './collection/indexed-heap.js'
 import type { LogFields, LogLevel } from './logger.js'
 
 /** A point in time in milliseconds, from a monotonic clock. Not a date. */
@@ -36,6 +36,8 @@ export class Turn<Action> {
   #now: InstantMs = 0
   #act: (action: Action | LogAction) => void = () => {}
   #alarmCount = 0
+  /** The only alarm that may still ring; undefined if all may. */
+  #last: Alarm | undefined
   readonly #alarms = new IndexedHeap<Alarm>((a, b) =>
     a.at === b.at ? a.number < b.number : a.at < b.at,
   )
@@ -45,9 +47,9 @@ export class Turn<Action> {
     return this.#now
   }
 
-  /** When `ring` must be called next: the deadline of the machine. */
-  get deadline(): InstantMs | undefined {
-    return this.#alarms.first?.at
+  /** When `ring` must be called next; undefined while no alarm is set. */
+  get nextAlarmAt(): InstantMs | undefined {
+    return this.#next?.at
   }
 
   /** From here on, this is the time, and actions go to `act`. */
@@ -75,6 +77,11 @@ export class Turn<Action> {
     return new Alarm(this.#alarms, this.#alarmCount, onDue)
   }
 
+  /** From here on, only this alarm rings: the machine has nothing else left to do. */
+  ringOnly(alarm: Alarm): void {
+    this.#last = alarm
+  }
+
   /**
    * Calls what is due, the earliest first. An alarm that is set for this instant meanwhile is due
    * at the next call, so that work in slices lets other events in between.
@@ -82,10 +89,10 @@ export class Turn<Action> {
   ring(): void {
     const due: Alarm[] = []
     for (;;) {
-      const { first } = this.#alarms
-      if (first === undefined || first.at > this.#now) break
-      due.push(first)
-      first.hold()
+      const next = this.#next
+      if (next === undefined || next.at > this.#now) break
+      due.push(next)
+      next.hold()
     }
     for (const alarm of due) alarm.ring(this.#now)
   }
@@ -94,10 +101,15 @@ export class Turn<Action> {
   checkInvariants(): void {
     this.#alarms.checkInvariants()
   }
+
+  get #next(): Alarm | undefined {
+    if (this.#last === undefined) return this.#alarms.first
+    return this.#last.heapIndex >= 0 ? this.#last : undefined
+  }
 }
 
 /** A turn for parts that emit no actions: whatever the actions are, they have time and alarms. */
-export type Timing = Pick<Turn<never>, 'now' | 'deadline' | 'alarm'>
+export type Timing = Pick<Turn<never>, 'now' | 'nextAlarmAt' | 'alarm' | 'ringOnly'>
 
 /** A time at which a part of a machine is called. Created by `Turn.alarm`. */
 export class Alarm implements HeapItem {

@@ -34,7 +34,7 @@ class Watched {
   /** When the peer is given up if all ticks are on time from now on. */
   giveUpAt(): number {
     for (;;) {
-      const { deadline } = this.turn
+      const { nextAlarmAt: deadline } = this.turn
       assert.ok(deadline !== undefined, 'it is not watched')
       if (this.tick(deadline)) return deadline
     }
@@ -83,9 +83,9 @@ test('with a shorter timeout, it has the whole timeout', () => {
 
 test('the first look never gives the peer up: what arrived is read before the second', () => {
   const watched = new Watched(8_000)
-  assert.equal(watched.turn.deadline, 7_750)
+  assert.equal(watched.turn.nextAlarmAt, 7_750)
   assert.equal(watched.tick(8_740), false)
-  assert.equal(watched.turn.deadline, 13_740)
+  assert.equal(watched.turn.nextAlarmAt, 13_740)
   watched.heard(13_739)
   assert.equal(watched.tick(13_740), false)
   assert.equal(watched.giveUpAt(), 21_739)
@@ -99,14 +99,14 @@ test('nothing is given up, and no tick is due, before it is watched', () => {
   const turn = new Turn<never>()
   const silence = new Silence(turn, 1_000)
   silence.heard()
-  assert.equal(turn.deadline, undefined)
+  assert.equal(turn.nextAlarmAt, undefined)
   assert.equal(silence.isTooLong, false)
 })
 
 test('a peer that was given up is watched again on request', () => {
   const watched = new Watched(1_000)
   watched.giveUpAt()
-  assert.equal(watched.turn.deadline, undefined)
+  assert.equal(watched.turn.nextAlarmAt, undefined)
   watched.event(5_000)
   watched.silence.watch()
   assert.equal(watched.silence.isTooLong, false)

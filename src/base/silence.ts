@@ -52,8 +52,8 @@ export class Silence {
 
   /** Must be called at each tick, before the alarms ring: shows whether this process stalled. */
   onTick(): void {
-    const { now, deadline = now } = this.#turn
-    const latenessMs = now - deadline
+    const { now, nextAlarmAt = now } = this.#turn
+    const latenessMs = now - nextAlarmAt
     if (latenessMs <= MAX_LATENESS_MS) return
     const least = now - this.#timeoutMs + REPRIEVE_MS
     this.#since = Math.min(now, Math.max(this.#since + latenessMs, least))

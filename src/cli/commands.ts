@@ -17,7 +17,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = n
   ],
   ['allocate', async () => (await import('./command/allocate.js')).ALLOCATE],
   ['run', async () => (await import('./command/run.js')).RUN],
-  ['submit', async () => (await import('./command/submit.js')).SUBMIT],
+  ['submit', async () => (await import('./command/submit/submit.js')).SUBMIT],
   ['status', async () => (await import('./command/status.js')).STATUS],
   ['top', async () => (await import('./command/top.js')).TOP],
   ['ui', async () => (await import('./command/ui.js')).UI],

@@ -32,8 +32,8 @@ import {
   type TaskStatus,
 } from '../wire/message.js'
 import { joinChunks, splitChunks } from '../wire/object-content.js'
-import { PackedReader } from '../serializer/value/packed-reader.js'
-import { PackedWriter } from '../serializer/value/packed-writer.js'
+import { PackedReader } from '../serializer/value/packed/reader.js'
+import { PackedWriter } from '../serializer/value/packed/writer.js'
 import { countOf, layoutOf, mayBeginRun, nthTaskId } from '../wire/run.js'
 import { FakeGraphs } from './graph/fake-graphs.kit.js'
 

@@ -10,7 +10,7 @@
 
 import { assert } from '../base/assert.js'
 import type { TaskId } from '../base/ids.js'
-import { SpreadMap } from '../base/spread.js'
+import { SpreadMap } from '../base/collection/spread.js'
 import { blockNameOf, isBlockId, isInBlock, placeInBlock } from '../wire/run.js'
 
 /** One task, or consecutive tasks. */

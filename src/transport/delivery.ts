@@ -1,7 +1,7 @@
 // Hands the messages of one connection to its owner, as many per event-loop turn as the time budget
 // allows. While some are queued, reading is paused: this bounds the queue and keeps the order.
 
-import { Fifo } from '../base/fifo.js'
+import { Fifo } from '../base/collection/fifo.js'
 import type { IncomingMessage } from './options.js'
 
 /** Messages delivered between two checks of the clock: at most about 30 us each. */

@@ -7,27 +7,18 @@ import { identity } from '../base/ids.js'
 import { parseConnectAddress } from './address.js'
 import type { Connection } from './connection.js'
 import { Connector } from './connector.js'
-import type { ConnectionEnd } from './end.js'
+import type { DealerHandler } from './dealer.js'
 import { connectOptions, type ConnectOptions, type IncomingMessage } from './options.js'
 import { PrefixSet } from './pub.js'
 import { SendQueue, SlabPool } from './send-queue.js'
 import { encodeSubscription } from './zmtp/commands.js'
 import type { RemotePeer } from './zmtp/session.js'
 
-/** Callbacks of a subscriber. Never called from within a call of the owner, nor after `close`. */
-export interface SubHandler {
-  /** Messages that match a subscription, in order. */
-  onMessages(messages: readonly IncomingMessage[]): void
-  /** The handshake is done; the subscriptions have been sent. */
-  onConnect(): void
-  /**
-   * The connection was lost; `reason` is empty if the peer closed it cleanly. The socket
-   * reconnects.
-   */
-  onDisconnect(reason: string): void
-  /** An attempt to connect has failed. The socket tries again. */
-  onConnectFailed(end: ConnectionEnd): void
-}
+/**
+ * Callbacks of a subscriber. Never called from within a call of the owner, nor after `close`. Only
+ * messages that match a subscription arrive; when connected, the subscriptions have been sent.
+ */
+export type SubHandler = Omit<DealerHandler, 'onDrain' | 'onProgress'>
 
 /** The longest prefix: what fits into a command that every peer must accept. */
 const MAX_PREFIX_BYTES = 65_000

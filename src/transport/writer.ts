@@ -3,7 +3,7 @@
 // link is lost.
 
 import type { Writable } from 'node:stream'
-import { Fifo } from '../base/fifo.js'
+import { Fifo } from '../base/collection/fifo.js'
 import type { OutgoingFrame } from './options.js'
 import { FLUSH_BYTES, type SendQueue } from './send-queue.js'
 

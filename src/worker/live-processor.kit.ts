@@ -7,8 +7,8 @@ import type { LogFields, Logger } from '../base/logger.js'
 import type { LastRun, RunStatus, StackReport } from '../core/worker/events.js'
 import { defaultSerializer } from '../serializer/serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'
-import { PackedReader } from '../serializer/value/packed-reader.js'
-import { PackedWriter } from '../serializer/value/packed-writer.js'
+import { PackedReader } from '../serializer/value/packed/reader.js'
+import { PackedWriter } from '../serializer/value/packed/writer.js'
 import {
   encodeFrame,
   type OutputStream,

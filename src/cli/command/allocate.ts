@@ -187,7 +187,7 @@ async function tableOf(
   { color }: Pick<CommandInput, 'color'>,
 ): Promise<string> {
   if (rows.length === 0) return 'no allocators'
-  const { ALLOCATOR_COLUMNS: columns } = await import('./cluster-columns.js')
+  const { ALLOCATOR_COLUMNS: columns } = await import('../report/columns.js')
   const { printWidth, tableLines } = await import('../table.js')
   return tableLines({ columns, rows }, { width: printWidth(process.stdout), color }).join('\n')
 }

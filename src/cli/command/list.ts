@@ -16,7 +16,7 @@ import {
   REPORT_TIMEOUT_OPTION,
 } from '../command.js'
 import type { Column } from '../table.js'
-import type * as columns from './cluster-columns.js'
+import type * as columns from '../report/columns.js'
 
 /** The options of the listing commands. */
 const LIST_OPTIONS = {
@@ -99,7 +99,7 @@ function listCommand<Row>(
     positionals: [CLUSTER_ADDRESS],
     hasLog: false,
     start: async (input) => {
-      const list = await prepared(input, listing(await import('./cluster-columns.js')))
+      const list = await prepared(input, listing(await import('../report/columns.js')))
       return interruptible(list())
     },
   }

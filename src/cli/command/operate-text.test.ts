@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExplainedTask, OperatorReply } from '../../client/monitor/operator-reply.js'
-import type { WorkerRow } from './cluster-columns.js'
+import type { WorkerRow } from '../report/columns.js'
 import {
   cancelText,
   choiceText,

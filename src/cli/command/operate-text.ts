@@ -5,7 +5,7 @@ import type { ExplainedTask, OperatorReply } from '../../client/monitor/operator
 import { counted } from '../../base/text.js'
 import { visibleText } from '../../runtime/log/line.js'
 import { plainText } from '../table.js'
-import { functionName, span, type WorkerRow } from './cluster-columns.js'
+import { functionName, span, type WorkerRow } from '../report/columns.js'
 
 /** The states in which a task has not ended. */
 const UNFINISHED: ReadonlySet<string> = new Set(['waiting', 'running', 'canceling'])

@@ -15,7 +15,7 @@ import {
   JSON_OPTION,
   REPORT_TIMEOUT_OPTION,
 } from '../command.js'
-import type { WorkerRow } from './cluster-columns.js'
+import type { WorkerRow } from '../report/columns.js'
 import type * as operateText from './operate-text.js'
 
 /** The options of all of them. */
@@ -254,7 +254,7 @@ async function prepare({ values }: CommandInput): Promise<Prepared> {
   }
   const { locate } = await import('../../client/connect/locate.js')
   const { lookAtCluster, requestOf, requestRefusal } = await import('../../client/monitor/look.js')
-  const { workerRows } = await import('./cluster-columns.js')
+  const { workerRows } = await import('../report/columns.js')
   const text = await import('./operate-text.js')
   const place = await locate(address, { timeoutMs, monitorAddress: undefined })
   const { address: found } = place

@@ -51,7 +51,7 @@ const CLEAR_LINE_END = '\u001b[K'
 
 async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEnd> {
   const { openLook } = await import('../../client/connect/locate.js')
-  const { statusText } = await import('./status-text.js')
+  const { statusText } = await import('../report/status.js')
   const { printWidth } = await import('../table.js')
   const { timeoutMs, watch, json, monitorAddress } = optionsIn<OptionsOf<typeof STATUS_OPTIONS>>(
     STATUS_OPTIONS,

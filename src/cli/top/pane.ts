@@ -14,9 +14,9 @@ import {
   type LostRow,
   span,
   TASK_COLUMNS,
-} from '../command/cluster-columns.js'
-import { LOSS_TEXTS, problemsOf } from '../command/problem-text.js'
-import { WAITING_COLUMNS, wrapped } from '../command/status-text.js'
+} from '../report/columns.js'
+import { LOSS_TEXTS, problemsOf } from '../report/problem.js'
+import { WAITING_COLUMNS, wrapped } from '../report/status.js'
 import { type Column, countText, plainText, tableLines, UNKNOWN } from '../table.js'
 import type { TopView } from './top.js'
 import { DROP_ORDER, duration } from './worker-table.js'

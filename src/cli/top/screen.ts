@@ -10,9 +10,9 @@ import {
   span,
   TASK_COLUMNS,
   type WorkerRow,
-} from '../command/cluster-columns.js'
-import { problemsOf } from '../command/problem-text.js'
-import { FUNCTION_COLUMNS } from '../command/status-text.js'
+} from '../report/columns.js'
+import { problemsOf } from '../report/problem.js'
+import { FUNCTION_COLUMNS } from '../report/status.js'
 import { countText, grouped, plainText, tableLines, UNKNOWN } from '../table.js'
 import { type PaneText, paneText } from './pane.js'
 import type { TopView } from './top.js'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import type { ClusterInfo, WorkerInfo } from '../../client/monitor/cluster-info.js'
 import { textWidth } from '../../runtime/progress/line.js'
-import { allocator, info, TIME, worker } from '../command/cluster-info.kit.js'
+import { allocator, info, TIME, worker } from '../report/cluster-info.kit.js'
 import type { TopSize } from './screen.js'
 import { TopState } from './top.js'
 

@@ -16,7 +16,7 @@ import {
   taskRows,
   type WorkerRow,
   workerRows,
-} from '../command/cluster-columns.js'
+} from '../report/columns.js'
 import { readOrder } from '../table.js'
 import type { LastLines } from './pane.js'
 import { drawTop, type Frame, type TopSize } from './screen.js'

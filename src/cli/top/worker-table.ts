@@ -2,7 +2,7 @@
 // sort by them, and which of them a narrow terminal shows.
 
 import { fitText, textWidth } from '../../runtime/progress/line.js'
-import type { WorkerRow } from '../command/cluster-columns.js'
+import type { WorkerRow } from '../report/columns.js'
 import { type Column, grouped, plainText, UNKNOWN } from '../table.js'
 
 /** A column of workers. */

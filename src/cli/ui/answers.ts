@@ -7,8 +7,8 @@ import type {
   LostWorkers,
   WorkerState,
 } from '../../client/monitor/cluster-info.js'
-import { LOSS_TEXTS, problemsOf, type StatusProblem } from '../command/problem-text.js'
-import { healthOf } from '../command/status-text.js'
+import { LOSS_TEXTS, problemsOf, type StatusProblem } from '../report/problem.js'
+import { healthOf } from '../report/status.js'
 import { countText } from '../table.js'
 import { type Board, type Freshness, usageOf } from './board.js'
 import { workerAt } from './event-log.js'

@@ -6,7 +6,7 @@ import type {
   LostWorker,
   TaskEnded,
 } from '../../client/monitor/cluster-info.js'
-import { info as plainInfo, TIME, worker } from '../command/cluster-info.kit.js'
+import { info as plainInfo, TIME, worker } from '../report/cluster-info.kit.js'
 
 /** The time of all samples. */
 export const NOW: number = TIME.getTime()

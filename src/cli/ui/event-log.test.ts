@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterEvent, ClusterInfo, LostWorker } from '../../client/monitor/cluster-info.js'
-import { worker } from '../command/cluster-info.kit.js'
+import { worker } from '../report/cluster-info.kit.js'
 import { Board } from './board.js'
 import { failure, info, lostWorker, NOW } from './board.kit.js'
 

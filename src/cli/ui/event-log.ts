@@ -9,8 +9,8 @@ import type {
   LostWorker,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
-import { functionName } from '../command/cluster-columns.js'
-import { LOSS_TEXTS, problemsOf } from '../command/problem-text.js'
+import { functionName } from '../report/columns.js'
+import { LOSS_TEXTS, problemsOf } from '../report/problem.js'
 import { countText, grouped } from '../table.js'
 import { groupId } from './failure-groups.js'
 

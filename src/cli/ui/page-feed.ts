@@ -2,7 +2,7 @@
 // second. A page that does not read what it gets is dropped; browsers connect again on their own.
 
 import { Buffer } from 'node:buffer'
-import { DeltaMaker, type Visible } from './delta.js'
+import { jsonText } from '../../base/text.js'
 
 /** At most this many bytes per second. */
 const BYTES_PER_S = 50_000
@@ -48,4 +48,75 @@ export class PageFeed {
     this.#dueAt = nowMs + (Buffer.byteLength(message) / BYTES_PER_S) * 1_000
     this.#target.write(message)
   }
+}
+
+// What has changed since the last message to a page: the parts of the overview, and the visible
+// rows by their ids.
+
+/** Something that a page shows, at one moment. */
+export interface Visible {
+  readonly overview: object
+  /** The rows of the table that it shows, if any, with their ids. */
+  readonly table?:
+    | { readonly total: number; readonly ids: readonly string[]; readonly rows: readonly object[] }
+    | undefined
+}
+
+/** The fields of an object as JSON. */
+type Fields = Map<string, string>
+
+/** Remembers what one page has, and makes messages for it. */
+export class DeltaMaker {
+  readonly #parts: Fields = new Map()
+  #rows = new Map<string, Fields>()
+  #ids = ''
+  #total = -1
+
+  /**
+   * The next message as JSON: `{overview: {…}, table: {total, ids, rows: {id: {…}}}}`, each only as
+   * far as it has changed: of a row, the changed fields. Undefined if nothing has.
+   */
+  next({ overview, table }: Visible): string | undefined {
+    const parts = [this.#overview(overview), ...(table === undefined ? [] : [this.#table(table)])]
+    const changed = parts.filter((part) => part !== '')
+    return changed.length === 0 ? undefined : `{${changed.join(',')}}`
+  }
+
+  #overview(overview: object): string {
+    const changed = changedFields(overview, this.#parts)
+    return changed === '' ? '' : `"overview":{${changed}}`
+  }
+
+  #table({ total, ids, rows }: NonNullable<Visible['table']>): string {
+    const next = new Map<string, Fields>()
+    const changed: string[] = []
+    for (const [at, row] of rows.entries()) {
+      const id = ids[at] ?? ''
+      const known: Fields = this.#rows.get(id) ?? new Map()
+      const text = changedFields(row, known)
+      next.set(id, known)
+      if (text !== '') changed.push(`${JSON.stringify(id)}:{${text}}`)
+    }
+    const parts: string[] = []
+    const order = JSON.stringify(ids)
+    if (total !== this.#total) parts.push(`"total":${total}`)
+    if (order !== this.#ids) parts.push(`"ids":${order}`)
+    if (changed.length > 0) parts.push(`"rows":{${changed.join(',')}}`)
+    this.#rows = next
+    this.#ids = order
+    this.#total = total
+    return parts.length === 0 ? '' : `"table":{${parts.join(',')}}`
+  }
+}
+
+/** The fields that are not what is known, as the inside of a JSON object. Notes them as known. */
+function changedFields(value: object, known: Fields): string {
+  const changed: string[] = []
+  for (const [name, field] of Object.entries(value)) {
+    const text = jsonText(field ?? null)
+    if (known.get(name) === text) continue
+    known.set(name, text)
+    changed.push(`${JSON.stringify(name)}:${text}`)
+  }
+  return changed.join(',')
 }

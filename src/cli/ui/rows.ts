@@ -3,7 +3,7 @@
 
 import type { ClusterInfo, FunctionInfo, TaskEnded } from '../../client/monitor/cluster-info.js'
 import type { GraphInfo } from '../../client/monitor/graph-info.js'
-import { CLIENT_COLUMNS, WORKER_FACTS } from '../command/cluster-columns.js'
+import { CLIENT_COLUMNS, WORKER_FACTS } from '../report/columns.js'
 import { type Column, readFilter, readOrder } from '../table.js'
 import type { Board } from './board.js'
 import type { LogEntry } from './event-log.js'

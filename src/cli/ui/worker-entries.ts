@@ -2,7 +2,7 @@
 // with each report, and they have a short past.
 
 import type { ClusterInfo, RunningInfo } from '../../client/monitor/cluster-info.js'
-import { type WorkerRow, workerRows } from '../command/cluster-columns.js'
+import { type WorkerRow, workerRows } from '../report/columns.js'
 
 /** A worker. */
 export interface WorkerEntry extends Omit<WorkerRow, 'silentS' | 'running'> {

@@ -11,7 +11,7 @@ import { deserializeError } from '../../serializer/error-codec.js'
 import type { PendingImport } from '../../serializer/module/policy.js'
 import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
 import { type Serializer, sourcePositions } from '../../serializer/serializer.js'
-import { PackedReader } from '../../serializer/value/packed-reader.js'
+import { PackedReader } from '../../serializer/value/packed/reader.js'
 import { layoutOf, nthTaskId, placeInBlock, sliceProfiles } from '../../wire/run.js'
 import { type AnyOwner, ownerOfTask, type TaskOwner, type TaskReport } from './home.js'
 

@@ -48,8 +48,9 @@ export type FutureOutcome =
  */
 type Status = 'open' | 'cancelling' | 'stored' | 'fetching' | 'lost' | EndState
 
-interface Settlers {
-  readonly resolve: (value: unknown) => void
+/** What settles a promise. */
+export interface Settlers<T> {
+  readonly resolve: (value: T) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -66,7 +67,7 @@ export class FutureState implements TaskOwner, Cancellable {
   #outcome: unknown
   #promise: Promise<unknown> | undefined
   /** Of the promise, until it is settled. */
-  #settlers: Settlers | undefined
+  #settlers: Settlers<unknown> | undefined
   /** Usually there is at most one. */
   #listeners: EndListener | Set<EndListener> | undefined
   #profile: TaskProfile | RunProfiles | undefined

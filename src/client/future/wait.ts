@@ -2,7 +2,7 @@
 
 import { argumentError } from '../../runtime/call-site.js'
 import { ConfigError } from '../../base/errors.js'
-import { Fifo } from '../../base/fifo.js'
+import { Fifo } from '../../base/collection/fifo.js'
 import { checkNames } from '../../base/option.js'
 import { checkTimeLimit, Future } from './future.js'
 import type { EndListener, FutureState } from './state.js'

@@ -3,7 +3,7 @@
 
 import { argumentError } from '../../runtime/call-site.js'
 import { GraphKeyError } from '../../base/errors.js'
-import { IntList } from '../../base/int-list.js'
+import { IntList } from '../../base/collection/int-list.js'
 import type { Future } from '../future/future.js'
 import type { AnyFunction } from '../submit/function-objects.js'
 import type { ObjectReference } from '../submit/objects.js'

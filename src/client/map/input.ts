@@ -1,7 +1,8 @@
 // The input of a map, synchronous or asynchronous.
 
 import { argumentError } from '../../runtime/call-site.js'
-import { WorkerCount } from './worker-count.js'
+import type { MapRun } from './run.js'
+import { WorkerCount } from './window.js'
 
 /** A `map` pulls no input while tasks of this size in total wait to be sent. */
 export const MAX_WAITING_BYTES: number = 1024 ** 2
@@ -11,23 +12,13 @@ export const MAX_HELD_BYTES: number = 1024 ** 3
 
 // Maps that would submit more if there were room, and those to notify when their client is closed.
 
-/** A map that would submit more if there were room. */
-export interface Feeder {
-  /** There is room now. May be called when it has been used up again. */
-  feed(): void
-  /** The client was closed. */
-  onClosed(): void
-  /** The client was cleared: its tasks are cancelled. */
-  onCleared(): void
-}
-
-/** The feeders of one connection. */
+/** The maps of one connection. */
 export class Feeders {
   /** How many workers they can keep busy. */
   readonly workers: WorkerCount
-  readonly #all = new Set<Feeder>()
+  readonly #all = new Set<MapRun>()
   /** Those for which there was no room. */
-  readonly #starved = new Set<Feeder>()
+  readonly #starved = new Set<MapRun>()
 
   /** `requestCount` makes the scheduler report the number of workers. */
   constructor(requestCount: () => void) {
@@ -40,27 +31,27 @@ export class Feeders {
   }
 
   /** It is notified when the client is closed, until `detach`. */
-  attach(feeder: Feeder): void {
-    this.#all.add(feeder)
+  attach(map: MapRun): void {
+    this.#all.add(map)
   }
 
   /** See `attach`. */
-  detach(feeder: Feeder): void {
-    this.#all.delete(feeder)
-    this.#starved.delete(feeder)
+  detach(map: MapRun): void {
+    this.#all.delete(map)
+    this.#starved.delete(map)
   }
 
   /** It is called once there is room. */
-  awaitRoom(feeder: Feeder): void {
-    this.#starved.add(feeder)
+  awaitRoom(map: MapRun): void {
+    this.#starved.add(map)
   }
 
   /** There is room. */
   feed(): void {
-    // A copy: a feeder that gets too little waits again.
-    const feeders = [...this.#starved]
+    // A copy: a map that gets too little waits again.
+    const starved = [...this.#starved]
     this.#starved.clear()
-    for (const feeder of feeders) feeder.feed()
+    for (const map of starved) map.feed()
   }
 
   /** A scheduler has answered on a new connection. `reports`: it can report how many workers. */
@@ -76,37 +67,28 @@ export class Feeders {
 
   /** The client was closed. */
   close(): void {
-    for (const feeder of this.#all) feeder.onClosed()
+    for (const map of this.#all) map.onClosed()
   }
 
   /** The client was cleared. */
   clear(): void {
-    for (const feeder of this.#all) feeder.onCleared()
+    for (const map of this.#all) map.onCleared()
   }
 
   /** Not while a message is handled: only afterwards is it known how much waits to be sent. */
   #feedAll(): void {
     queueMicrotask(() => {
-      for (const feeder of this.#all) feeder.feed()
+      for (const map of this.#all) map.feed()
     })
   }
-}
-
-/** Receives the result of a pull; never called from within `pull` of an asynchronous input. */
-export interface InputReader {
-  onInput(value: unknown): void
-  /** There is no more. */
-  onInputEnd(): void
-  /** The input itself threw. */
-  onInputError(error: unknown): void
 }
 
 /** An input from which items are pulled. */
 export interface MapInput {
   /** Whether a pull brings its result later, so that the next one has to wait for it. */
   readonly isAsync: boolean
-  /** Requests the next input, which is passed to the reader. */
-  pull(reader: InputReader): void
+  /** Requests the next input for the map. An asynchronous input never answers from within. */
+  pull(map: MapRun): void
   /** No more input is needed: lets the source clean up. Errors of that are ignored. */
   close(): void
 }
@@ -133,23 +115,23 @@ class SyncInput implements MapInput {
     this.#iterator = iterator
   }
 
-  pull(reader: InputReader): void {
+  pull(map: MapRun): void {
     let step: IteratorResult<unknown>
     try {
       step = checkStep(this.#iterator.next())
     } catch (error) {
-      reader.onInputError(error)
+      map.onInputError(error)
       return
     }
-    if (step.done === true) reader.onInputEnd()
-    else reader.onInput(step.value)
+    if (step.done === true) map.onInputEnd()
+    else map.onInput(step.value)
   }
 
   close(): void {
     try {
       this.#iterator.return?.()
     } catch {
-      // The reader has ended.
+      // The map has ended.
     }
   }
 }
@@ -162,31 +144,31 @@ class AsyncInput implements MapInput {
     this.#iterator = iterator
   }
 
-  pull(reader: InputReader): void {
-    void this.#pull(reader)
+  pull(map: MapRun): void {
+    void this.#pull(map)
   }
 
   close(): void {
     void this.#close()
   }
 
-  async #pull(reader: InputReader): Promise<void> {
+  async #pull(map: MapRun): Promise<void> {
     let step: IteratorResult<unknown>
     try {
       step = checkStep(await this.#iterator.next())
     } catch (error) {
-      reader.onInputError(error)
+      map.onInputError(error)
       return
     }
-    if (step.done === true) reader.onInputEnd()
-    else reader.onInput(step.value)
+    if (step.done === true) map.onInputEnd()
+    else map.onInput(step.value)
   }
 
   async #close(): Promise<void> {
     try {
       await this.#iterator.return?.()
     } catch {
-      // The reader has ended.
+      // The map has ended.
     }
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PullPace } from './pace.js'
+import { PullPace } from './window.js'
 
 /** Pulls from an iterator that takes `inputMs` for each input until the turn is over. */
 class Pulls {

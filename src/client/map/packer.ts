@@ -2,7 +2,7 @@
 // docs/protocol.md#runs
 
 import { memorySize } from '../../serializer/bytes/message.js'
-import { PackedWriter } from '../../serializer/value/packed-writer.js'
+import { PackedWriter } from '../../serializer/value/packed/writer.js'
 import type { ClientConnection } from '../connection.js'
 import type { TaskIds } from '../ids.js'
 import { isLifted, type SerializedArgument } from '../submit/arguments.js'

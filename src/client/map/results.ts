@@ -5,8 +5,9 @@ import { argumentError } from '../../runtime/call-site.js'
 import { assert } from '../../base/assert.js'
 import { withoutFrames } from '../../base/error-stack.js'
 import { TaskCancelledError } from '../../base/errors.js'
-import { Fifo } from '../../base/fifo.js'
+import { Fifo } from '../../base/collection/fifo.js'
 import type { FailureCount } from '../future/home.js'
+import type { Settlers } from '../future/state.js'
 
 // The results of a map by position, without gaps in memory: results arrive in any order, and an
 // array that is filled far beyond its end becomes slow.
@@ -98,11 +99,6 @@ export interface MapConsumerActions {
   onConsumed(): void
   /** The rest is not needed. */
   onAbandoned(): void
-}
-
-interface Settlers<T> {
-  readonly resolve: (value: T) => void
-  readonly reject: (error: unknown) => void
 }
 
 /** The results of one map. */

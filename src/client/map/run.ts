@@ -9,16 +9,15 @@ import type { TaskScope } from '../../runtime/task-scope.js'
 import type { TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
 import type { FailureCount } from '../future/home.js'
-import type { Feeder, InputReader, MapInput } from './input.js'
+import type { MapInput } from './input.js'
 import type { FunctionObject } from '../submit/function-objects.js'
 import type { TaskIds } from '../ids.js'
-import { PullPace } from './pace.js'
 import { MapPacker, PACKED } from './packer.js'
 import type { MapCounts, MapWatcher } from './progress.js'
 import { MapResults, type MapConsumerActions, type MapEnd } from './results.js'
 import { outcomeError, type OutcomeDetails } from '../future/error.js'
 import { isPartOf, MapPart, MapTask } from './task.js'
-import { MapWindow } from './window.js'
+import { MapWindow, PullPace } from './window.js'
 import type { Cancellable } from '../submit/signal.js'
 import type { SubmitContext } from '../submit/submitter.js'
 import { blameCaller, moveToSite, placeError, type CallSite } from '../../runtime/call-site.js'
@@ -57,7 +56,7 @@ export interface MapSetup {
 }
 
 /** One map. */
-export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancellable, MapCounts {
+export class MapRun implements MapConsumerActions, Cancellable, MapCounts {
   readonly results: MapResults
   readonly #setup: MapSetup
   readonly #connection: ClientConnection
@@ -147,15 +146,18 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     return true
   }
 
+  /** There is room now. May be called when it has been used up again. */
   feed(): void {
     this.#pull()
   }
 
+  /** The client was closed. */
   onClosed(): void {
     const message = 'the map was cancelled: its client was closed'
     this.#stop('cancelled', new TaskCancelledError(message, { cause: new ClientClosedError() }))
   }
 
+  /** The client was cleared: its tasks are cancelled. */
   onCleared(): void {
     this.#stop('cancelled', new TaskCancelledError('the map was cancelled: its client was cleared'))
   }
@@ -169,6 +171,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.cancel(undefined)
   }
 
+  /** The result of a pull. */
   onInput(value: unknown): void {
     if (this.#hasEnded) return
     this.#submit(value)
@@ -178,6 +181,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#pull()
   }
 
+  /** There is no more. */
   onInputEnd(): void {
     this.#sendRun()
     this.#isInputOver = true
@@ -185,6 +189,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#afterTask()
   }
 
+  /** The input itself threw. */
   onInputError(error: unknown): void {
     this.#sendRun()
     this.#isInputOver = true

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_BYTES } from '../../base/bytes.js'
-import { MapWindow } from './window.js'
-import { WorkerCount } from './worker-count.js'
+import { MapWindow, WorkerCount } from './window.js'
 
 /** A loop over results, without any at hand. */
 const LOOP = { use: 'iterate', isAwaited: false, readyCount: 0 } as const

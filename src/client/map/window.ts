@@ -1,13 +1,15 @@
-// How many tasks of a map are in flight, if its user has set no limit. A map that is awaited needs
-// all its results, so only memory limits it. A loop may be left at any time, and takes results at
-// its own speed: the tasks ahead of it are limited by the work that they are, as measured.
+// How far a map runs ahead: how many of its tasks are in flight, if its user has set no limit; how
+// fast it pulls its inputs; and how many workers there are for it.
+//
+// A map that is awaited needs all its results, so only memory limits it. A loop may be left at any
+// time, and takes results at its own speed: the tasks ahead of it are limited by the work that they
+// are, as measured.
 //
 //   unmeasured   4 tasks for each worker
 //   then         50 ms of work for each worker, but at least 4 tasks
 //                and no more than the number of tasks that were measured can justify
 
 import { meanDurationMs } from '../../wire/metadata.js'
-import type { WorkerCount } from './worker-count.js'
 
 /** The limits without one of the user's (docs/client.md#iterating-over-results). */
 export const DEFAULT_WINDOW = {
@@ -105,5 +107,135 @@ export class MapWindow {
 
   get #workerCount(): number {
     return this.#workers.count || ASSUMED_WORKERS
+  }
+}
+
+// How many inputs of a map are pulled from a synchronous iterator before the rest of the process
+// gets its turn. The iterator is the user's, and may take any time for each input.
+
+/** The time for pulling in one turn of the event loop, in milliseconds. */
+const TURN_MS = 4
+/** The time between two looks at the clock, about. */
+const LOOK_MS = 0.5
+const MAX_INPUTS_PER_LOOK = 64
+
+/** Measures the pulls of one map. */
+export class PullPace {
+  readonly #now: () => number
+  /** The time used up since the last `reset`, as far as it was measured. */
+  #spentMs = 0
+  #lookedAt = 0
+  /** After how many inputs the clock is read: 1 for a slow iterator. */
+  #perLook = 1
+  #leftToLook = 1
+
+  /** `now`: the time in milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Whether no more inputs may be pulled in this turn. */
+  get isSpent(): boolean {
+    return this.#spentMs >= TURN_MS
+  }
+
+  /** A turn begins. */
+  reset(): void {
+    this.#spentMs = 0
+  }
+
+  /** Pulling begins. */
+  begin(): void {
+    this.#lookedAt = this.#now()
+  }
+
+  /** An input was pulled. */
+  count(): void {
+    this.#leftToLook -= 1
+    if (this.#leftToLook > 0) return
+    const tookMs = this.#look()
+    if (tookMs > LOOK_MS) {
+      this.#perLook = Math.max(1, Math.floor((this.#perLook * LOOK_MS) / tookMs))
+    } else if (tookMs < LOOK_MS / 2) {
+      this.#perLook = Math.min(this.#perLook * 2, MAX_INPUTS_PER_LOOK)
+    }
+    this.#leftToLook = this.#perLook
+  }
+
+  /** Pulling ends for now. */
+  end(): void {
+    this.#look()
+  }
+
+  /** Returns the time since the last look. */
+  #look(): number {
+    const now = this.#now()
+    const tookMs = now - this.#lookedAt
+    this.#lookedAt = now
+    this.#spentMs += tookMs
+    return tookMs
+  }
+}
+
+// How many workers the scheduler has for this client. The scheduler reports it with the echo of a
+// heartbeat that requests it, and only running maps need it. docs/protocol.md#report
+
+/** A count that is older is requested again, in milliseconds: the usual interval of heartbeats. */
+const FRESH_MS = 2_000
+
+/** The number of workers, as far as one client knows it. */
+export class WorkerCount {
+  readonly #request: () => void
+  readonly #now: () => number
+  #users = 0
+  #count: number | undefined
+  #countedAt = -Infinity
+  #isKnowable = true
+
+  /** `request` makes the scheduler report now; `now`: the time in milliseconds. */
+  constructor(request: () => void, now: () => number) {
+    this.#request = request
+    this.#now = now
+  }
+
+  /** The number of workers; undefined until the scheduler has reported it. */
+  get count(): number | undefined {
+    return this.#count
+  }
+
+  /** False: the scheduler is one that never reports it. */
+  get isKnowable(): boolean {
+    return this.#isKnowable
+  }
+
+  /** Whether heartbeats must request a report. */
+  get isWanted(): boolean {
+    return this.#users > 0
+  }
+
+  /** The count is needed until `end` was called once per call. */
+  begin(): void {
+    this.#users += 1
+    if (this.#isKnowable && this.#now() - this.#countedAt >= FRESH_MS) this.#request()
+  }
+
+  /** See `begin`. */
+  end(): void {
+    this.#users -= 1
+  }
+
+  /** A scheduler has answered on a new connection. `reports`: whether it can report the number. */
+  onOpen(reports: boolean): void {
+    this.#isKnowable = reports
+    this.#countedAt = -Infinity
+    if (reports && this.isWanted) this.#request()
+  }
+
+  /** The scheduler has reported the number. Returns whether it has changed. */
+  onCount(count: number): boolean {
+    const hasChanged = count !== this.#count
+    this.#count = count
+    this.#countedAt = this.#now()
+    return hasChanged
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WorkerCount } from './worker-count.js'
+import { WorkerCount } from './window.js'
 
 class Counted {
   requests = 0

@@ -21,7 +21,7 @@ import {
   plainMemoryOf,
 } from '../../serializer/bytes/message.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
-import { isWellFormed } from '../../serializer/value/packed-shapes.js'
+import { isWellFormed } from '../../serializer/value/packed/shapes.js'
 import type { TaskCodec } from '../../serializer/task-codec.js'
 import { argumentName, fileOf } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'

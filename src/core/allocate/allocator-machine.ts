@@ -64,7 +64,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
 
   /** Views of the cluster come once a second, and make it decide. */
   get deadline(): InstantMs | undefined {
-    return this.#turn.deadline
+    return this.#turn.nextAlarmAt
   }
 
   handle(event: AllocatorEvent, now: InstantMs, act: (action: AllocatorAction) => void): void {

@@ -86,7 +86,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   get deadline(): InstantMs | undefined {
-    return this.#link.isEnding ? undefined : this.#turn.deadline
+    return this.#link.isEnding ? undefined : this.#turn.nextAlarmAt
   }
 
   /** Tasks that have not ended. */

@@ -6,7 +6,7 @@
 import { assert } from '../../base/assert.js'
 import type { Alarm, InstantMs, Timing } from '../../base/machine.js'
 import { NO_BYTES } from '../../base/bytes.js'
-import { Fifo, type FifoNode } from '../../base/fifo.js'
+import { Fifo, type FifoNode } from '../../base/collection/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { FiledContent, StoredValue } from './events.js'
 import { type NamedObject, OwnNames } from './own-names.js'

@@ -3,7 +3,7 @@
 // scheduler.
 
 import { assert } from '../../base/assert.js'
-import { Fifo } from '../../base/fifo.js'
+import { Fifo } from '../../base/collection/fifo.js'
 import type { Message } from '../../wire/message.js'
 import type { TaskRecord } from './task/task.js'
 

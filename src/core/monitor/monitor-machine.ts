@@ -109,7 +109,7 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   }
 
   get deadline(): InstantMs | undefined {
-    return this.#turn.deadline
+    return this.#turn.nextAlarmAt
   }
 
   handle(event: MonitorEvent, now: InstantMs, act: (action: MonitorAction) => void): void {

@@ -1,8 +1,8 @@
 // The rows of the scheduler's tables: how they refer to each other, and the invariants that the
 // modules that change them maintain.
 
-import type { Fifo, FifoNode } from '../../base/fifo.js'
-import type { HeapItem } from '../../base/indexed-heap.js'
+import type { Fifo, FifoNode } from '../../base/collection/fifo.js'
+import type { HeapItem } from '../../base/collection/indexed-heap.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {

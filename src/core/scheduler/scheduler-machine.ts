@@ -93,7 +93,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   get deadline(): InstantMs | undefined {
-    return this.#state.turn.deadline
+    return this.#state.turn.nextAlarmAt
   }
 
   /** What is counted, for metrics. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentVerdict, type AgentLimits } from './agent-life.js'
+import { agentVerdict, type AgentLimits } from './life.js'
 
 const LIMITS: AgentLimits = { idleTimeoutMs: 0, startedAt: 0, endsAt: Infinity, drainMs: 20_000 }
 const IDLE: AgentLimits = { ...LIMITS, idleTimeoutMs: 60_000 }

@@ -1,6 +1,6 @@
-// How a worker leaves: first it drains, that is, running tasks may finish. Then it sends
-// DisconnectRequest and waits for the acknowledgement, which shows that the scheduler has read
-// everything sent before.
+// How a worker leaves, and when a whole agent does. First a worker drains, that is, running tasks
+// may finish. Then it sends DisconnectRequest and waits for the acknowledgement, which shows that
+// the scheduler has read everything sent before.
 
 import type { Alarm, InstantMs, Timing } from '../../base/machine.js'
 
@@ -19,10 +19,9 @@ type DeparturePhase = 'staying' | 'draining' | 'leaving'
 /** The last phases of a worker's life. */
 export class Departure {
   readonly #turn: Timing
+  /** When the current phase times out. Invariant: not set while `staying`. */
   readonly #alarm: Alarm
   #phase: DeparturePhase = 'staying'
-  /** When the current phase times out. Invariant: Infinity while `staying`. */
-  #endAt: InstantMs = Infinity
   /** When draining times out while there is a connection. */
   #drainEndAt: InstantMs = Infinity
   #drainMs = 0
@@ -31,7 +30,7 @@ export class Departure {
 
   constructor(turn: Timing) {
     this.#turn = turn
-    // The alarm only has to cause a tick.
+    // It only has to cause a tick, at which the machine asks whether the phase is overdue.
     this.#alarm = turn.alarm(() => {})
   }
 
@@ -39,14 +38,9 @@ export class Departure {
     return this.#phase
   }
 
-  /** When the current phase times out; Infinity while `staying`. */
-  get deadline(): InstantMs {
-    return this.#endAt
-  }
-
-  /** Whether the current phase has timed out. Must be read at ticks only. */
+  /** Whether the current phase has timed out. */
   get isOverdue(): boolean {
-    return this.#turn.now >= this.#endAt
+    return this.#phase !== 'staying' && !this.#alarm.isSet
   }
 
   /** How long running tasks get to finish; 0 while `staying`. */
@@ -59,35 +53,34 @@ export class Departure {
     this.#phase = 'draining'
     this.#drainMs = drainMs
     this.#drainEndAt = this.#turn.now + drainMs
-    this.#endBy(this.#drainEndAt)
+    this.#alarm.set(this.#drainEndAt)
   }
 
   /** The connection was lost: there may be no scheduler left to drain for. */
   onDisconnected(): void {
     if (this.#phase !== 'draining') return
-    this.#endBy(Math.min(this.#drainEndAt, this.#turn.now + RETURN_TIMEOUT_MS))
+    this.#alarm.set(Math.min(this.#drainEndAt, this.#turn.now + RETURN_TIMEOUT_MS))
   }
 
   /** There is a connection again. */
   onConnected(): void {
-    if (this.#phase === 'draining') this.#endBy(this.#drainEndAt)
+    if (this.#phase === 'draining') this.#alarm.set(this.#drainEndAt)
   }
 
-  /** The scheduler is being notified. After a drain, results may still be on their way. */
+  /**
+   * The scheduler is being notified. After a drain, results may still be on their way. No other
+   * part of the worker has anything left to do.
+   */
   leave(isPatient: boolean): void {
     this.#phase = 'leaving'
     this.#isPatient = isPatient
-    this.#endBy(this.#turn.now + (isPatient ? DELIVERY_TIMEOUT_MS : LEAVE_TIMEOUT_MS))
+    this.#turn.ringOnly(this.#alarm)
+    this.#alarm.set(this.#turn.now + (isPatient ? DELIVERY_TIMEOUT_MS : LEAVE_TIMEOUT_MS))
   }
 
   /** The scheduler is alive, and bytes are moving. */
   onProgress(): void {
-    if (this.#isPatient) this.#endBy(this.#turn.now + DELIVERY_TIMEOUT_MS)
-  }
-
-  #endBy(at: InstantMs): void {
-    this.#endAt = at
-    this.#alarm.set(at)
+    if (this.#isPatient) this.#alarm.set(this.#turn.now + DELIVERY_TIMEOUT_MS)
   }
 }
 
@@ -135,4 +128,48 @@ export interface Leaving {
   readonly isPatient?: boolean
   /** Whether results and output are no longer awaited. */
   readonly isUrgent?: boolean
+}
+
+// When an agent ends on its own: after a time without tasks, or in time before its time limit. Both
+// concern all of its workers together, because only the whole agent frees a machine or a job.
+
+/** What limits the life of an agent. */
+export interface AgentLimits {
+  /** All of its workers have been idle for this long; 0 = no limit. */
+  readonly idleTimeoutMs: number
+  /** When it started. */
+  readonly startedAt: InstantMs
+  /** When it must have ended; Infinity = never. */
+  readonly endsAt: InstantMs
+  /** How long running tasks get to finish. */
+  readonly drainMs: number
+}
+
+/** What follows from the limits: it ends now, for this reason, or they are looked at again. */
+export type AgentVerdict = { readonly endsBecause: string } | { readonly nextLookAt: InstantMs }
+
+/**
+ * Whether an agent ends now. `idleSince`: since when each worker has had no task; undefined for one
+ * that has a task, or no scheduler. `nextLookAt` is Infinity if nothing limits its life.
+ */
+export function agentVerdict(
+  limits: AgentLimits,
+  idleSince: readonly (InstantMs | undefined)[],
+  now: InstantMs,
+): AgentVerdict {
+  const drainAt = drainsAt(limits)
+  if (now >= drainAt) return { endsBecause: 'the time limit is near' }
+  const { idleTimeoutMs } = limits
+  if (idleTimeoutMs === 0) return { nextLookAt: drainAt }
+  // A worker that is busy now may become idle immediately: not earlier than this.
+  const idleAt =
+    Math.max(limits.startedAt, ...idleSince.map((since) => since ?? now)) + idleTimeoutMs
+  const isIdle = idleSince.length > 0 && !idleSince.includes(undefined)
+  if (isIdle && now >= idleAt) return { endsBecause: `no task for ${idleTimeoutMs / 1_000} s` }
+  return { nextLookAt: Math.min(drainAt, Math.max(idleAt, now + 1)) }
+}
+
+/** Running tasks get `drainMs`, but the agent works for at least half of its life. */
+function drainsAt({ startedAt, endsAt, drainMs }: AgentLimits): InstantMs {
+  return endsAt - Math.min(drainMs, Math.max(0, (endsAt - startedAt) / 2))
 }

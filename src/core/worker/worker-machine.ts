@@ -79,8 +79,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   get deadline(): InstantMs | undefined {
-    if (this.#hasEnded) return undefined
-    return this.#isLeaving ? this.#departure.deadline : this.#turn.deadline
+    return this.#hasEnded ? undefined : this.#turn.nextAlarmAt
   }
 
   /** The number of tasks that still run while the worker drains. */
@@ -382,10 +381,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     send(this.#turn, { kind: 'disconnectRequest', worker: this.#options.identity })
   }
 
-  /** A leaving worker handles no alarms except that of its departure. */
   #onTick(): void {
     this.#silence.onTick()
-    if (!this.#isLeaving) this.#turn.ring()
+    this.#turn.ring()
     if (this.#departure.isOverdue) this.#hurry()
     else if (this.#silence.isTooLong) this.#giveUp()
   }

@@ -5,7 +5,7 @@
 import { types } from 'node:util'
 import { DeserializeError } from '../../base/errors.js'
 import type { ByteReader } from '../bytes/reader.js'
-import { prototypesFrom } from '../value/prototype-chain.js'
+import { prototypesFrom } from '../class/prototype-chain.js'
 import type { Unit } from '../value/unit.js'
 
 /** The depth of the copy: `A.B.C.D`. */

@@ -10,7 +10,7 @@ import { analyzeText } from '../source/analysis.js'
 import { usesOwner } from '../source/site.js'
 import type { Binding, FreeName, FunctionCode } from '../source/sites.js'
 import type { MadeCell } from '../value/cell.js'
-import { prototypesFrom } from '../value/prototype-chain.js'
+import { prototypesFrom } from '../class/prototype-chain.js'
 import type { Capture, SourceParts } from './parts.js'
 
 // CommonJS files that Node has loaded: V8 forgets the text of a file of which no function is left.

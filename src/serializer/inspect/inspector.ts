@@ -4,7 +4,7 @@
 
 import type { Runtime } from 'node:inspector'
 import type { AnyFunction } from '../module/native.js'
-import { leadsToProxy } from '../value/prototype-chain.js'
+import { leadsToProxy } from '../class/prototype-chain.js'
 import {
   InspectorSession,
   internal,

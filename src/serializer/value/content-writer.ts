@@ -19,7 +19,7 @@ import {
   type RecordKeys,
 } from './shape.js'
 import { NamedStep, textOf } from '../refusal.js'
-import { constructorOf } from './prototype-chain.js'
+import { constructorOf } from '../class/prototype-chain.js'
 import type { CellValue, QueueItem } from './place.js'
 import {
   type SpecialPlan,

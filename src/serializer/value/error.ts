@@ -4,7 +4,7 @@
 import { withoutFrames } from '../../base/error-stack.js'
 import * as errors from '../../base/errors.js'
 import { type AnyFunction, isNative, ownValue } from '../module/native.js'
-import { prototypeOf, prototypesFrom } from './prototype-chain.js'
+import { prototypeOf, prototypesFrom } from '../class/prototype-chain.js'
 
 /** A property of an error. */
 interface ErrorProperty {

@@ -12,7 +12,7 @@ import { Refusal, refuseClass, refuseHandle, refusePrivates } from '../refusal.j
 import { parser } from '../source/parse.js'
 import { isKnownError } from './error.js'
 import type { ObjectKind } from './kind.js'
-import { constructorOf, prototypeOf, prototypesFrom } from './prototype-chain.js'
+import { constructorOf, prototypeOf, prototypesFrom } from '../class/prototype-chain.js'
 import { REMADE_CLASSES } from './remade-native.js'
 import type { Strictness } from './place.js'
 

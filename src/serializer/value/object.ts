@@ -11,7 +11,7 @@ import { argumentCount, arrayForm } from './array-form.js'
 import { Cell, MadeCell } from './cell.js'
 import { errorClassName } from './error.js'
 import { examine, isBare, type ObjectKind, type SpecialPlan, WRAPPED_CLASS } from './kind.js'
-import { constructorOf } from './prototype-chain.js'
+import { constructorOf } from '../class/prototype-chain.js'
 import { engineShapes, INTEGRITY_FROZEN } from './shape.js'
 import type { Unit } from './unit.js'
 

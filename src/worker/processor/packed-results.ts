@@ -4,7 +4,7 @@ import { endianness } from 'node:os'
 import type { TaskId } from '../../base/ids.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
 import type { TaskCodec } from '../../serializer/task-codec.js'
-import { PackedWriter } from '../../serializer/value/packed-writer.js'
+import { PackedWriter } from '../../serializer/value/packed/writer.js'
 import type { TaskResult } from '../../wire/message.js'
 import {
   MAX_RUN_TASKS,

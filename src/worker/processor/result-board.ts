@@ -56,7 +56,7 @@ class BoardMemory {
   }
 }
 
-/** What writes the results (serializer/value/packed-writer.ts), into `ResultBoard.memory`. */
+/** What writes the results (serializer/value/packed/writer.ts), into `ResultBoard.memory`. */
 interface BoardWriter {
   /** The size of the complete entries. */
   readonly byteLength: number

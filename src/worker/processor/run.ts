@@ -3,7 +3,7 @@
 
 import type { AsyncResource } from 'node:async_hooks'
 import { TaskCancelledError } from '../../base/errors.js'
-import { Fifo } from '../../base/fifo.js'
+import { Fifo } from '../../base/collection/fifo.js'
 import { type Identity, idToHex, type TaskId, taskPhrase } from '../../base/ids.js'
 import type { Logger, LogLevel } from '../../base/logger.js'
 import type { Units } from '../../core/worker/queue/units.js'

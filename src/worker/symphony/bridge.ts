@@ -19,7 +19,7 @@ import {
   signalGroup,
   startFailureOf,
 } from '../agent/spawn.js'
-import { Pulse } from '../link/pulse.js'
+import { Pulse } from '../link/lifeline.js'
 
 const SCRIPT: string = fileURLToPath(
   new URL('../../../service/symphony_bridge.py', import.meta.url),

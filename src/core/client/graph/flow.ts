@@ -9,7 +9,7 @@ import type { ArgumentSource, ClientCoreOptions, GraphSubmission, GraphTarget } 
 import { submitAsTasks } from './as-tasks.js'
 import { GraphContents, GraphPart } from './part.js'
 import { type GraphNodes, needsOf } from './nodes.js'
-import { GraphRecord, type GraphWatcher } from './record.js'
+import { GraphRecord } from './record.js'
 import { taskCancelMessage } from '../messages.js'
 import type { ClientObjectTable } from '../objects.js'
 import type { SchedulerMemory } from '../link.js'
@@ -28,7 +28,7 @@ export interface GraphParts<Owner> {
 }
 
 /** The graphs of one client. */
-export class GraphFlow<Owner> implements GraphWatcher<Owner> {
+export class GraphFlow<Owner> {
   readonly #options: ClientCoreOptions
   readonly #parts: GraphParts<Owner>
   readonly #graphs = new Map<TaskId, GraphRecord<Owner>>()
@@ -155,10 +155,12 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     }
   }
 
+  /** The graph probably has something to send. */
   onUnsent(graph: GraphRecord<Owner>): void {
     if (this.#graphs.get(graph.contents.graphId) === graph) this.#unsent.add(graph)
   }
 
+  /** No result of the graph is needed any more. */
   onIdle(graph: GraphRecord<Owner>): void {
     if (this.#graphs.get(graph.contents.graphId) !== graph) return
     if (graph.phase === 'sent' && graph.isEndDue) return
@@ -166,6 +168,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     this.#forget(graph)
   }
 
+  /** A target that the scheduler has is given up here. */
   onRecall({ id: taskId }: TaskRecord<Owner>): void {
     const { sender, ends } = this.#parts.flow
     sender.post(taskCancelMessage(taskId, ends.mayForce))

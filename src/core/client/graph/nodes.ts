@@ -3,7 +3,7 @@
 
 import { assert } from '../../../base/assert.js'
 import { taskId, type TaskId } from '../../../base/ids.js'
-import { IntList } from '../../../base/int-list.js'
+import { IntList } from '../../../base/collection/int-list.js'
 import { isBlockId, numberAtEnd } from '../../../wire/run.js'
 import type { ArgumentSource, StoredValue } from '../events.js'
 

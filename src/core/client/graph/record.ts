@@ -3,9 +3,10 @@
 // some wait for other tasks, only those that the waiting targets need.
 
 import { assert } from '../../../base/assert.js'
+import type { GraphFlow } from './flow.js'
 import type { GraphContents } from './part.js'
 import { GraphDependents } from './nodes.js'
-import type { TargetGraph, TaskRecord } from '../task/task.js'
+import type { TaskRecord } from '../task/task.js'
 
 /**
  * `open`: not all of it has been sent, or can be sent yet. `sent`: the scheduler has all of it, and
@@ -13,16 +14,6 @@ import type { TargetGraph, TaskRecord } from '../task/task.js'
  * results of targets.
  */
 export type GraphPhase = 'open' | 'sent' | 'over'
-
-/** Notified of changes to graphs and their targets. */
-export interface GraphWatcher<Owner> {
-  /** A graph probably has something to send. */
-  onUnsent(graph: GraphRecord<Owner>): void
-  /** No result of a graph is needed any more. */
-  onIdle(graph: GraphRecord<Owner>): void
-  /** A target that the scheduler has is given up here. */
-  onRecall(target: TaskRecord<Owner>): void
-}
 
 /** Marks of a node. */
 const NEEDED = 1
@@ -35,7 +26,7 @@ const SENT = 2
 const CULL_SHARE = 8
 
 /** One graph. */
-export class GraphRecord<Owner> implements TargetGraph<Owner> {
+export class GraphRecord<Owner> {
   readonly contents: GraphContents<Owner>
   phase: GraphPhase = 'open'
   /** Whether this scheduler has received any part of it. */
@@ -52,7 +43,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   isEndDue = true
   /** Targets in the table of tasks, by position. */
   readonly targets: Map<number, TaskRecord<Owner>> = new Map()
-  readonly #watcher: GraphWatcher<Owner>
+  readonly #flow: GraphFlow<Owner>
   /** The next node to examine. */
   #cursor = 0
   /** Undefined: all nodes are needed, and those before the cursor have been sent. */
@@ -63,9 +54,9 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   /** Undefined until a target is cancelled. */
   #dependents: GraphDependents | undefined
 
-  constructor(contents: GraphContents<Owner>, watcher: GraphWatcher<Owner>) {
+  constructor(contents: GraphContents<Owner>, flow: GraphFlow<Owner>) {
     this.contents = contents
-    this.#watcher = watcher
+    this.#flow = flow
   }
 
   /** Whether everything that can be sent has been, and nothing can follow. */
@@ -111,6 +102,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     this.isEndDue = false
   }
 
+  /** The target can be sent (again): its state is `waiting`. */
   enqueue(target: TaskRecord<Owner>): void {
     assert(target.state === 'waiting', 'a target is sent before its inputs are ready')
     // The first run may end there after the second one has begun.
@@ -118,15 +110,17 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     const position = this.contents.nodes.positionOf(target.id) ?? 0
     if (this.phase !== 'open' || this.#isSent(position)) this.#restart()
     this.#isPlanDue = true
-    this.#watcher.onUnsent(this)
+    this.#flow.onUnsent(this)
   }
 
+  /** The scheduler has the target, but need no longer compute it. */
   recall(target: TaskRecord<Owner>): void {
     this.isEndDue = false
     // With the last target, the whole graph is cancelled.
-    if (this.targets.size > 1 && this.phase !== 'over') this.#watcher.onRecall(target)
+    if (this.targets.size > 1 && this.phase !== 'over') this.#flow.onRecall(target)
   }
 
+  /** The unfinished targets that need this one, directly or not; each once. */
   dependentsOf(target: TaskRecord<Owner>): readonly TaskRecord<Owner>[] {
     const { nodes } = this.contents
     const position = nodes.positionOf(target.id)
@@ -138,21 +132,23 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     })
   }
 
+  /** A target must wait for other tasks after all. */
   onBlocked(): void {
     this.#dependents = undefined
     this.#isPlanDue = true
   }
 
+  /** The target has left the table. */
   onTargetEnded(target: TaskRecord<Owner>): void {
     const position = this.contents.nodes.positionOf(target.id)
     if (position === undefined || this.targets.get(position) !== target) return
     this.targets.delete(position)
-    if (this.targets.size === 0) return this.#watcher.onIdle(this)
+    if (this.targets.size === 0) return this.#flow.onIdle(this)
     if (this.phase !== 'open' || target.state === 'sent') return
     // The results of other tasks that only this target needed may be gone.
     if (this.contents.hasResults) this.#isPlanDue = true
     else this.#isCullDue = true
-    this.#watcher.onUnsent(this)
+    this.#flow.onUnsent(this)
   }
 
   /** Throws if the record is inconsistent. */

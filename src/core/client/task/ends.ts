@@ -13,13 +13,14 @@ import {
   finishTask,
 } from '../events.js'
 import type { TaskResult } from '../../../wire/message.js'
-import { countOf, nthTaskId } from '../../../wire/run.js'
+import { countOf, nthTaskId, layoutOf, sliceProfiles, slicePacked } from '../../../wire/run.js'
 import { taskCancelMessage } from '../messages.js'
 import type { ClientObjectTable } from '../objects.js'
 import type { Sender } from '../sender.js'
-import type { UnacknowledgedTasks } from './unacknowledged.js'
 import type { TaskInputs } from './inputs.js'
 import { isNeeded, ResultInput, type TaskRecord, type ClientTaskTable } from './task.js'
+import type { InstantMs } from '../../../base/machine.js'
+import { ProtocolError } from '../../../base/errors.js'
 
 // Finished tasks that must run again: another result, made from theirs, was lost. The inputs of a
 // task stay in its record as long as a result that was made from its own is kept.
@@ -275,4 +276,70 @@ export class ClientTaskEnds<Owner> {
     unacknowledged.delete(task)
     task.graph?.onTargetEnded(task)
   }
+}
+
+// Tasks that a 1.9.9 scheduler had before a connection was lost: it cannot report on them, nor may
+// they be sent to it again, so they are given up some time later.
+
+/** Those tasks, and when they are given up. Invariant: their state is sent. */
+export class UnacknowledgedTasks<Owner> {
+  readonly #givenUpAt = new Map<TaskRecord<Owner>, InstantMs>()
+
+  /** When the first one is given up; undefined if there is none. */
+  get nextAt(): InstantMs | undefined {
+    const [first] = this.#givenUpAt.values()
+    return first
+  }
+
+  /** A task that was added before keeps its time. */
+  add(task: TaskRecord<Owner>, givenUpAt: InstantMs): void {
+    if (!this.#givenUpAt.has(task)) this.#givenUpAt.set(task, givenUpAt)
+  }
+
+  delete(task: TaskRecord<Owner>): void {
+    if (this.#givenUpAt.size > 0) this.#givenUpAt.delete(task)
+  }
+
+  /** The tasks that are given up by now. They are not removed. */
+  due(now: InstantMs): TaskRecord<Owner>[] {
+    const due: TaskRecord<Owner>[] = []
+    for (const [task, givenUpAt] of this.#givenUpAt) {
+      if (givenUpAt > now) break
+      due.push(task)
+    }
+    return due
+  }
+
+  /** Throws if it contains a task that does not belong here. */
+  checkInvariants(tasks: ClientTaskTable<Owner>): void {
+    for (const task of this.#givenUpAt.keys()) {
+      assert(tasks.has(task), 'an ended task is unacknowledged')
+      assert(task.state === 'sent', 'an unacknowledged task was not sent')
+    }
+  }
+}
+
+// A TaskResult about several tasks: checked, and taken apart.
+
+/** What is wrong with the packed values of a result; '' = nothing. */
+export function layoutErrorOf({ packed, metadata }: TaskResult, count: number): string {
+  const { byteLength } = metadata
+  if (byteLength !== 0 && byteLength !== 4 * count && byteLength !== 16 * count) {
+    return 'the profiles of a result are not those of its tasks'
+  }
+  try {
+    layoutOf(packed, count)
+    return ''
+  } catch (error) {
+    if (error instanceof ProtocolError) return error.message
+    throw error
+  }
+}
+
+/** The result of some of its tasks. */
+export function partOf(message: TaskResult, from: number, to: number): TaskResult {
+  const count = countOf(message)
+  if (from === 0 && to === count) return message
+  const packed = slicePacked(message.packed, count, from, to)
+  return { ...message, packed, metadata: sliceProfiles(message.metadata, count, from, to) }
 }

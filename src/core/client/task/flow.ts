@@ -25,10 +25,8 @@ import type { SchedulerMemory } from '../link.js'
 import { ClientObjectTable } from '../objects.js'
 import { Sender } from '../sender.js'
 import { SharedNames } from '../shared.js'
-import { resubmit, ClientTaskEnds } from './ends.js'
+import { ClientTaskEnds, layoutErrorOf, partOf, resubmit, UnacknowledgedTasks } from './ends.js'
 import { TaskInputs } from './inputs.js'
-import { layoutErrorOf, partOf } from './run-result.js'
-import { UnacknowledgedTasks } from './unacknowledged.js'
 import { isNeeded, type StoredResult, type TaskRecord, ClientTaskTable } from './task.js'
 
 /** The meaning of a scheduler's refusals. */

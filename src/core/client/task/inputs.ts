@@ -4,12 +4,12 @@
 import { assert } from '../../../base/assert.js'
 import { argumentName } from '../../../wire/object-content.js'
 import type { ArgumentSource, ClientCoreOptions, StoredValue, TaskSubmission } from '../events.js'
+import type { GraphRecord } from '../graph/record.js'
 import type { ClientObjectTable } from '../objects.js'
 import {
   isNeeded,
   packedOf,
   ResultInput,
-  type TargetGraph,
   type TaskInput,
   type TaskRecord,
   type ClientTaskTable,
@@ -59,7 +59,7 @@ export class TaskInputs<Owner> {
    * The record of a new task, blocked or waiting, which holds its inputs. No source may be
    * `missing`.
    */
-  take(submission: TaskSubmission<Owner>, graph?: TargetGraph<Owner>): TaskRecord<Owner> {
+  take(submission: TaskSubmission<Owner>, graph?: GraphRecord<Owner>): TaskRecord<Owner> {
     const { args: sources, attachments, options, run } = submission
     if (run !== undefined) return this.#takeRun(submission, run)
     const plainBytes = plainBytesOf(sources)

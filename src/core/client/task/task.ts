@@ -2,7 +2,7 @@
 // lines, each change is logged.
 
 import { assert } from '../../../base/assert.js'
-import type { FifoNode } from '../../../base/fifo.js'
+import type { FifoNode } from '../../../base/collection/fifo.js'
 import {
   type Identity,
   type ObjectId,
@@ -13,6 +13,7 @@ import {
 import { Lifecycle } from '../../../base/lifecycle.js'
 import { spokenName } from '../../../wire/object-content.js'
 import type { TaskOptions, ClientTurn } from '../events.js'
+import type { GraphRecord } from '../graph/record.js'
 import type { ClientObject } from '../objects.js'
 import { nthTaskId, placeInBlock, slicePacked } from '../../../wire/run.js'
 import { TaskTable } from '../../task-table.js'
@@ -54,20 +55,6 @@ export class ResultInput<Owner> {
 
 /** An argument: bytes that are part of the Task, or the object with the value. */
 export type TaskInput<Owner> = Uint8Array | ClientObject | ResultInput<Owner>
-
-/** The graph of a target. */
-export interface TargetGraph<Owner> {
-  /** The target can be sent (again): its state is `waiting`. */
-  enqueue(target: TaskRecord<Owner>): void
-  /** The scheduler has the target, but need no longer compute it. */
-  recall(target: TaskRecord<Owner>): void
-  /** The unfinished targets that need this one, directly or not; each once. */
-  dependentsOf(target: TaskRecord<Owner>): readonly TaskRecord<Owner>[]
-  /** A target must wait for other tasks after all. */
-  onBlocked(): void
-  /** The target has left the table. */
-  onTargetEnded(target: TaskRecord<Owner>): void
-}
 
 /** The packed arguments of a submitted run. Tasks that are cut from it share them. */
 export interface PackedRun {
@@ -115,7 +102,7 @@ export interface TaskRecord<Owner> {
   /** Its result as an argument of others; undefined if it never was one. */
   asInput: ResultInput<Owner> | undefined
   /** Set for a target of a graph, which is sent by the graph. */
-  graph: TargetGraph<Owner> | undefined
+  graph: GraphRecord<Owner> | undefined
 }
 
 /** Whether other tasks need the result of this one. */

@@ -8,7 +8,7 @@
 import { assert } from '../../../base/assert.js'
 import { bytesToLatin1, latin1Slice, latin1ToBytes } from '../../../base/bytes.js'
 import { taskId, type TaskId } from '../../../base/ids.js'
-import { partOf, partToSplit } from '../../../base/spread.js'
+import { partOf, partToSplit } from '../../../base/collection/spread.js'
 import { isBlockId, MAX_RUN_TASKS, numberAtEnd } from '../../../wire/run.js'
 import { ByteStore, Records } from './store.js'
 

@@ -24,8 +24,7 @@ import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
 import { idsOf } from '../task/run.js'
 import { OPERATOR_ERROR, operatorCancelTask, statusResult } from '../task/task.js'
-import { LargestObjects } from './largest.js'
-import { OldestWaiting } from './oldest.js'
+import { LargestObjects, OldestWaiting } from './rankings.js'
 import { beginningTest, endedStories, nodeStory, taskStory } from './story.js'
 
 /** A worker that has not answered after this time is not waited for. */

@@ -2,7 +2,7 @@
 // them twice. Separate from the object table, which tracks the users.
 
 import { assert } from '../../../base/assert.js'
-import { Fifo } from '../../../base/fifo.js'
+import { Fifo } from '../../../base/collection/fifo.js'
 import type { Alarm, Turn } from '../../../base/machine.js'
 import type { ObjectEntry, RetainedObject } from '../entries.js'
 import type { SchedulerAction } from '../events.js'

@@ -3,7 +3,7 @@
 // docs/protocol.md#storage
 
 import { assert } from '../../../base/assert.js'
-import { Fifo } from '../../../base/fifo.js'
+import { Fifo } from '../../../base/collection/fifo.js'
 import type { Alarm, InstantMs, Turn } from '../../../base/machine.js'
 import type { ObjectEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'

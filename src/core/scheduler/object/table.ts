@@ -7,7 +7,7 @@ import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import type { StorageOwner } from '../../../base/errors.js'
 import type { ObjectId } from '../../../base/ids.js'
 import type { Turn } from '../../../base/machine.js'
-import { SpreadMap } from '../../../base/spread.js'
+import { SpreadMap } from '../../../base/collection/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
 import {
   contentBytes,

@@ -8,7 +8,7 @@
 // work waits for it.
 
 import { assert } from '../../../base/assert.js'
-import type { Fifo } from '../../../base/fifo.js'
+import type { Fifo } from '../../../base/collection/fifo.js'
 import type { Alarm, Turn } from '../../../base/machine.js'
 import type { Child, TaskEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'

@@ -5,7 +5,7 @@
 //   priority 0 ─ ring of clients: [A: t1 t2 t3 …]
 
 import { assert } from '../../../base/assert.js'
-import { Fifo, type FifoNode } from '../../../base/fifo.js'
+import { Fifo, type FifoNode } from '../../../base/collection/fifo.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type { ClientEntry, FunctionCounts, TaskEntry } from '../entries.js'
 

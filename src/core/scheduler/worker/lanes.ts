@@ -3,8 +3,8 @@
 // tasks, in the order in which they get the next one.
 
 import { assert } from '../../../base/assert.js'
-import type { Fifo } from '../../../base/fifo.js'
-import { IndexedHeap, type HeapItem } from '../../../base/indexed-heap.js'
+import type { Fifo } from '../../../base/collection/fifo.js'
+import { IndexedHeap, type HeapItem } from '../../../base/collection/indexed-heap.js'
 import type { ClientEntry, Take, TaskEntry, WorkerEntry } from '../entries.js'
 import {
   deadlockOf,

@@ -9,8 +9,8 @@
 // one while a worker idles.
 
 import { assert } from '../../../base/assert.js'
-import type { Fifo } from '../../../base/fifo.js'
-import { IndexedHeap } from '../../../base/indexed-heap.js'
+import type { Fifo } from '../../../base/collection/fifo.js'
+import { IndexedHeap } from '../../../base/collection/indexed-heap.js'
 import type { Alarm, InstantMs, Turn } from '../../../base/machine.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'

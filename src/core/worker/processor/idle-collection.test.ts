@@ -29,7 +29,7 @@ class Fixture {
 
   /** When it is called next. */
   get deadline(): number | undefined {
-    return this.#turn.deadline
+    return this.#turn.nextAlarmAt
   }
 
   /** What is requested while the processor rests for this long. */

@@ -2,7 +2,7 @@
 // have been answered.
 
 import { assert } from '../../../base/assert.js'
-import { IndexedHeap } from '../../../base/indexed-heap.js'
+import { IndexedHeap } from '../../../base/collection/indexed-heap.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type { WorkerTurn } from '../events.js'
 import { type ObjectEntry, runsBefore, taskCountOf, type WorkerTask } from '../task/task.js'

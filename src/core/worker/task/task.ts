@@ -15,7 +15,7 @@ import {
   taskLogFields,
   taskPhrase,
 } from '../../../base/ids.js'
-import type { HeapItem } from '../../../base/indexed-heap.js'
+import type { HeapItem } from '../../../base/collection/indexed-heap.js'
 import type { LogFields } from '../../../base/logger.js'
 import type { InstantMs } from '../../../base/machine.js'
 import {

@@ -11,7 +11,7 @@
 // of a task comes from the processor's guardian, which answers whatever user code does.
 
 import { assert } from '../../../base/assert.js'
-import { IndexedHeap, type HeapItem } from '../../../base/indexed-heap.js'
+import { IndexedHeap, type HeapItem } from '../../../base/collection/indexed-heap.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { RunStatus, StopReason, WorkerTurn } from '../events.js'
 import type { WorkerTask } from './task.js'

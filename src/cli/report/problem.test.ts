@@ -8,7 +8,7 @@ import type {
   WaitingInfo,
 } from '../../client/monitor/cluster-info.js'
 import { allocator, info, TIME, worker } from './cluster-info.kit.js'
-import { problemsOf } from './problem-text.js'
+import { problemsOf } from './problem.js'
 
 const ADDRESS = 'tcp://10.0.0.1:2345'
 

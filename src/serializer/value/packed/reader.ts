@@ -1,10 +1,10 @@
-// Reads packed values: the arguments, or the results, of the tasks of a run, which packed-writer.ts
+// Reads packed values: the arguments, or the results, of the tasks of a run, which writer.ts
 // writes. Trusts none of the bytes. docs/protocol.md#runs
 
 import { compileFunction } from 'node:vm'
-import { asBuffer, copyOf, latin1Slice } from '../../base/bytes.js'
-import { DeserializeError } from '../../base/errors.js'
-import { TYPED_ARRAYS } from './shape.js'
+import { asBuffer, copyOf, latin1Slice } from '../../../base/bytes.js'
+import { DeserializeError } from '../../../base/errors.js'
+import { TYPED_ARRAYS } from '../shape.js'
 
 // The first byte of a value.
 /** Nothing follows. */

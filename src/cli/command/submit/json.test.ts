@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, ScalerError } from '../../base/errors.js'
-import { readArgument, readArgumentList, resultText } from './submit-json.js'
+import { ConfigError, ScalerError } from '../../../base/errors.js'
+import { readArgument, readArgumentList, resultText } from './json.js'
 
 test('an argument is JSON, or plain text if it is not JSON', () => {
   const known: readonly (readonly [string, unknown])[] = [

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { textWidth } from '../../runtime/progress/line.js'
 import type { LostWorker } from '../../client/monitor/cluster-info.js'
 import { info, TIME, worker } from './cluster-info.kit.js'
-import { problemsOf } from './problem-text.js'
-import { statusText } from './status-text.js'
+import { problemsOf } from './problem.js'
+import { statusText } from './status.js'
 
 const BUSY = info({
   hosts: [

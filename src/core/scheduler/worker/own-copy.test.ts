@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bringUpToDate, ownCopy } from './own-copy.js'
+import { bringUpToDate, ownCopy } from './peer.js'
 
 interface Sample {
   readonly name: string

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DeserializeError } from '../../base/errors.js'
-import { sized } from '../../base/short-run.kit.js'
-import { differenceOf } from '../strict-walk.kit.js'
-import { defaultCodec } from '../task-codec.js'
-import { PackedReader, SERIALIZED } from './packed-reader.js'
-import { PackedWriter, type ValueTarget } from './packed-writer.js'
+import { DeserializeError } from '../../../base/errors.js'
+import { sized } from '../../../base/short-run.kit.js'
+import { differenceOf } from '../../strict-walk.kit.js'
+import { defaultCodec } from '../../task-codec.js'
+import { PackedReader, SERIALIZED } from './reader.js'
+import { PackedWriter, type ValueTarget } from './writer.js'
 
 const LIMIT = 1 << 20
 

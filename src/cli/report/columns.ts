@@ -13,7 +13,7 @@ import type {
 import type { ExplainedTask, ObjectInfo } from '../../client/monitor/operator-reply.js'
 import { sizeText } from '../../base/text.js'
 import { type Column, grouped, plainText, UNKNOWN } from '../table.js'
-import { comparedNeeds, LOSS_TEXTS } from './problem-text.js'
+import { comparedNeeds, LOSS_TEXTS } from './problem.js'
 
 /** A worker with its host. */
 export type WorkerRow = WorkerInfo & { readonly host: string }

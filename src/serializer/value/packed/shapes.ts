@@ -3,9 +3,9 @@
 // that was examined.
 
 import { types } from 'node:util'
-import { isBare } from './kind.js'
-import { literalFactory } from './packed-reader.js'
-import { engineShapes, MAX_SHAPE_KEYS } from './shape.js'
+import { isBare } from '../kind.js'
+import { literalFactory } from './reader.js'
+import { engineShapes, MAX_SHAPE_KEYS } from '../shape.js'
 
 const MAX_SHAPES = 256
 const MAX_KEY_LENGTH = 255

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { ConfigError } from '../../base/errors.js'
-import { LoadFailure, loadTarget, splitTarget } from './submit-target.js'
+import { ConfigError } from '../../../base/errors.js'
+import { LoadFailure, loadTarget, splitTarget } from './target.js'
 
 /** A file in a folder of its own, with a blank and a # in its path. */
 function file(context: TestContext, name: string, text: string): string {

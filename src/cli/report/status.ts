@@ -30,8 +30,8 @@ import {
   span,
   STORAGE_SERVER_COLUMNS,
   WORKER_COLUMNS,
-} from './cluster-columns.js'
-import { problemsOf } from './problem-text.js'
+} from './columns.js'
+import { problemsOf } from './problem.js'
 
 /** At most this many rows of each table. */
 const MAX_ROWS = 20

@@ -5,8 +5,8 @@
 // docs/protocol.md#runs
 
 import { types } from 'node:util'
-import { bufferOf, isDetached, maxByteLengthOf } from '../bytes/binary.js'
-import { arrayForm } from './array-form.js'
+import { bufferOf, isDetached, maxByteLengthOf } from '../../bytes/binary.js'
+import { arrayForm } from '../array-form.js'
 import {
   ARRAY,
   BIGINT,
@@ -22,9 +22,9 @@ import {
   TEXT,
   TRUE,
   UNDEFINED,
-} from './packed-reader.js'
-import { isWellFormed, WrittenShapes } from './packed-shapes.js'
-import { engineShapes, TYPED_ARRAYS } from './shape.js'
+} from './reader.js'
+import { isWellFormed, WrittenShapes } from './shapes.js'
+import { engineShapes, TYPED_ARRAYS } from '../shape.js'
 
 /** Objects in one value; more are left to the serializer, which finds shared ones faster. */
 const MAX_OBJECTS = 24

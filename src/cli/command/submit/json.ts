@@ -2,8 +2,8 @@
 // are errors here.
 
 import { types } from 'node:util'
-import { ConfigError, ScalerError } from '../../base/errors.js'
-import { messageOf } from '../../base/text.js'
+import { ConfigError, ScalerError } from '../../../base/errors.js'
+import { messageOf } from '../../../base/text.js'
 
 /** Text that is treated as mistyped JSON, not as a plain text. */
 const LOOKS_LIKE_JSON = /^\s*[[{"]/

@@ -2,16 +2,16 @@
 
 import { buffer } from 'node:stream/consumers'
 import { inspect } from 'node:util'
-import { ConfigError, ConnectError, ScalerError } from '../../base/errors.js'
-import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
-import type { Client } from '../../client/client.js'
+import { ConfigError, ConnectError, ScalerError } from '../../../base/errors.js'
+import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../../base/option.js'
+import type { Client } from '../../../client/client.js'
 import {
   ADDRESS_OPTION,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
   type RunningCommand,
-} from '../command.js'
+} from '../../command.js'
 
 /** The options of `scaler submit`. Those of the task are the same as in code. */
 const SUBMIT_OPTIONS = {
@@ -104,7 +104,7 @@ function start(input: CommandInput): Promise<RunningCommand> {
 }
 
 async function perform(call: Call): Promise<CommandEnd> {
-  const { LoadFailure } = await import('./submit-target.js')
+  const { LoadFailure } = await import('./target.js')
   try {
     return await printResult(await runTask(call))
   } catch (error) {
@@ -122,12 +122,12 @@ async function perform(call: Call): Promise<CommandEnd> {
 
 /** Connects to a scheduler, by either of its addresses. */
 async function connect(address: string, timeoutMs: number): Promise<Client> {
-  const { Client: LoadedClient } = await import('../../client/client.js')
+  const { Client: LoadedClient } = await import('../../../client/client.js')
   try {
     return await LoadedClient.connect(address, { timeoutMs })
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error
-    const { schedulerPublishingAt } = await import('../../client/connect/locate.js')
+    const { schedulerPublishingAt } = await import('../../../client/connect/locate.js')
     const scheduler = await schedulerPublishingAt(address)
     if (scheduler === undefined) throw error
     return LoadedClient.connect(scheduler, { timeoutMs })
@@ -142,7 +142,7 @@ async function runTask(call: Call): Promise<unknown> {
   if (address === undefined) {
     throw new ConfigError('no scheduler: use --address tcp://host:port, or set SCALER_ADDRESS')
   }
-  const { loadTarget } = await import('./submit-target.js')
+  const { loadTarget } = await import('./target.js')
   const fn = await loadTarget(target)
   const args = await readArguments(words)
   const client = await connect(address, timeoutMs)
@@ -165,13 +165,13 @@ function withoutFrames<Result>(submit: () => Result): Result {
 }
 
 async function readArguments(words: readonly string[]): Promise<readonly unknown[]> {
-  const { readArgument, readArgumentList } = await import('./submit-json.js')
+  const { readArgument, readArgumentList } = await import('./json.js')
   if (words.length === 1 && words[0] === '-') return readArgumentList(await buffer(process.stdin))
   return words.map((word, index) => readArgument(word, index + 1))
 }
 
 async function printResult(value: unknown): Promise<CommandEnd> {
-  const { resultText } = await import('./submit-json.js')
+  const { resultText } = await import('./json.js')
   process.stdout.write(`${resultText(value)}\n`)
   return { reason: '', isFailure: false }
 }

@@ -2,9 +2,9 @@
 
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ConfigError, ScalerError } from '../../base/errors.js'
-import { nearestHint, show } from '../../base/option.js'
-import { checkScript, noTypeScript } from './run-script.js'
+import { ConfigError, ScalerError } from '../../../base/errors.js'
+import { nearestHint, show } from '../../../base/option.js'
+import { checkScript, noTypeScript } from '../run-script.js'
 
 /** A function that can be submitted. */
 export type TargetFunction = (...args: unknown[]) => unknown
