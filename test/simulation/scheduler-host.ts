@@ -75,6 +75,7 @@ export class SchedulerHost {
       onEvent: (event) => this.#driver.handle(event),
       send: (to, response) => this.#perform({ type: 'send', to, message: response }),
       receive: (from, message) => this.#receive(from, message),
+      onHeld: (from, result, isHeld) => world.holds.get(from)?.(result, isHeld),
     })
     this.#router = new VirtualRouter(this.process, world.network, pipes, {
       onMessage: (from, bytes) => this.#onMessage(from, bytes),

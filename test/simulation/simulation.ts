@@ -83,6 +83,7 @@ export class Simulation {
       journal: new Journal(now),
       mutation: new Mutation(options.mutation ?? 'none'),
       checkEvery: options.checkEvery ?? 1,
+      holds: new Map(),
       nextNumber: () => (count += 1),
     }
     this.#outcomes = new OutcomeChecker(this.world.journal, now, limitsOf(scenario))

@@ -8,7 +8,7 @@ import { objectId, type Identity, type ObjectId } from '#src/base/ids.js'
 import type { SchedulerAction, SchedulerEvent } from '#src/core/scheduler/events.js'
 import { keepEach } from '#src/runtime/object-files.js'
 import { HeldMessages, type MessageSubject, subjectOf } from '#src/runtime/storage/held.js'
-import type { Message, ObjectInstruction, ObjectResponse } from '#src/wire/message.js'
+import type { Message, ObjectInstruction, ObjectResponse, TaskResult } from '#src/wire/message.js'
 import {
   isLargeObject,
   storedChunk,
@@ -30,6 +30,8 @@ interface ServerHandler {
   send(to: Identity, response: ObjectResponse): void
   /** A message of a peer, as the scheduler gets it, after its content was stored. */
   receive(from: Identity, message: Message): void
+  /** A result of a peer waits for content; or (not `isHeld`) the scheduler gets it. */
+  onHeld(from: Identity, result: TaskResult, isHeld: boolean): void
 }
 
 /** What a peer has not sent yet. */
@@ -81,6 +83,7 @@ export class VirtualServers {
     this.#queues.set(from, queue)
     queue.held.add(subject)
     queue.entries.push(entry)
+    if (message.kind === 'taskResult') this.#handler.onHeld(from, message, true)
     if (!isLarge) return
     this.#process.after(this.#random.spread(MIN_MS, MAX_MS), () => {
       entry.isReady = true
@@ -103,6 +106,7 @@ export class VirtualServers {
     for (const message of ready) {
       if (this.#queues.get(from) !== queue) return
       this.#handler.receive(from, this.#stored(from, message))
+      if (message.kind === 'taskResult') this.#handler.onHeld(from, message, false)
     }
   }
 

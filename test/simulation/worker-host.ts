@@ -6,7 +6,7 @@ import type { HostObjects, WorkerObjects } from '#src/core/worker/host-objects.j
 import type { Units } from '#src/core/worker/queue/units.js'
 import { WorkerMachine } from '#src/core/worker/worker-machine.js'
 import { Driver } from '#src/runtime/driver.js'
-import { decode, encode, type Message } from '#src/wire/message.js'
+import { decode, encode, type Message, type TaskResult } from '#src/wire/message.js'
 import { countOf, nthTaskId } from '#src/wire/run.js'
 import type { AgentUnits } from './agent-units.js'
 import { CheckedMachine, rethrow } from './checked-machine.js'
@@ -148,11 +148,13 @@ export class WorkerHost {
       handler: {
         onConnect: () => {
           this.#tell(() => 'connected')
+          this.#world.holds.set(identity, this.#newHold())
           this.#driver.handle({ type: 'connected' })
         },
         onDisconnect: (reason) => {
           this.#tell(() => `disconnected ${reason}`)
           this.#isCongested = false
+          this.#world.holds.delete(identity)
           this.#objects.onDisconnected()
           this.#driver.handle({ type: 'disconnected', reason })
         },
@@ -165,6 +167,20 @@ export class WorkerHost {
         },
       },
     })
+  }
+
+  /** What this connection does with results that wait for their content. */
+  #newHold(): (result: TaskResult, isHeld: boolean) => void {
+    const { holds } = this.#world
+    const hold = (result: TaskResult, isHeld: boolean): void => {
+      this.process.after(0, () => {
+        if (holds.get(this.identity) !== hold) return
+        this.#tell(() => `${isHeld ? 'waits with' : 'has sent'} ${describeMessage(result)}`)
+        const { taskId, count } = result
+        this.#driver.handle({ type: 'resultHeld', taskId, count, isHeld })
+      })
+    }
+    return hold
   }
 
   #onMessage(message: Message): void {
@@ -297,6 +313,7 @@ export class WorkerHost {
   #end(reason: string): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
+    this.#world.holds.delete(this.identity)
     this.#tell(() => `ends: ${reason}`)
     this.#driver.stop()
     this.#objects.close()
@@ -309,6 +326,7 @@ export class WorkerHost {
   /** The guardian notices that the agent has ended. */
   #onAgentDeath(): void {
     this.#hasEnded = true
+    this.#world.holds.delete(this.identity)
     this.#driver.stop()
     const processor = this.#processor
     this.#world.clock.after(1, () => {

@@ -1,6 +1,7 @@
 // What all parts of a simulated world share.
 
 import { objectId, type Identity, type ObjectId } from '#src/base/ids.js'
+import type { TaskResult } from '#src/wire/message.js'
 import { SERIALIZER_SUFFIX } from '#src/wire/object-content.js'
 import type { Journal } from './journal.js'
 import type { Mutation } from './mutation.js'
@@ -22,6 +23,8 @@ export interface World {
   readonly mutation: Mutation
   /** The tables of machines are checked each time after this many events. */
   readonly checkEvery: number
+  /** The connections of workers, which learn there that a result waits for its content, or left. */
+  readonly holds: Map<Identity, (result: TaskResult, isHeld: boolean) => void>
   /** Counts everything that needs a name of its own. */
   nextNumber(): number
 }
