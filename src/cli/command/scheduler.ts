@@ -52,6 +52,9 @@ const GROWN_BYTES = 4 * 2 ** 20
  * option for that, `--max-semi-space-size`, but it is read before this code runs.
  */
 function limitPauses(): void {
+  const given = [...process.execArgv, process.env['NODE_OPTIONS']].join(' ')
+  // The user has chosen its size.
+  if (/semi.space/.test(given)) return
   setFlagsFromString('--semi-space-growth-factor=4')
   const observer = new PerformanceObserver(() => {
     const space = getHeapSpaceStatistics().find((each) => each.space_name === 'new_space')
