@@ -51,6 +51,8 @@ const ALLOCATOR_ARGS = [
 const LEAVE_MS = 100_000
 /** This share of the connections does not use a proxy. */
 const DIRECT = 0.3
+/** This share of the agents has an object storage server beside the workers. */
+const WITH_SERVER = 0.4
 /** The time that a program has to shut down gracefully. */
 const END_MS = 30_000
 
@@ -110,9 +112,15 @@ export class Stage {
 
   /** One more agent. */
   startAgent(): Program {
-    const workers = String(this.#options.workersPerAgent)
-    const args = [commandPath('scaler-cluster'), '-n', workers, ...AGENT_ARGS, this.#someAddress()]
-    const agent = this.#start('agent', args)
+    const { random, workersPerAgent, folder } = this.#options
+    const files = ['--object-storage', `--object-directory=${folder}`]
+    const agent = this.#start('agent', [
+      commandPath('scaler-cluster'),
+      `--num-of-workers=${workersPerAgent}`,
+      ...AGENT_ARGS,
+      ...(random.chance(WITH_SERVER) ? files : []),
+      this.#someAddress(),
+    ])
     this.agents.add(agent)
     void agent.ended.then(() => this.agents.delete(agent))
     return agent

@@ -245,7 +245,7 @@ const WRONG_USAGE: readonly (readonly [string, readonly string[], RegExp])[] = [
   [
     'a minimum above the number',
     ['--min-workers', '3', '-n', '2', import.meta.filename],
-    /--min-workers: expected at most workers \(2\), got 3$/m,
+    /--min-workers: expected at most -n \(2\), got 3$/m,
   ],
   [
     'a minimum for the cluster of others',
