@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import * as path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { Inspector } from '../inspect/inspector.js'
+import { Inspector } from './inspector.js'
 import type { AnyFunction } from '../module/native.js'
-import { TestAnalyst } from './analyst.kit.js'
+import { TestAnalyst } from '../function/analyst.kit.js'
 
 const table = { rate: 2 }
 let level = 1

@@ -2,9 +2,9 @@
 // loop. Each of them is another function, but if it refers to the same variables as the others, it
 // need not be examined again.
 
-import { engineQuestion } from '../inspect/engine.js'
+import { engineQuestion } from './engine.js'
 import type { AnyFunction } from '../module/native.js'
-import type { KnownScript, ScriptTable } from './scripts.js'
+import type { KnownScript, ScriptTable } from '../function/scripts.js'
 
 type OfFunction = readonly [AnyFunction]
 
