@@ -24,7 +24,7 @@ import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
 import { idsOf } from '../task/run.js'
 import { OPERATOR_ERROR, operatorCancelTask, statusResult } from '../task/task.js'
-import { LargestObjects, OldestWaiting } from './rankings.js'
+import { largestObjects, oldestWaiting } from './rankings.js'
 import { beginningTest, endedStories, nodeStory, taskStory } from './story.js'
 
 /** A worker that has not answered after this time is not waited for. */
@@ -113,14 +113,14 @@ export class Operators {
       const onDone = (tasks: readonly TaskStory[]): void => {
         this.#settle(ownNumber, { outcome: 'done', tasks })
       }
-      return this.#state.graphWork.begin(new OldestWaiting(this.#state, most, onDone))
+      return this.#state.graphWork.begin(oldestWaiting(this.#state, most, onDone))
     }
     if (action === 'objects') {
       const most = Math.min(message.lines, MOST.objects)
       const onDone = (objects: readonly ObjectStory[]): void => {
         this.#settle(ownNumber, { outcome: 'done', objects })
       }
-      return this.#state.graphWork.begin(new LargestObjects(this.#state, most, onDone))
+      return this.#state.graphWork.begin(largestObjects(this.#state, most, onDone))
     }
     if (action === 'pause' || action === 'resume') return this.#askAllocator(ownNumber, message)
     if (action === 'logs' || action === 'drain' || message.task === '') {

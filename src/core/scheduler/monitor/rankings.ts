@@ -8,7 +8,6 @@ import { fileOf, spokenName, storedContentOf } from '../../../wire/object-conten
 import type { ObjectEntry, TaskEntry } from '../entries.js'
 import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type { WaitingWhy } from './waiting.js'
 import { taskStory } from './story.js'
 
@@ -18,51 +17,82 @@ const MAX_NAME_BYTES = 1_000
 const MAX_COUNT = 2 ** 32 - 1
 const NO_CLIENT = identity('')
 
-/** Looks for the largest objects. */
-export class LargestObjects implements Worklist {
-  readonly #state: SchedulerState
-  readonly #most: number
-  readonly #onDone: (stories: readonly ObjectStory[]) => void
-  readonly #rest: Iterator<ObjectEntry>
-  /** The largest ones so far, and some that were not larger than these. */
-  #found: ObjectEntry[] = []
-  /** Smaller ones are not among the largest. */
-  #leastBytes = 0
+/** What is ranked. */
+interface Candidates<Entry> {
+  readonly all: Iterator<Entry>
+  /** Higher ranks come first. Undefined: it does not count, or not any more. */
+  readonly rankOf: (entry: Entry) => number | undefined
+  /** Whether it has not been deleted since. */
+  readonly has: (entry: Entry) => boolean
+}
 
-  /** `onDone` gets at most `most` stories, the largest first. */
+/** Looks for the entries that come first. */
+class Ranking<Entry> implements Worklist {
+  readonly #state: SchedulerState
+  readonly #candidates: Candidates<Entry>
+  readonly #most: number
+  readonly #onDone: (first: readonly Entry[]) => void
+  /** The first ones so far, and some that did not come before these. */
+  #found: { readonly entry: Entry; readonly rank: number }[] = []
+  /** Others of this rank or a lower one are not among the first. */
+  #least = -Infinity
+
+  /** `onDone` gets at most `most` entries, in order. */
   constructor(
     state: SchedulerState,
+    candidates: Candidates<Entry>,
     most: number,
-    onDone: (stories: readonly ObjectStory[]) => void,
+    onDone: (first: readonly Entry[]) => void,
   ) {
     this.#state = state
+    this.#candidates = candidates
     this.#most = most
     this.#onDone = onDone
-    this.#rest = state.objects.values()
   }
 
   advance(): boolean {
-    const { graphWork, objects } = this.#state
+    const { graphWork } = this.#state
+    const { all, rankOf, has } = this.#candidates
     for (;;) {
       if (graphWork.left <= 0) return false
       graphWork.left -= STEP_COST
-      const next = this.#rest.next()
+      const next = all.next()
       if (next.done === true) break
-      if (next.value.bytes < this.#leastBytes || next.value.type === 'refused') continue
-      this.#found.push(next.value)
+      const rank = rankOf(next.value)
+      if (rank === undefined || rank <= this.#least) continue
+      this.#found.push({ entry: next.value, rank })
       if (this.#found.length > 2 * this.#most) this.#trim()
     }
-    // Some may have been deleted since.
-    this.#found = this.#found.filter((entry) => objects.get(entry.id) === entry)
+    this.#found = this.#found.flatMap(({ entry }) => {
+      const rank = has(entry) ? rankOf(entry) : undefined
+      return rank === undefined ? [] : [{ entry, rank }]
+    })
     this.#trim()
-    this.#onDone(this.#found.map((entry) => storyOf(entry, this.#state.turn.now)))
+    this.#onDone(this.#found.map(({ entry }) => entry))
     return true
   }
 
   #trim(): void {
-    this.#found = this.#found.toSorted((a, b) => b.bytes - a.bytes).slice(0, this.#most)
-    if (this.#found.length === this.#most) this.#leastBytes = this.#found.at(-1)?.bytes ?? 0
+    this.#found = this.#found.toSorted((a, b) => b.rank - a.rank).slice(0, this.#most)
+    if (this.#found.length === this.#most) this.#least = this.#found.at(-1)?.rank ?? -Infinity
   }
+}
+
+/** Looks for the largest objects. `onDone` gets at most `most` stories, the largest first. */
+export function largestObjects(
+  state: SchedulerState,
+  most: number,
+  onDone: (stories: readonly ObjectStory[]) => void,
+): Worklist {
+  const { objects, turn } = state
+  const candidates: Candidates<ObjectEntry> = {
+    all: objects.values(),
+    rankOf: ({ type, bytes }) => (type === 'refused' ? undefined : bytes),
+    has: (entry) => objects.get(entry.id) === entry,
+  }
+  return new Ranking(state, candidates, most, (entries) =>
+    onDone(entries.map((entry) => storyOf(entry, turn.now))),
+  )
 }
 
 function storyOf(entry: ObjectEntry, now: number): ObjectStory {
@@ -94,65 +124,31 @@ function placeOf({ type, chunks }: ObjectEntry): ObjectPlace {
   return fileOf(chunks)?.path.startsWith('/dev/shm/') === true ? 'shm' : 'disk'
 }
 
-/** Looks for the tasks that have waited longest. */
-export class OldestWaiting implements Worklist {
-  readonly #state: SchedulerState
-  readonly #most: number
-  readonly #onDone: (stories: readonly TaskStory[]) => void
-  readonly #rest: Iterator<TaskEntry>
-  /** The oldest ones so far, and some that were not older than these. */
-  #found: TaskEntry[] = []
-  /** Those that were queued at this time or later are not among the oldest. */
-  #before: InstantMs = Infinity
-
-  /** `onDone` gets at most `most` stories, the oldest first; `needs` is all that they require. */
-  constructor(
-    state: SchedulerState,
-    most: number,
-    onDone: (stories: readonly TaskStory[]) => void,
-  ) {
-    this.#state = state
-    this.#most = most
-    this.#onDone = onDone
-    this.#rest = state.tasks.values()
+/**
+ * Looks for the tasks that have waited longest. `onDone` gets at most `most` stories, the oldest
+ * first; `needs` is all that they require.
+ */
+export function oldestWaiting(
+  state: SchedulerState,
+  most: number,
+  onDone: (stories: readonly TaskStory[]) => void,
+): Worklist {
+  const { tasks } = state
+  const candidates: Candidates<TaskEntry> = {
+    all: tasks.values(),
+    rankOf: ({ state: phase, changedAt }) => (phase === 'inactive' ? -changedAt : undefined),
+    has: (task) => tasks.get(task.id) === task,
   }
+  return new Ranking(state, candidates, most, (entries) => onDone(storiesOf(state, entries)))
+}
 
-  advance(): boolean {
-    const { graphWork } = this.#state
-    for (;;) {
-      if (graphWork.left <= 0) return false
-      graphWork.left -= STEP_COST
-      const next = this.#rest.next()
-      if (next.done === true) break
-      const { state, changedAt } = next.value
-      if (state !== 'inactive' || changedAt >= this.#before) continue
-      this.#found.push(next.value)
-      if (this.#found.length > 2 * this.#most) this.#trim()
-    }
-    this.#onDone(this.#stories())
-    return true
-  }
-
-  #trim(): void {
-    this.#found = this.#found.toSorted((a, b) => a.changedAt - b.changedAt).slice(0, this.#most)
-    if (this.#found.length === this.#most) this.#before = this.#found.at(-1)?.changedAt ?? Infinity
-  }
-
-  #stories(): readonly TaskStory[] {
-    const { tasks, waiting } = this.#state
-    // Some may have been assigned since.
-    const isWaiting = (task: TaskEntry): boolean => {
-      return tasks.get(task.id) === task && task.state === 'inactive'
-    }
-    this.#found = this.#found.filter(isWaiting)
-    this.#trim()
-    const reasons = new Map<string, WaitingWhy>()
-    return this.#found.map((task) => {
-      const needs = task.requirement?.key ?? ''
-      const key = `${task.runtime} ${needs}`
-      const why = reasons.get(key) ?? waiting.reasonOf(task)
-      reasons.set(key, why)
-      return taskStory(this.#state, task, { ...why, needs: why.needs || needs })
-    })
-  }
+function storiesOf(state: SchedulerState, entries: readonly TaskEntry[]): readonly TaskStory[] {
+  const reasons = new Map<string, WaitingWhy>()
+  return entries.map((task) => {
+    const needs = task.requirement?.key ?? ''
+    const key = `${task.runtime} ${needs}`
+    const why = reasons.get(key) ?? state.waiting.reasonOf(task)
+    reasons.set(key, why)
+    return taskStory(state, task, { ...why, needs: why.needs || needs })
+  })
 }
