@@ -88,10 +88,12 @@ const SLOTS = 64
  */
 export class Rounds {
   readonly #stepMs: number
-  readonly #slots: readonly Set<() => void>[] = Array.from({ length: SLOTS }, () => new Set())
+  /** The members by slot. Most sockets have one connection, hence one member. */
+  readonly #slots = new Map<number, Set<() => void>>()
   #memberCount = 0
-  /** The slot that is due next, if it has members. */
+  /** The slot whose time comes next. */
   #next = 0
+  /** When its time comes. */
   #dueMs = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -104,30 +106,31 @@ export class Rounds {
   add(member: () => void): void {
     if (this.#memberCount === 0) this.#dueMs = performance.now() + this.#stepMs
     this.#memberCount += 1
-    this.#roomiest().add(member)
+    const slot = this.#emptiest()
+    this.#slots.set(slot, (this.#slots.get(slot) ?? new Set()).add(member))
     this.#arm()
   }
 
   /** Does not call it again. */
   remove(member: () => void): void {
-    const slot = this.#slots.find((members) => members.delete(member))
-    if (slot === undefined) return
-    this.#memberCount -= 1
-    this.#arm()
+    for (const members of this.#slots.values()) {
+      if (!members.delete(member)) continue
+      this.#memberCount -= 1
+      return this.#arm()
+    }
   }
 
   /** Of the slots in the second half of the coming interval, the emptiest. */
-  #roomiest(): Set<() => void> {
-    let best = this.#slotAfter(SLOTS - 1)
+  #emptiest(): number {
+    let best = SLOTS - 1
     for (let steps = SLOTS - 2; steps >= SLOTS / 2; steps -= 1) {
-      const slot = this.#slotAfter(steps)
-      if (slot.size < best.size) best = slot
+      if (this.#sizeAfter(steps) < this.#sizeAfter(best)) best = steps
     }
-    return best
+    return (this.#next + best) % SLOTS
   }
 
-  #slotAfter(steps: number): Set<() => void> {
-    return this.#slots[(this.#next + steps) % SLOTS] as Set<() => void>
+  #sizeAfter(steps: number): number {
+    return this.#slots.get((this.#next + steps) % SLOTS)?.size ?? 0
   }
 
   /** One slot per call of the timer, also after a long turn. */
@@ -135,16 +138,16 @@ export class Rounds {
     clearTimeout(this.#timer)
     if (this.#memberCount === 0) return
     let steps = 0
-    while (this.#slotAfter(steps).size === 0) steps += 1
+    while (this.#sizeAfter(steps) === 0) steps += 1
     const delayMs = this.#dueMs + steps * this.#stepMs - performance.now()
     this.#timer = setTimeout(() => this.#call(steps), Math.ceil(Math.max(1, delayMs))).unref()
   }
 
   #call(steps: number): void {
-    const members = this.#slotAfter(steps)
+    const members = this.#slots.get((this.#next + steps) % SLOTS) ?? []
     this.#next = (this.#next + steps + 1) % SLOTS
     this.#dueMs += (steps + 1) * this.#stepMs
-    // This process was suspended: it does not make up for what was missed.
+    // After a suspension of this process, what was missed is not made up for.
     this.#dueMs = Math.max(this.#dueMs, performance.now() - SLOTS * this.#stepMs)
     this.#arm()
     for (const member of members) member()
