@@ -1,7 +1,5 @@
 // The command `scaler scheduler`: runs one scheduler until it is stopped.
 
-import { PerformanceObserver } from 'node:perf_hooks'
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { optionsIn } from '../../base/option.js'
 import { SCHEDULER_OPTIONS } from '../../scheduler/scheduler-options.js'
 import { UNNECESSARY_OPTIONS } from '../../runtime/unnecessary-options.js'
@@ -43,18 +41,20 @@ export const SCHEDULER: CommandDefinition = {
   },
 }
 
-/** Both halves of a young generation of 4 MiB take twice that. */
+/** Both halves of the young generation are smaller at first, and larger once it has grown. */
 const GROWN_BYTES = 4 * 2 ** 20
 
 /**
- * Stops the growth of V8's young generation at 4 MiB: it grows to 16 or 32, and with thousands of
- * workers a collection then takes several times as long, during which no message is read. It has an
- * option for that, `--max-semi-space-size`, but it is read before this code runs.
+ * Stops the growth of V8's young generation at 4 MiB, up to Node 24: it would grow to 16 or more,
+ * and with thousands of workers a collection then takes several times as long, during which no
+ * message is read. V8's option for that, `--max-semi-space-size`, is read before this code runs.
  */
 function limitPauses(): void {
   const given = [...process.execArgv, process.env['NODE_OPTIONS']].join(' ')
   // The user has chosen its size.
   if (/semi.space/.test(given)) return
+  // Loaded when it is needed: not for `--help`.
+  const { getHeapSpaceStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
   setFlagsFromString('--semi-space-growth-factor=4')
   const observer = new PerformanceObserver(() => {
     const space = getHeapSpaceStatistics().find((each) => each.space_name === 'new_space')
