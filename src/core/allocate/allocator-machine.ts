@@ -52,7 +52,7 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
   /** Since when tasks wait although there are enough workers for them. */
   #enoughSince: InstantMs | undefined
   /** Since when tasks wait while all workers are leaving. */
-  #forsakenSince: InstantMs | undefined
+  #starvedSince: InstantMs | undefined
   /** Since when more workers are on their way than are needed. */
   #surplusSince: InstantMs | undefined
   #last: Decision | undefined
@@ -120,9 +120,9 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
       enoughSeconds: (now - (this.#enoughSince ?? now)) / 1_000,
       leaving: this.#units.leaving,
     })
-    const isForsaken = this.#stayingCount === 0 && this.#units.ending > 0
-    this.#forsakenSince =
-      isForsaken && demand.waitingTasks > 0 ? (this.#forsakenSince ?? now) : undefined
+    const isStarved = this.#stayingCount === 0 && this.#units.ending > 0
+    this.#starvedSince =
+      isStarved && demand.waitingTasks > 0 ? (this.#starvedSince ?? now) : undefined
     const waitsInVain = demand.isEnough && demand.waitingTasks > 0
     this.#enoughSince = waitsInVain ? (this.#enoughSince ?? now) : undefined
     const choice = this.#decide(demand, view)
@@ -278,8 +278,8 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
   #room(): number {
     const { maxWorkers, workersPerUnit } = this.#options
     const room = Math.max(0, maxWorkers - this.#stayingCount)
-    const forsakenMs = this.#turn.now - (this.#forsakenSince ?? this.#turn.now)
-    const least = forsakenMs < LEAVING_PATIENCE_MS ? 0 : Math.min(room, workersPerUnit)
+    const starvedMs = this.#turn.now - (this.#starvedSince ?? this.#turn.now)
+    const least = starvedMs < LEAVING_PATIENCE_MS ? 0 : Math.min(room, workersPerUnit)
     return Math.max(least, room - this.#units.ending)
   }
 

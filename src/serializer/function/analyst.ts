@@ -165,8 +165,8 @@ export class SourceAnalyst implements FunctionAnalyst {
   readonly #exportsOf: ExportsOf = (url) => this.#inspection()?.scripts.exportsOf(url)
 
   /**
-   * A function made at a place where all are alike, as one that a loop makes again and again.
-   * Asking the inspector takes ten times as long.
+   * A function made at a place where all are alike, as one that a loop makes again and again: the
+   * inspector need not be asked, which would take most of the time of a submit.
    */
   #alikeParts(fn: AnyFunction): SourceParts | Refusal | undefined {
     const known = this.#tools && this.#places.find(fn, this.#tools.scripts)

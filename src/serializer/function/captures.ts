@@ -89,8 +89,8 @@ export class CaptureReader {
   }
 
   /**
-   * Whether all functions made from this code in this script refer to the same variables. In the
-   * strict code of a module, where a name leads does not change, and a module is evaluated once.
+   * Whether all functions made from this code in this script refer to the same variables. In a
+   * module, which is evaluated once, a name always refers to a variable of the same scope.
    */
   areOfPlace(owner: CaptureOwner, { names }: FunctionCode): boolean {
     if (names.length === 0) return true

@@ -10,7 +10,7 @@ type OfFunction = readonly [AnyFunction]
 
 const SAMPLE: OfFunction = [() => {}]
 
-/** The id of the script of a function; negative or 0 for a function that V8 has not compiled. */
+/** The id of the script of a function; -1 for a native one. */
 const scriptIdOf = engineQuestion<OfFunction, number>('%FunctionGetScriptId(fn)', ['fn'], SAMPLE)
 
 /** Where the function begins in its script. */
