@@ -104,12 +104,16 @@ export function chooseTests(all, { words, isWhole }) {
  * Folders with tests that share one process in a short run: they have no side effects on each
  * other, and starting a process for each file takes longer than most of them. Most of the
  * serializer is not among them: it turns V8's debugger on, which is slower the more a process has
- * loaded.
+ * loaded. The core is in several: on Node 20, the time limit of a test is that of its whole file.
  */
 const SHARED = [
   'base',
   'wire',
-  'core',
+  'core/allocate',
+  'core/client',
+  'core/monitor',
+  'core/scheduler',
+  'core/worker',
   'client',
   'worker',
   'cli',

@@ -32,12 +32,12 @@ test('a shared process loads all of its files, and no others', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'shared-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const [unit, integration] = ['lib/serializer/d.test.js', 'build/test/integration/e.test.js']
-  const files = ['lib/base/a.test.js', 'lib/core/b/c.test.js', unit, integration]
+  const files = ['lib/base/a.test.js', 'lib/core/client/c.test.js', unit, integration]
   const [base, core, ...others] = withSharedProcesses(files, folder)
   assert.deepEqual(others, [integration, unit], 'the longest first')
   const textOf = (path) => readFileSync(join(ROOT, path), 'utf8')
   assert.match(textOf(base), /^import 'file:.*\/lib\/base\/a\.test\.js'\n$/)
-  assert.match(textOf(core), /^import 'file:.*\/lib\/core\/b\/c\.test\.js'\n$/)
+  assert.match(textOf(core), /^import 'file:.*\/lib\/core\/client\/c\.test\.js'\n$/)
 })
 
 test('words select from all files', () => {
