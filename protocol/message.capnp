@@ -658,6 +658,23 @@ struct SharedObject $extension {
   # With `found`: the size of its content.
 }
 
+struct ObjectLoss $extension {
+  # Content is lost, and what needed it was dropped: scheduler -> client, which sends it again. And
+  # back, without lists, as the confirmation (docs/protocol.md#servers).
+
+  objectIds @0 :List(Data) $id(object);
+  # The objects that are not stored any more. Tasks of the client that use them were dropped.
+
+  graphTaskIds @1 :List(Data) $id(task);
+  # The graphs that were dropped.
+
+  nodeTaskIds @2 :List(Data) $id(task);
+  # The nodes of these graphs whose results are lost.
+
+  results @3 :List(TaskResult);
+  # Results of other nodes, which are still there. The client is a user of their objects now.
+}
+
 struct StorageServers $extension {
   # Where the content of large objects is stored: scheduler -> client or worker, and back; object
   # storage server -> scheduler (docs/protocol.md#servers).
@@ -1550,5 +1567,6 @@ struct Message {
     sharedObject @34 :SharedObject;
     storageServers @35 :StorageServers;
     allocatorReport @36 :AllocatorReport;
+    objectLoss @37 :ObjectLoss;
   }
 }

@@ -58,6 +58,9 @@ export const FEATURE_STORAGE_ONLY = 65536
 /** Bit 17: AllocatorReport, and orders to allocators. */
 export const FEATURE_ALLOCATORS = 131072
 
+/** Bit 18: ObjectLoss, what is lost with an object storage server. */
+export const FEATURE_LOSSES = 262144
+
 /** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -76,7 +79,8 @@ export const OUR_FEATURES: number =
   FEATURE_SHARED |
   FEATURE_NOTES |
   FEATURE_SERVERS |
-  FEATURE_ALLOCATORS
+  FEATURE_ALLOCATORS |
+  FEATURE_LOSSES
 
 /** Those of peers that neither send nor receive objects. */
 export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~(FEATURE_FILES | FEATURE_SERVERS)

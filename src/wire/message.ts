@@ -73,6 +73,7 @@ export type {
   ObjectFiles,
   ObjectInstruction,
   ObjectInstructionType,
+  ObjectLoss,
   ObjectPlace,
   ObjectRequest,
   ObjectRequestType,
@@ -161,6 +162,14 @@ function write(message: Message, referenceFrom: number): Uint8Array | readonly U
   const writer = new Writer(measureMessage(message, referenceFrom), referenceFrom)
   writeMessage(writer, message)
   return writer.finish()
+}
+
+/** How many lost workers end a task that sets no limit: it runs again three times. */
+const DEFAULT_DEATH_LIMIT = 4
+
+/** How many lost workers, or lost results, end a task. docs/protocol.md#worker-loss */
+export function deathLimitOf({ workerDeathLimit }: Pick<Task, 'workerDeathLimit'>): number {
+  return workerDeathLimit === 0 ? DEFAULT_DEATH_LIMIT : workerDeathLimit
 }
 
 // The neutral values of fields that 1.9.9 does not have, for code that builds messages by hand. (A

@@ -139,6 +139,50 @@ test('a server that is killed costs no result, and the next one is used', async 
   await cluster.removeFile('begun', 'go')
 })
 
+test('only what needs the content of a server that is killed runs again', async (t) => {
+  const cluster = await newCluster(t)
+  const first = await cluster.startServer(FAR)
+  const client = cluster.client()
+  const runs = join(cluster.folder, 'runs')
+  const go = join(cluster.folder, 'go')
+  /** Notes that it runs, and waits, if it is to. */
+  const run = async (name: string, waits = false): Promise<string> => {
+    const { appendFileSync: append, existsSync: isThere } = await import('node:fs')
+    append(runs, `${name} `)
+    while (waits && !isThere(go)) await new Promise((resolve) => setTimeout(resolve, 5))
+    return name
+  }
+  const begun = (): readonly string[] => {
+    return existsSync(runs) ? readFileSync(runs, 'utf8').trim().split(' ').toSorted() : []
+  }
+  const make = async (size: number, value: number): Promise<Uint8Array> => {
+    await run('make')
+    return new Uint8Array(size).fill(value)
+  }
+  const other = client.submit(run, 'other', true)
+  const graph = client.get(
+    {
+      large: [make, 2 * MIB, 1],
+      small: [() => run('tiny')],
+      gate: [(_size: Uint8Array, name: string) => name, 'large', 'small'],
+      wait: [(name: string) => run(name, true), 'gate'],
+      end: [(x: Uint8Array, ...names: string[]) => [x.length, ...names], 'large', 'small', 'wait'],
+    },
+    ['end'],
+  )
+  await until('all that can have begun', () => begun().length === 4)
+  assert.deepEqual(begun(), ['make', 'other', 'tiny', 'tiny'])
+  await first.kill()
+  await cluster.startServer(FAR)
+  await until('what was lost is made again', () => begun().length >= 6)
+  writeFileSync(go, '')
+  assert.deepEqual(await graph, { end: [2 * MIB, 'tiny', 'tiny'] })
+  assert.equal(await other, 'other')
+  // `tiny` is the name that `gate` returns, too: `wait` was stopped, and began again.
+  assert.deepEqual(begun(), ['make', 'make', 'other', 'tiny', 'tiny', 'tiny'])
+  await cluster.removeFile('runs', 'go')
+})
+
 test('when servers and scheduler are full, the error says who fills them', async (t) => {
   const limited = (bytes: number, prefix = ''): readonly string[] => {
     return [...FAR, `--${prefix}memory-limit-bytes=${bytes}`, `--${prefix}disk-limit-bytes=0`]

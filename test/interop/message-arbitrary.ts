@@ -18,6 +18,7 @@ import type {
   TaskError,
   TaskEvent,
   TaskFailure,
+  TaskResult,
   TaskStory,
   TaskCapability,
   TaskStatus,
@@ -395,6 +396,23 @@ const taskStory: fc.Arbitrary<TaskStory> = fc.record({
   error: fc.array(taskError, { maxLength: 1 }),
 })
 
+const taskResult: fc.Arbitrary<TaskResult> = fc.record({
+  kind: fc.constant('taskResult' as const),
+  taskId: taskIds,
+  status,
+  metadata: bytes,
+  results: list(objectIds),
+  inlineResults: fc.oneof(fc.constant<readonly Uint8Array[]>([]), list(bytes)),
+  worker: fc.oneof(fc.constant(identity('')), identities),
+  failedTaskId: fc.oneof(fc.constant(taskId('')), taskIds),
+  attempt: fc.oneof(fc.constant(0), uint32),
+  attempts: list(attempt, 2),
+  error: fc.array(taskError, { maxLength: 1 }),
+  count: fc.oneof(fc.constant(0), uint32),
+  packed: fc.oneof(fc.constant(new Uint8Array()), bytes),
+  isInFile: bool,
+})
+
 /** A message of any kind, with values in the range of their fields and without `bytes`. */
 export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   task,
@@ -404,22 +422,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     count: fc.oneof(fc.constant(0), uint32),
     flags: fc.record({ force: bool, retrieveTaskObject: bool }),
   }),
-  fc.record({
-    kind: fc.constant('taskResult' as const),
-    taskId: taskIds,
-    status,
-    metadata: bytes,
-    results: list(objectIds),
-    inlineResults: fc.oneof(fc.constant<readonly Uint8Array[]>([]), list(bytes)),
-    worker: fc.oneof(fc.constant(identity('')), identities),
-    failedTaskId: fc.oneof(fc.constant(taskId('')), taskIds),
-    attempt: fc.oneof(fc.constant(0), uint32),
-    attempts: list(attempt, 2),
-    error: fc.array(taskError, { maxLength: 1 }),
-    count: fc.oneof(fc.constant(0), uint32),
-    packed: fc.oneof(fc.constant(new Uint8Array()), bytes),
-    isInFile: bool,
-  }),
+  taskResult,
   fc.record({
     kind: fc.constant('graphTask' as const),
     taskId: taskIds,
@@ -451,6 +454,13 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     kind: fc.constant('storageServers' as const),
     servers: list(fc.record({ address: text, instance: schedulerIds })),
     isServer: bool,
+  }),
+  fc.record({
+    kind: fc.constant('objectLoss' as const),
+    objectIds: list(objectIds, 20),
+    graphTaskIds: list(taskIds),
+    nodeTaskIds: list(taskIds),
+    results: list(taskResult, 2),
   }),
   fc.record({
     kind: fc.constant('objectRequest' as const),

@@ -209,6 +209,7 @@ const NEW_KINDS: ReadonlySet<Message['kind']> = new Set([
   'sharedObject',
   'storageServers',
   'allocatorReport',
+  'objectLoss',
   'monitorRequest',
   'monitorReport',
 ] as const)

@@ -115,9 +115,10 @@ function hasLostInput({ suspects, journal }: Circumstances): boolean {
 }
 
 function hasWornOut({ suspects, journal }: Circumstances): boolean {
+  const resultLosses = journal.faults.filter(({ what }) => what.includes('loseServer')).length
   return suspects.some(({ program }) => {
     const limit = program.deathLimit === 0 ? DEFAULT_DEATH_LIMIT : program.deathLimit
-    return journal.workerLosses >= limit
+    return Math.max(journal.workerLosses, resultLosses) >= limit
   })
 }
 

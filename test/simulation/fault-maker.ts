@@ -66,10 +66,15 @@ export function makeFaults(random: Random, scope: FaultScope): FaultPlan[] {
 
 /** In a world with an object storage server: it is lost or leaves, perhaps several times. */
 export function makeLosses(random: Random, scope: FaultScope): FaultPlan[] {
-  return Array.from({ length: random.pick([0, 1, 1, 3]) }, () => {
+  const losses = Array.from({ length: random.pick([0, 1, 1, 3]) }, (): FaultPlan => {
     const type = random.chance(0.3) ? 'moveServer' : 'loseServer'
     return { trigger: makeTrigger(random, scope), fault: { type } }
   })
+  if (losses.length === 0 || random.chance(0.7)) return losses
+  // A client may miss what is lost.
+  const told = { type: 'message', kind: 'objectLoss', reader: 'client', count: 1 } as const
+  const trigger = { ...told, delayMs: random.chance(0.5) ? 0 : random.spread(0.01, 20) }
+  return [...losses, { trigger, fault: makeCut(random, scope) }]
 }
 
 function makeTrigger(random: Random, { stormMs }: FaultScope): FaultTrigger {

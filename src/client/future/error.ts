@@ -66,7 +66,7 @@ function newError(id: TaskId, details: OutcomeDetails): Error {
       return new TaskNotFoundError(`the scheduler does not have ${subject}${why}`)
     case 'workerDied':
       return new WorkerDiedError(
-        `${subject} was abandoned: too many workers died while running it${why}`,
+        `${subject} was abandoned: ${detail || 'too many workers died while running it'}${why}`,
       )
     case 'noWorker':
       return new NoWorkerError(

@@ -252,8 +252,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onConnected(): void {
-    if (!this.#link.connected()) return
-    this.#flow.sender.onConnected()
+    if (this.#link.connected()) this.#flow.sender.onConnected()
   }
 
   #onDisconnected(reason: string): void {
@@ -286,9 +285,11 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#flow.onObjectResponse(message)
       case 'clientHeartbeatEcho':
         if (isStorageServer(message)) return this.#close('disconnected', NO_SCHEDULER_HERE)
-        this.#onAnswer(this.#link.onEcho(message, this.#flow.tasks.hasStored))
+        this.#onAnswer(this.#link.onEcho(message, this.#graphs.hasStored))
         reportWorkers(this.#turn, message)
         return this.#waiting.onEcho(message)
+      case 'objectLoss':
+        return this.#graphs.onLost(message)
       case 'taskExplanation':
         return this.#inquiries.onAnswer(message)
       case 'sharedObject':

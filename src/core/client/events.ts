@@ -330,6 +330,9 @@ export interface StoredValue {
   readonly content: Uint8Array | FiledContent
 }
 
+/** The detail of the end `workerDied`, if no worker was lost. */
+export const RESULT_LOST = 'its result was lost too often, with object storage servers'
+
 /** How a task is run. Must not be changed, because many tasks share it. */
 export interface TaskOptions {
   /** Task flags (docs/protocol.md#task-flags). */

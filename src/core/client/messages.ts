@@ -12,6 +12,7 @@ import {
 import type {
   ObjectContent,
   ObjectInstruction,
+  ObjectLoss,
   ObjectRequest,
   Task,
   TaskArgument,
@@ -137,6 +138,15 @@ export function deleteMessage(
     objectUser,
     objectContent: { ...NO_CONTENT, objectIds },
   }
+}
+
+/** Confirms an ObjectLoss. */
+export const lossConfirmation: ObjectLoss = {
+  kind: 'objectLoss',
+  objectIds: [],
+  graphTaskIds: [],
+  nodeTaskIds: [],
+  results: [],
 }
 
 /**

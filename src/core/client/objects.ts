@@ -226,6 +226,18 @@ export class ClientObjectTable {
     if (object !== undefined) object.refusedAt = this.#turn.now
   }
 
+  /** The scheduler does not have these any more: they are sent again when they are needed. */
+  onLost(ids: Iterable<ObjectId>): void {
+    for (const id of ids) {
+      const object = this.#objects.get(id)
+      if (object === undefined || object.isForeign) continue
+      object.sentIn = 0
+      if (this.names.objects.has(object)) this.names.forgetSent([object])
+      else if (!this.replicated.has(object)) continue
+      this.#fresh.push(object)
+    }
+  }
+
   /** A new connection: objects sent over the last one may be gone. */
   forgetSent(): void {
     this.#connection += 1

@@ -77,9 +77,9 @@ export class OwnNames<T extends NamedObject> {
     if (this.#byName.get(name)?.value.id === id && !this.isNew(name)) this.#forget(name)
   }
 
-  /** A new connection. */
-  forgetSent(): void {
-    for (const { names } of this.objects) {
+  /** These objects, or all on a new connection, are sent again. */
+  forgetSent(objects: Iterable<T> = this.objects): void {
+    for (const { names } of objects) {
       for (const state of names?.values() ?? []) state.isSent = false
     }
   }

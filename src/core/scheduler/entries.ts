@@ -8,6 +8,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type {
   AttemptOutcome,
   ObjectContentType,
+  ObjectLoss,
   PeerInfo,
   Task,
   TaskResult,
@@ -51,9 +52,21 @@ export interface ClientEntry {
   taskCount: number
   /** Graphs that are unfinished, or of which more parts may arrive. */
   readonly graphs: Map<TaskId, Graph>
+  /** What it has not confirmed to know; undefined: nothing. */
+  losses: Losses | undefined
   /** Invariant: each has this client among its users. */
   readonly objects: Set<ObjectEntry>
   objectBytes: number
+}
+
+/** What is lost to a client that may not know it yet (object/losses.ts). */
+export interface Losses {
+  /** What it was told, or will be told when it has connected again; the oldest first. */
+  readonly messages: ObjectLoss[]
+  /** How many of them name each object. Invariant: above 0. */
+  readonly objects: Map<ObjectId, number>
+  /** The same for graphs, which were dropped. */
+  readonly graphs: Map<TaskId, number>
 }
 
 /** A worker, from its first heartbeat until it leaves, disconnects or falls silent. */

@@ -5,7 +5,14 @@ import { unreachable } from '../../base/assert.js'
 import { OUR_FEATURES } from '../../base/features.js'
 import type { Alarm, InstantMs, Machine } from '../../base/machine.js'
 import { identity, type Identity, type ObjectId, type SchedulerId } from '../../base/ids.js'
-import type { ClientDisconnect, Message, TaskCancel } from '../../wire/message.js'
+import type {
+  ClientDisconnect,
+  ClientHeartbeat,
+  GraphTask,
+  Message,
+  Task,
+  TaskCancel,
+} from '../../wire/message.js'
 import { type StoredContent, storedContentOf } from '../../wire/object-content.js'
 import { Balancer } from './worker/balance.js'
 import {
@@ -13,10 +20,9 @@ import {
   dropSilentClients,
   onClientHeartbeat,
   onClientLost,
-  onContentLost,
   removeClient,
 } from './client/peer.js'
-import type { ObjectEntry } from './entries.js'
+import type { ClientEntry, ObjectEntry } from './entries.js'
 import type {
   Act,
   SchedulerAction,
@@ -25,7 +31,9 @@ import type {
   SeenServer,
 } from './events.js'
 import { onTaskInquiry } from './monitor/explain.js'
-import { cancelTarget, onGraphTask, onGraphTaskCancel, settleGraphs } from './graph/graph.js'
+import { cancelTarget, onGraphTask, onGraphTaskCancel } from './graph/graph.js'
+import { settleGraphs } from './graph/settle.js'
+import { dropsOutdated, onContentLost, onLossConfirmed, tellLosses } from './object/losses.js'
 import { onObjectInstruction, answerRequest, noteObjects, sendRemovals } from './object/object.js'
 import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
@@ -168,7 +176,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     }
     switch (message.kind) {
       case 'task':
-        return onTask(state, clientOf(state, from), message)
+        return this.#onTask(clientOf(state, from), message)
       case 'taskResult':
         this.#touch(from)
         return onTaskResult(state, from, message)
@@ -195,7 +203,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         this.#touch(from)
         return state.operators.onAnswer(from, message)
       case 'graphTask':
-        return onGraphTask(state, clientOf(state, from), message)
+        return this.#onGraphTask(clientOf(state, from), message)
       case 'graphTaskCancel':
         return onGraphTaskCancel(state, clientOf(state, from), message)
       case 'objectInstruction':
@@ -208,7 +216,10 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'sharedObject':
         return state.shared.onMessage(clientOf(state, from), message)
       case 'clientHeartbeat':
-        return onClientHeartbeat(state, from, message)
+        return this.#onClientHeartbeat(from, message)
+      case 'objectLoss':
+        this.#touch(from)
+        return onLossConfirmed(state, from)
       case 'workerHeartbeat':
         return onWorkerHeartbeat(state, from, message)
       case 'disconnectRequest':
@@ -261,6 +272,22 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       if (type === 'stored' && storedContentOf(chunks)?.address === address) lost.push(next.value)
     }
     onContentLost(this.#state, lost, `the object storage server ${address} is gone`)
+  }
+
+  #onTask(client: ClientEntry, message: Task): void {
+    if (!dropsOutdated(this.#state, client, message)) onTask(this.#state, client, message)
+  }
+
+  #onGraphTask(client: ClientEntry, message: GraphTask): void {
+    if (!dropsOutdated(this.#state, client, message)) onGraphTask(this.#state, client, message)
+  }
+
+  #onClientHeartbeat(from: Identity, message: ClientHeartbeat): void {
+    const { clients } = this.#state
+    const isBack = clients.get(from)?.isConnected === false
+    onClientHeartbeat(this.#state, from, message)
+    const client = clients.get(from)
+    if (isBack && client !== undefined) tellLosses(this.#state, client)
   }
 
   #onTaskCancel(from: Identity, message: TaskCancel): void {

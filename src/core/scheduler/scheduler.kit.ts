@@ -329,6 +329,12 @@ function describeMessage(message: Message): string {
       return `${message.responseType} ${message.objectContent.objectIds.join(' ')}`
     case 'sharedObject':
       return [message.type, message.name, message.objectId].join(' ').trimEnd()
+    case 'objectLoss': {
+      const { objectIds, graphTaskIds, nodeTaskIds, results } = message
+      const kept = results.map(({ taskId: id }) => id)
+      const lists = [objectIds, graphTaskIds, nodeTaskIds, kept]
+      return `lost ${lists.map((ids) => ids.join(' ')).join('; ')}`
+    }
     case 'clientHeartbeatEcho': {
       const why = message.waiting.map(({ reason, tasks, forMS, needs }) => {
         return ` ${reason} ${tasks} ${forMS}${needs === '' ? '' : ` (${needs})`}`

@@ -839,6 +839,23 @@ export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): T
   }
 }
 
+/** Reads the list of structs behind a pointer. */
+export function readTaskResultList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly TaskResult[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: TaskResult[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTaskResult(reader.enter(at, elementDataBytes, elementPointerBytes), undefined))
+  }
+  return list
+}
+
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedTaskResult(value: TaskResult): boolean {
   return (
@@ -879,6 +896,17 @@ export function sizeTaskResult(value: TaskResult, referenceFrom: number): number
   return (isExtended ? 11 : 4) + measureTaskResult(value, referenceFrom, isExtended)
 }
 
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskResultList(
+  values: readonly TaskResult[],
+  referenceFrom: number,
+): number {
+  const isExtended = values.some(isExtendedTaskResult)
+  let words = structListWords(values.length, isExtended ? 11 : 4)
+  for (const value of values) words += measureTaskResult(value, referenceFrom, isExtended)
+  return words
+}
+
 /** Adds the struct and sets the pointer to it. */
 export function addTaskResult(writer: Writer, pointerAt: number, value: TaskResult): void {
   const isExtended = isExtendedTaskResult(value)
@@ -907,6 +935,21 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   writer.uint32(at + 8, value.count)
   writer.data(pointersAt + 64, value.packed)
   writer.bool(at, 16, value.isInFile)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addTaskResultList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly TaskResult[],
+): void {
+  const isExtended = values.some(isExtendedTaskResult)
+  let at = writer.structList(pointerAt, values.length, isExtended ? 2 : 1, isExtended ? 9 : 3)
+  for (const value of values) {
+    writer.zero(at, isExtended ? 2 : 1)
+    writeTaskResult(writer, at, value, isExtended)
+    at += isExtended ? 88 : 32
+  }
 }
 
 /** The texts of an error, for display. */
@@ -2609,6 +2652,66 @@ function writeSharedObject(writer: Writer, at: number, value: SharedObject): voi
   writer.text(pointersAt, value.name)
   writer.id(pointersAt + 8, value.objectId)
   writer.uint64(at + 8, value.sizeBytes)
+}
+
+/** Content is lost, and what needed it was dropped: scheduler -> client, which sends it again. And back, without lists, as the confirmation (docs/protocol.md#servers). (docs/protocol.md#struct-objectloss) */
+export interface ObjectLoss {
+  readonly kind: 'objectLoss'
+  /** The objects that are not stored any more. Tasks of the client that use them were dropped. */
+  readonly objectIds: readonly ObjectId[]
+  /** The graphs that were dropped. */
+  readonly graphTaskIds: readonly TaskId[]
+  /** The nodes of these graphs whose results are lost. */
+  readonly nodeTaskIds: readonly TaskId[]
+  /** Results of other nodes, which are still there. The client is a user of their objects now. */
+  readonly results: readonly TaskResult[]
+  /**
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readObjectLoss(reader: Reader, bytes: Uint8Array | undefined): ObjectLoss {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'objectLoss',
+    objectIds: readIdList(reader, pointersAt, structEnd) as readonly ObjectId[],
+    graphTaskIds: readIdList(reader, pointersAt + 8, structEnd) as readonly TaskId[],
+    nodeTaskIds: readIdList(reader, pointersAt + 16, structEnd) as readonly TaskId[],
+    results: readTaskResultList(reader, pointersAt + 24, structEnd),
+    bytes,
+  }
+}
+
+/** Words of everything that the struct points to. */
+export function measureObjectLoss(value: ObjectLoss, referenceFrom: number): number {
+  return (
+    idListWords(value.objectIds) +
+    idListWords(value.graphTaskIds) +
+    idListWords(value.nodeTaskIds) +
+    measureTaskResultList(value.results, referenceFrom)
+  )
+}
+
+/** Words of the struct and of everything that it points to. */
+export function sizeObjectLoss(value: ObjectLoss, referenceFrom: number): number {
+  return 4 + measureObjectLoss(value, referenceFrom)
+}
+
+/** Adds the struct and sets the pointer to it. */
+export function addObjectLoss(writer: Writer, pointerAt: number, value: ObjectLoss): void {
+  writeObjectLoss(writer, writer.struct(pointerAt, 0, 4), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeObjectLoss(writer: Writer, at: number, value: ObjectLoss): void {
+  const pointersAt = at
+  writer.idList(pointersAt, value.objectIds)
+  writer.idList(pointersAt + 8, value.graphTaskIds)
+  writer.idList(pointersAt + 16, value.nodeTaskIds)
+  addTaskResultList(writer, pointersAt + 24, value.results)
 }
 
 /** Where the content of large objects is stored: scheduler -> client or worker, and back; object storage server -> scheduler (docs/protocol.md#servers). (docs/protocol.md#struct-storageservers) */
@@ -5498,6 +5601,7 @@ export type Message =
   | SharedObject
   | StorageServers
   | AllocatorReport
+  | ObjectLoss
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -5578,8 +5682,10 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readStorageServers(reader.enterStruct(pointersAt, structEnd), bytes)
     case 36:
       return readAllocatorReport(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 37:
+      return readObjectLoss(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 36`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 37`)
   }
 }
 
@@ -5660,6 +5766,8 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeStorageServers(message, referenceFrom)
     case 'allocatorReport':
       return 3 + sizeAllocatorReport(message, referenceFrom)
+    case 'objectLoss':
+      return 3 + sizeObjectLoss(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -5816,6 +5924,10 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'allocatorReport':
       writer.uint16(at, 36)
       addAllocatorReport(writer, at + 8, message)
+      break
+    case 'objectLoss':
+      writer.uint16(at, 37)
+      addObjectLoss(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

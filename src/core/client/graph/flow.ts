@@ -4,13 +4,19 @@
 import { assert } from '../../../base/assert.js'
 import { FEATURE_GRAPHS, hasFeature } from '../../../base/features.js'
 import type { TaskId } from '../../../base/ids.js'
-import type { TaskResult } from '../../../wire/message.js'
-import type { ArgumentSource, ClientCoreOptions, GraphSubmission, GraphTarget } from '../events.js'
+import type { ObjectLoss, TaskResult } from '../../../wire/message.js'
+import {
+  type ArgumentSource,
+  type ClientCoreOptions,
+  type GraphSubmission,
+  type GraphTarget,
+  RESULT_LOST,
+} from '../events.js'
 import { submitAsTasks } from './as-tasks.js'
 import { GraphContents, GraphPart } from './part.js'
 import { type GraphNodes, needsOf } from './nodes.js'
 import { GraphRecord } from './record.js'
-import { taskCancelMessage } from '../messages.js'
+import { lossConfirmation, taskCancelMessage } from '../messages.js'
 import type { ClientObjectTable } from '../objects.js'
 import type { SchedulerMemory } from '../link.js'
 import type { ClientTaskFlow } from '../task/flow.js'
@@ -47,6 +53,13 @@ export class GraphFlow<Owner> {
     let uses = 0
     for (const { contents } of this.#graphs.values()) uses += contents.objectUses
     return uses
+  }
+
+  /** Whether the scheduler must keep any results, of calls or of other tasks. */
+  get hasStored(): boolean {
+    if (this.#parts.tasks.hasStored) return true
+    for (const { contents } of this.#graphs.values()) if (contents.hasKept) return true
+    return false
   }
 
   /** Accepts a graph. It is sent with the next `flush`. */
@@ -98,6 +111,7 @@ export class GraphFlow<Owner> {
     this.#mayGraph = hasFeature(memory.features, FEATURE_GRAPHS)
     this.#unsent.clear()
     for (const graph of this.#graphs.values()) {
+      if (!memory.isSame) graph.contents.forgetKept()
       if (graph.targets.size === 0) {
         // The scheduler keeps the graph of a client that lost its link until it hears of it.
         if (memory.isSame && this.#mayGraph) this.#withdraw(graph)
@@ -105,6 +119,33 @@ export class GraphFlow<Owner> {
       } else if (this.#mayGraph) this.#resume(graph, memory.isSame)
       else this.#dissolve(graph)
     }
+  }
+
+  /** Content is lost, and the scheduler has dropped the graphs and tasks that need it. */
+  onLost({ objectIds, graphTaskIds, nodeTaskIds, results }: ObjectLoss): void {
+    const { flow, objects, tasks } = this.#parts
+    // What was sent before may need what is lost, and nothing that is sent later does.
+    flow.sender.send(lossConfirmation, 0)
+    const lost = new Set(objectIds)
+    const dropped = new Set(graphTaskIds)
+    const kept = new Set<TaskResult>()
+    for (const [graphId, graph] of this.#graphs) {
+      const spent = graph.onLost(lost, nodeTaskIds)
+      if (dropped.has(graphId) && graph.targets.size === 0) this.#forget(graph)
+      else if (dropped.has(graphId)) {
+        graph.isKnown = false
+        this.#resume(graph, false)
+        for (const result of results) if (graph.contents.keep(result)) kept.add(result)
+      }
+      for (const target of spent) {
+        if (tasks.has(target)) flow.ends.abandon(target, 'workerDied', RESULT_LOST)
+      }
+    }
+    for (const result of results) {
+      if (!kept.has(result)) for (const id of result.results) objects.removeResult(id)
+    }
+    // Targets that wait now may have to wait for other tasks as well.
+    flow.onLost(objectIds)
   }
 
   /** A TaskResult that is not about a task in the table. True if it was about a graph. */

@@ -2,9 +2,9 @@
 // docs/protocol.md#graph-parts
 
 import { assert } from '../../../base/assert.js'
-import { latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
+import { copyOf, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import type { Identity, ObjectId, TaskId } from '../../../base/ids.js'
-import type { GraphTask, Task, TaskArgument } from '../../../wire/message.js'
+import type { GraphTask, Task, TaskArgument, TaskResult } from '../../../wire/message.js'
 import { argumentName } from '../../../wire/object-content.js'
 import type { ClientCoreOptions, GraphSubmission, TaskOptions } from '../events.js'
 import type { ClientObject, ClientObjectTable } from '../objects.js'
@@ -37,6 +37,8 @@ export class GraphContents<Owner> {
   /** Undefined: it does not exist, and no call that needs it is ever sent. */
   readonly #sources: (ClientObject | ResultInput<Owner> | Uint8Array | undefined)[] = []
   readonly #used: ClientObject[] = []
+  /** Results of calls that need not be made again, by position: bytes, or the id of an object. */
+  readonly #kept = new Map<number, Uint8Array | ObjectId>()
   #hasResults = false
 
   constructor(
@@ -104,10 +106,49 @@ export class GraphContents<Owner> {
     return this.nodes.sources[number]?.type !== 'value'
   }
 
+  /** Whether the scheduler keeps results of calls for this client. */
+  get hasKept(): boolean {
+    return this.#kept.size > 0
+  }
+
+  /** The result of a call that need not be made again. */
+  keptAt(position: number): Uint8Array | ObjectId | undefined {
+    return this.#kept.get(position)
+  }
+
+  /** The graph was dropped, but this result is still there. False: it is not that of a call. */
+  keep({ taskId, results: [id], inlineResults: [bytes] }: TaskResult): boolean {
+    const position = this.nodes.positionOf(taskId)
+    const result = bytes === undefined ? id : copyOf(bytes)
+    if (position === undefined || result === undefined) return false
+    this.#kept.set(position, result)
+    return true
+  }
+
+  /** These objects are lost. Returns the calls whose results they are. */
+  loseKept(lost: ReadonlySet<ObjectId>): readonly number[] {
+    const calls: number[] = []
+    for (const [position, result] of this.#kept) {
+      if (result instanceof Uint8Array || !lost.has(result)) continue
+      this.#kept.delete(position)
+      calls.push(position)
+    }
+    return calls
+  }
+
+  /** Another scheduler has none of them. */
+  forgetKept(): void {
+    this.#kept.clear()
+  }
+
   /** Releases all objects. */
   release(): void {
     for (const object of this.#used) this.#objects.release(object)
     this.#used.length = 0
+    for (const result of this.#kept.values()) {
+      if (!(result instanceof Uint8Array)) this.#objects.removeResult(result)
+    }
+    this.#kept.clear()
   }
 
   #keep(object: ClientObject): ClientObject {
@@ -208,7 +249,12 @@ export class GraphPart<Owner> {
 
   #argument(argument: number): TaskArgument {
     const { nodes } = this.#contents
-    if (argument >= 0) return this.#id('task', nodes.idOf(argument))
+    if (argument >= 0) {
+      const kept = this.#contents.keptAt(argument)
+      if (kept === undefined) return this.#id('task', nodes.idOf(argument))
+      if (kept instanceof Uint8Array) return this.#inline(kept, 'sharedInline')
+      return this.#id('sharedObjectID', kept)
+    }
     const number = nodes.sourceOf(~argument)
     if (number === undefined) return this.#inline(nodes.bytesOf(~argument))
     const source = this.#contents.sourceAt(number)

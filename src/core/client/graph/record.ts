@@ -6,6 +6,8 @@ import { assert } from '../../../base/assert.js'
 import type { GraphFlow } from './flow.js'
 import type { GraphContents } from './part.js'
 import { GraphDependents } from './nodes.js'
+import type { ObjectId, TaskId } from '../../../base/ids.js'
+import { deathLimitOf } from '../../../wire/message.js'
 import type { TaskRecord } from '../task/task.js'
 
 /**
@@ -41,6 +43,8 @@ export class GraphRecord<Owner> {
    * targets that it has were given up, or if it has refused a part.
    */
   isEndDue = true
+  /** How many times the result of each call was lost; those of most calls never. */
+  readonly #losses = new Map<number, number>()
   /** Targets in the table of tasks, by position. */
   readonly targets: Map<number, TaskRecord<Owner>> = new Map()
   readonly #flow: GraphFlow<Owner>
@@ -132,6 +136,29 @@ export class GraphRecord<Owner> {
     })
   }
 
+  /**
+   * Objects are lost, among them the results of the calls in `ids` that belong to this graph.
+   * Returns the unfinished targets that cannot be computed, because they need a call that has lost
+   * its result as often as a task may lose its worker.
+   */
+  onLost(lost: ReadonlySet<ObjectId>, ids: readonly TaskId[]): readonly TaskRecord<Owner>[] {
+    const { nodes, options } = this.contents
+    const calls = this.contents.loseKept(lost)
+    const positions = ids.map((id) => nodes.positionOf(id)).filter((at) => at !== undefined)
+    const spent: number[] = []
+    for (const position of [...calls, ...positions]) {
+      const losses = (this.#losses.get(position) ?? 0) + 1
+      this.#losses.set(position, losses)
+      if (losses === deathLimitOf(options)) spent.push(position)
+    }
+    if (spent.length === 0) return []
+    const dependents = new GraphDependents(nodes)
+    const all = new Set(spent.flatMap((position) => [position, ...dependents.take(position)]))
+    return [...this.targets].flatMap(([position, target]) => {
+      return all.has(position) && target.result === undefined ? [target] : []
+    })
+  }
+
   /** A target must wait for other tasks after all. */
   onBlocked(): void {
     this.#dependents = undefined
@@ -201,7 +228,8 @@ export class GraphRecord<Owner> {
       const end = nodes.argsStart(position + 1)
       for (let at = nodes.argsStart(position); at < end; at += 1) {
         const argument = nodes.argAt(at)
-        if (argument >= 0) marks[argument] = (marks[argument] ?? 0) | NEEDED
+        if (argument < 0 || this.contents.keptAt(argument) !== undefined) continue
+        marks[argument] = (marks[argument] ?? 0) | NEEDED
       }
     }
     this.#marks = marks

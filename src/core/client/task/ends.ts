@@ -4,7 +4,7 @@
 
 import { assert } from '../../../base/assert.js'
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
-import { identity, type TaskId } from '../../../base/ids.js'
+import { identity, type ObjectId, type TaskId } from '../../../base/ids.js'
 import {
   type Outcome,
   type TaskEndReason,
@@ -13,12 +13,19 @@ import {
   finishTask,
 } from '../events.js'
 import type { TaskResult } from '../../../wire/message.js'
+import { joinChunks } from '../../../wire/object-content.js'
 import { countOf, nthTaskId, layoutOf, sliceProfiles, slicePacked } from '../../../wire/run.js'
 import { taskCancelMessage } from '../messages.js'
 import type { ClientObjectTable } from '../objects.js'
 import type { Sender } from '../sender.js'
 import type { TaskInputs } from './inputs.js'
-import { isNeeded, ResultInput, type TaskRecord, type ClientTaskTable } from './task.js'
+import {
+  isNeeded,
+  ResultInput,
+  type StoredResult,
+  type TaskRecord,
+  type ClientTaskTable,
+} from './task.js'
 import type { InstantMs } from '../../../base/machine.js'
 import { ProtocolError } from '../../../base/errors.js'
 
@@ -342,4 +349,41 @@ export function partOf(message: TaskResult, from: number, to: number): TaskResul
   if (from === 0 && to === count) return message
   const packed = slicePacked(message.packed, count, from, to)
   return { ...message, packed, metadata: sliceProfiles(message.metadata, count, from, to) }
+}
+
+// What a TaskResult says: what records of tasks keep of it, and what refusals mean.
+
+/** What is kept of a result that is an object. */
+export function storedResult(objectId: ObjectId, message: TaskResult): StoredResult {
+  return {
+    objectId,
+    isSuccess: message.status === 'success',
+    metadata: copyOf(message.metadata),
+    worker: message.worker,
+    failedTaskId: failedTaskOf(message),
+    isUnacknowledged: false,
+  }
+}
+
+/** The node that failed, if it was not the task itself. */
+export function failedTaskOf({ failedTaskId }: TaskResult): TaskId | undefined {
+  return failedTaskId === '' ? undefined : failedTaskId
+}
+
+/** The meaning of a scheduler's refusals. */
+export const REFUSALS = {
+  canceled: 'dropped',
+  notFound: 'notFound',
+  workerDied: 'workerDied',
+  noWorker: 'noWorker',
+} as const
+
+/** The content of an object in one piece; the error if that is too long. */
+export function joined(chunks: readonly Uint8Array[]): Uint8Array | ProtocolError {
+  try {
+    return joinChunks(chunks)
+  } catch (error) {
+    if (error instanceof ProtocolError) return error
+    throw error
+  }
 }

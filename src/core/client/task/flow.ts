@@ -3,13 +3,16 @@
 // are in ends.ts. docs/protocol.md#task
 
 import { assert, unreachable } from '../../../base/assert.js'
-import { copyOf } from '../../../base/bytes.js'
 import type { Alarm } from '../../../base/machine.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { FEATURE_WAITING, hasFeature } from '../../../base/features.js'
 import { idToHex, type ObjectId, type TaskId } from '../../../base/ids.js'
-import type { ObjectResponse, TaskResult, TaskUpdate } from '../../../wire/message.js'
-import { joinChunks } from '../../../wire/object-content.js'
+import {
+  deathLimitOf,
+  type ObjectResponse,
+  type TaskResult,
+  type TaskUpdate,
+} from '../../../wire/message.js'
 import { countOf, mayBeginRun, placeInBlock } from '../../../wire/run.js'
 import {
   type ArgumentSource,
@@ -20,22 +23,25 @@ import {
   type ClientTurn,
   endTask,
   finishTask,
+  RESULT_LOST,
 } from '../events.js'
 import type { SchedulerMemory } from '../link.js'
 import { ClientObjectTable } from '../objects.js'
 import { Sender } from '../sender.js'
 import { SharedNames } from '../shared.js'
-import { ClientTaskEnds, layoutErrorOf, partOf, resubmit, UnacknowledgedTasks } from './ends.js'
+import {
+  ClientTaskEnds,
+  failedTaskOf,
+  joined,
+  layoutErrorOf,
+  partOf,
+  REFUSALS,
+  resubmit,
+  storedResult,
+  UnacknowledgedTasks,
+} from './ends.js'
 import { TaskInputs } from './inputs.js'
-import { isNeeded, type StoredResult, type TaskRecord, ClientTaskTable } from './task.js'
-
-/** The meaning of a scheduler's refusals. */
-const REFUSALS = {
-  canceled: 'dropped',
-  notFound: 'notFound',
-  workerDied: 'workerDied',
-  noWorker: 'noWorker',
-} as const
+import { isNeeded, type TaskRecord, ClientTaskTable } from './task.js'
 
 /** The tasks of one client, from submission until their results are no longer needed. */
 export class ClientTaskFlow<Owner> {
@@ -50,6 +56,8 @@ export class ClientTaskFlow<Owner> {
   readonly #unacknowledgedAlarm: Alarm
   readonly #options: ClientCoreOptions
   readonly #timeoutMs: number
+  /** How many times the result of a task was lost with a server. */
+  readonly #losses = new WeakMap<TaskRecord<Owner>, number>()
 
   constructor(options: ClientCoreOptions, turn: ClientTurn<Owner>) {
     this.#options = options
@@ -62,9 +70,8 @@ export class ClientTaskFlow<Owner> {
     this.#unacknowledgedAlarm = turn.alarm(() => this.#giveUpUnacknowledged())
     const { tasks, objects } = this
     this.inputs = new TaskInputs(options, tasks, objects)
-    const { inputs } = this
     this.shared = new SharedNames(turn, objects)
-    const { shared } = this
+    const { inputs, shared } = this
     this.sender = new Sender(options, { tasks, objects, inputs, shared }, turn)
     const { sender } = this
     tasks.onCut = (task, rest) => {
@@ -238,6 +245,24 @@ export class ClientTaskFlow<Owner> {
     }
   }
 
+  /** Objects are lost, and the scheduler has dropped the tasks that need them. */
+  onLost(ids: readonly ObjectId[]): void {
+    const lost = new Set(ids)
+    const needing = [...this.tasks.values()].filter((task) => {
+      return task.state === 'sent' && task.graph === undefined && this.inputs.areAmong(task, lost)
+    })
+    this.objects.onLost(ids)
+    // Before the results are, because those that cannot be made again end the tasks that wait.
+    for (const task of needing) this.tasks.change(task, 'forgotten')
+    for (const id of ids) {
+      const task = this.tasks.storedIn(id)
+      if (task !== undefined) this.#remake(task)
+    }
+    for (const task of needing) {
+      if (this.tasks.has(task) && task.state === 'waiting') this.sendAgain(task, 'forgotten')
+    }
+  }
+
   /** The task must run again, if it can. */
   sendAgain(task: TaskRecord<Owner>, cause: 'forgotten' | 'contentLost'): void {
     this.#unacknowledged.delete(task)
@@ -278,6 +303,18 @@ export class ClientTaskFlow<Owner> {
   /** A scheduler that has no room for a task reports when it has; it always accepts graphs. */
   #mayComeLater(task: TaskRecord<Owner>): boolean {
     return task.graph === undefined && hasFeature(this.sender.features, FEATURE_WAITING)
+  }
+
+  /** The result of a task was lost with a server: counts like the loss of a worker. */
+  #remake(task: TaskRecord<Owner>): void {
+    const losses = (this.#losses.get(task) ?? 0) + 1
+    this.#losses.set(task, losses)
+    if (losses < deathLimitOf(task.options)) return this.sendAgain(task, 'forgotten')
+    const wasReady = task.asInput?.isReady === true
+    this.tasks.stopKeeping(task)
+    this.tasks.change(task, 'givenUp')
+    if (wasReady) this.#block(task)
+    this.ends.end(task, 'workerDied', RESULT_LOST)
   }
 
   #holdBack(task: TaskRecord<Owner>): void {
@@ -406,30 +443,5 @@ export class ClientTaskFlow<Owner> {
     const id = this.tasks.stopKeeping(task)
     this.tasks.change(task, 'contentMissing')
     this.ends.end(task, 'missingObject', id === undefined ? '' : idToHex(id))
-  }
-}
-
-function storedResult(objectId: ObjectId, message: TaskResult): StoredResult {
-  return {
-    objectId,
-    isSuccess: message.status === 'success',
-    metadata: copyOf(message.metadata),
-    worker: message.worker,
-    failedTaskId: failedTaskOf(message),
-    isUnacknowledged: false,
-  }
-}
-
-/** The node that failed, if it was not the task itself. */
-function failedTaskOf({ failedTaskId }: TaskResult): TaskId | undefined {
-  return failedTaskId === '' ? undefined : failedTaskId
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array | ProtocolError {
-  try {
-    return joinChunks(chunks)
-  } catch (error) {
-    if (error instanceof ProtocolError) return error
-    throw error
   }
 }

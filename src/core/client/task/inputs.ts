@@ -2,6 +2,7 @@
 // they are needed, and releases them. docs/protocol.md#objects
 
 import { assert } from '../../../base/assert.js'
+import type { ObjectId } from '../../../base/ids.js'
 import { argumentName } from '../../../wire/object-content.js'
 import type { ArgumentSource, ClientCoreOptions, StoredValue, TaskSubmission } from '../events.js'
 import type { GraphRecord } from '../graph/record.js'
@@ -135,6 +136,17 @@ export class TaskInputs<Owner> {
     return args.some((argument) => {
       if (!(argument instanceof ResultInput)) return false
       return argument.content === undefined && !this.#tasks.has(argument.task)
+    })
+  }
+
+  /** Whether any object that the scheduler needs for the task is among these. */
+  areAmong({ function: fn, args }: TaskRecord<Owner>, objects: ReadonlySet<ObjectId>): boolean {
+    if (objects.has(fn.value.id)) return true
+    return args.some((argument) => {
+      if (argument instanceof Uint8Array) return false
+      const isResult = argument instanceof ResultInput
+      const id = isResult ? argument.task.result?.objectId : argument.value.id
+      return id !== undefined && objects.has(id)
     })
   }
 

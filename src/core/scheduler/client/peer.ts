@@ -4,8 +4,7 @@
 import { FEATURE_INLINE, FEATURE_RUNS, hasFeature } from '../../../base/features.js'
 import type { Identity } from '../../../base/ids.js'
 import type { ClientHeartbeat } from '../../../wire/message.js'
-import { isSerializerId } from '../../../wire/object-content.js'
-import type { ClientEntry, ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
+import type { ClientEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import { MESSAGE_COST } from '../graph/work.js'
 import { keptInfo, reportFor } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
@@ -89,6 +88,7 @@ export function clientOf(
     hasLeft: false,
     taskCount: 0,
     graphs: new Map(),
+    losses: undefined,
     objects: new Set(),
     objectBytes: 0,
   }
@@ -156,41 +156,6 @@ export function dropSilentClients(state: SchedulerState): void {
     if (silence <= state.options.clientTimeoutMs || isInBusyWorker(client)) continue
     removeClient(state, client, TIMED_OUT)
     disconnect(state, client.identity, 'silent for too long')
-  }
-}
-
-/**
- * The content of objects is lost: their clients are removed, as if they had been silent for too
- * long. They connect again, and send everything again that is unfinished. docs/protocol.md#servers
- */
-export function onContentLost(
-  state: SchedulerState,
-  lost: readonly ObjectEntry[],
-  reason: string,
-): void {
-  const clients = new Set<ClientEntry>()
-  for (const { users } of lost) {
-    for (const { identity } of users) {
-      const client = state.clients.get(identity)
-      if (client !== undefined) clients.add(client)
-    }
-  }
-  state.objects.drop(lost.map(({ id }) => id))
-  for (const client of clients) {
-    forgetSerializer(state, client)
-    removeClient(state, client, `is disconnected, because objects are lost: ${reason}`)
-    disconnect(state, client.identity, reason)
-  }
-  if (lost.length === 0) return
-  const fields = { reason, objects: lost.length, clients: clients.size }
-  const text = 'objects are lost; their clients will resend them and their unfinished tasks'
-  state.turn.log('warn', text, fields)
-}
-
-/** A client that connects again finds out by its serializer whether its results are still there. */
-function forgetSerializer({ objects }: SchedulerState, client: ClientEntry): void {
-  for (const { id } of client.objects) {
-    if (isSerializerId(id)) return objects.delete(client, [id])
   }
 }
 

@@ -4,9 +4,8 @@
 // Graphs use tasks, never the other way round: what happens to the task of a node is recorded as a
 // fact, and applied here once the event is handled.
 
-import { unreachable } from '../../../base/assert.js'
 import { FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
-import { type Identity, idToHex, NO_TASK, type TaskId } from '../../../base/ids.js'
+import { type Identity, idToHex, NO_TASK, type ObjectId, type TaskId } from '../../../base/ids.js'
 import type {
   GraphReport,
   GraphTask,
@@ -14,7 +13,7 @@ import type {
   TaskResult,
   TaskStatus,
 } from '../../../wire/message.js'
-import type { ClientEntry, GraphNode, Runtime, TaskEntry } from '../entries.js'
+import type { ClientEntry, GraphNode, ObjectUser, Runtime, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { adopt, leaveParent } from '../task/family.js'
 import { addChild, parentLink } from '../task/links.js'
@@ -24,6 +23,7 @@ import { NONE } from './index.js'
 import type { NodeKind } from './kinds.js'
 import { followLinks, sendLinks } from './links.js'
 import { DROPPED, IS_LOOSE, IS_TARGET, IS_UNWANTED, STARTED, SUCCEEDED } from './nodes.js'
+import { NO_SALVAGE, type Salvage, salvageOf } from './outcome.js'
 import { addPart } from './part.js'
 import {
   cancelNode,
@@ -243,6 +243,24 @@ export class Graph implements Worklist {
     this.#work()
   }
 
+  /**
+   * Objects that it needs are lost: its client will send it again. Returns what the client needs to
+   * know of its results. The caller ends its tasks.
+   */
+  drop(lost: ReadonlySet<ObjectId>): Salvage {
+    const salvage = this.#abortStatus === undefined ? salvageOf(this.#tables, lost) : NO_SALVAGE
+    this.#tables.isOpen = false
+    this.forget()
+    // Cancelling the rest may take several turns.
+    this.#client.graphs.delete(this.id)
+    return salvage
+  }
+
+  /** Whether it is among the users of an object. */
+  isAmong(users: ReadonlySet<ObjectUser>): boolean {
+    return users.has(this.#tables)
+  }
+
   advance(): boolean {
     const tables = this.#tables
     if (this.#abortStatus !== undefined) return this.#abortAll(this.#abortStatus)
@@ -362,7 +380,8 @@ export class Graph implements Worklist {
 
   #leave(): void {
     this.#clear()
-    this.#client.graphs.delete(this.id)
+    const { graphs } = this.#client
+    if (graphs.get(this.id) === this) graphs.delete(this.id)
     this.#state.graphWork.graphs.delete(this)
   }
 
@@ -392,28 +411,6 @@ export function cancelTarget(state: SchedulerState, client: ClientEntry, id: Tas
     if (graph.cancelTarget(id)) return true
   }
   return false
-}
-
-/** Applies what has happened to the tasks of nodes. This may cause further facts. */
-export function settleGraphs({ graphFacts }: SchedulerState): void {
-  // First of all: what is queued next may be put beside any task that is still queued.
-  for (const fact of graphFacts) if (fact.type !== 'parentFailed') fact.graph.onTaskTaken(fact.task)
-  for (const fact of graphFacts) {
-    switch (fact.type) {
-      case 'taskAssigned':
-        fact.graph.onTaskAssigned(fact.task)
-        break
-      case 'taskEnded':
-        fact.graph.onTaskEnded(fact.task, fact.result)
-        break
-      case 'parentFailed':
-        fact.graph.onParentFailed()
-        break
-      default:
-        unreachable(fact)
-    }
-  }
-  graphFacts.length = 0
 }
 
 /** A client cancels a graph. */

@@ -12,7 +12,7 @@ import { isElsewhere } from '../object/places.js'
 import type { Output } from '../output.js'
 import type { SchedulerState } from '../state.js'
 import { statusResult } from '../task/task.js'
-import { HOLDS_VALUE, IS_OBJECT, IS_TARGET } from './nodes.js'
+import { HOLDS_VALUE, IS_OBJECT, IS_TARGET, SUCCEEDED } from './nodes.js'
 import type { Failure, GraphTables } from './tables.js'
 
 const NO_OBJECTS: readonly ObjectId[] = []
@@ -137,6 +137,43 @@ export function resultOf(graph: GraphTables, node: number): TaskResult {
 export function releaseValue({ nodes, values }: GraphTables, node: number): void {
   if (!nodes.has(node, HOLDS_VALUE)) values.release(nodes.outcomeOf(node))
   nodes.setOutcome(node, 0)
+}
+
+// Results of a graph that is dropped, because content is lost that it needs.
+
+/** Most results of one graph that are kept: the nodes of others run again. */
+const MAX_SALVAGED = 5_000
+
+/** What a client needs to know of the results of a graph that is dropped. */
+export interface Salvage {
+  /** The nodes whose results are lost. */
+  readonly lost: readonly TaskId[]
+  /** Results that are still there. The client is a user of their objects. */
+  readonly results: readonly TaskResult[]
+}
+
+/** The graph has no results that matter. */
+export const NO_SALVAGE: Salvage = { lost: [], results: [] }
+
+/** Makes the client a user of the results that nodes may still need, except those in `lost`. */
+export function salvageOf(graph: GraphTables, lost: ReadonlySet<ObjectId>): Salvage {
+  const { nodes, state, client } = graph
+  const lostNodes: TaskId[] = []
+  const results: TaskResult[] = []
+  for (let node = 0; node < nodes.count; node += 1) {
+    if (nodes.stateOf(node) !== SUCCEEDED || nodes.outcomeOf(node) === 0) continue
+    const object = objectOf(graph, node)
+    const entry = object === undefined ? undefined : state.objects.get(object)
+    const isThere = object === undefined || entry?.users.has(graph) === true
+    const isNeeded = graph.isOpen || nodes.neededBy(node) > 0
+    if (object !== undefined && lost.has(object)) lostNodes.push(nodes.idOf(node))
+    // The client itself deletes the result of a target, once it has the content.
+    if (!isThere || !isNeeded || nodes.has(node, IS_TARGET)) continue
+    results.push(resultOf(graph, node))
+    if (entry !== undefined) state.objects.use(client, entry)
+    if (results.length >= MAX_SALVAGED) break
+  }
+  return { lost: lostNodes, results }
 }
 
 // Results that would arrive too early. A 1.9.9 client sends a graph and registers the expected

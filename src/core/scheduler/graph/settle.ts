@@ -2,6 +2,7 @@
 // inputs are freed or dropped. A finished node goes on a chain, which is processed edge by edge, so
 // that no step depends on the number of connected nodes.
 
+import { unreachable } from '../../../base/assert.js'
 import { latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import { identity } from '../../../base/ids.js'
@@ -31,6 +32,7 @@ import {
   SUCCEEDED,
   WAITING,
 } from './nodes.js'
+import type { SchedulerState } from '../state.js'
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST, STEP_COST } from './work.js'
 import { MAX_LINKS } from '../task/links.js'
@@ -293,4 +295,26 @@ function publishNodeEnd(graph: GraphTables, node: number, status: TaskStatus): v
     worker: identity(''),
     metadata: NO_BYTES,
   })
+}
+
+/** Applies what has happened to the tasks of nodes. This may cause further facts. */
+export function settleGraphs({ graphFacts }: SchedulerState): void {
+  // First of all: what is queued next may be put beside any task that is still queued.
+  for (const fact of graphFacts) if (fact.type !== 'parentFailed') fact.graph.onTaskTaken(fact.task)
+  for (const fact of graphFacts) {
+    switch (fact.type) {
+      case 'taskAssigned':
+        fact.graph.onTaskAssigned(fact.task)
+        break
+      case 'taskEnded':
+        fact.graph.onTaskEnded(fact.task, fact.result)
+        break
+      case 'parentFailed':
+        fact.graph.onParentFailed()
+        break
+      default:
+        unreachable(fact)
+    }
+  }
+  graphFacts.length = 0
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isStorageServer } from '../../../base/features.js'
+import { FEATURE_LOSSES, isStorageServer, OUR_FEATURES } from '../../../base/features.js'
 import { objectId } from '../../../base/ids.js'
 import { Turn } from '../../../base/machine.js'
 import type { ObjectInstruction } from '../../../wire/message.js'
@@ -10,6 +10,7 @@ import { storedChunk } from '../../../wire/object-content.js'
 import {
   clientHeartbeat,
   instruction,
+  OURS,
   shared,
   task,
   TestScheduler,
@@ -126,8 +127,10 @@ test('content that several objects share is moved for all, also if its first obj
   assert.deepEqual(last, [`remove ${idOf('o')} at ${TWO}`])
 })
 
-test('with a server that is lost, the clients of its objects must begin anew, and no others', () => {
+test('with a server that is lost, older clients of its objects must begin anew, and no others', () => {
+  const older = { ...OURS, features: OUR_FEATURES & ~FEATURE_LOSSES }
   const scheduler = twoClients()
+    .receive('C', clientHeartbeat(older))
     .receive('C', create('o'))
     .receive('D', create('p', { at: TWO, client: 'D' }))
     .receive('C', {

@@ -5,12 +5,9 @@ import { assert } from '../../../base/assert.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { taskLogFields } from '../../../base/ids.js'
 import type { LogFields } from '../../../base/logger.js'
-import { decode, encode, type Task } from '../../../wire/message.js'
+import { deathLimitOf, decode, encode, type Task } from '../../../wire/message.js'
 import { spokenName } from '../../../wire/object-content.js'
 import type { ObjectEntry, TaskEntry, TaskExtra } from '../entries.js'
-
-/** Default number of workers that may be lost with a task: it is rerun three times. */
-const DEFAULT_DEATH_LIMIT = 4
 
 /** The field in the message has 32 bits. */
 const MAX_ATTEMPT = 2 ** 32 - 1
@@ -55,11 +52,12 @@ export function countAttempt(task: TaskEntry): void {
   extraOf(task).attempt = attempt
 }
 
-function newExtra({ name, retries, workerDeathLimit, attempt }: TaskOwn): TaskExtra {
+function newExtra(message: TaskOwn): TaskExtra {
+  const { name, retries, attempt } = message
   return {
     name,
     retriesLeft: retries,
-    deathLimit: workerDeathLimit === 0 ? DEFAULT_DEATH_LIMIT : workerDeathLimit,
+    deathLimit: deathLimitOf(message),
     deaths: 0,
     lostWith: undefined,
     input: undefined,

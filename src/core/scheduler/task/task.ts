@@ -310,7 +310,8 @@ function countEnds(
 
 function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
   const { client, extra } = task
-  if (client === undefined || client.hasLeft) return
+  if (client === undefined) return state.objects.drop(result.results)
+  if (client.hasLeft) return
   const { features } = client
   const hasPast = extra?.attempts !== undefined && hasFeature(features, FEATURE_PEERS)
   const isOrdered = extra?.isOrdered === true && result.status === 'canceled'

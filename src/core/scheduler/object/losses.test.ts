@@ -1,0 +1,188 @@
+// What starts over when an object storage server is lost, and what does not.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { identity, objectId } from '../../../base/ids.js'
+import type { Message, ObjectInstruction, Task } from '../../../wire/message.js'
+import { storedChunk } from '../../../wire/object-content.js'
+import { calls, graph, large, node, small } from '../graph/graph.kit.js'
+import {
+  clientHeartbeat,
+  instruction,
+  result,
+  shared,
+  task,
+  type TestScheduler,
+  withPeers,
+} from '../scheduler.kit.js'
+
+const [ONE, TWO] = ['tcp://one:1', 'tcp://two:2']
+
+const CONFIRMED: Message = {
+  kind: 'objectLoss',
+  objectIds: [],
+  graphTaskIds: [],
+  nodeTaskIds: [],
+  results: [],
+}
+
+/** A client stores an object, whose content is on a server. */
+function create(id: string, at: string, client = 'C'): ObjectInstruction {
+  const message = instruction('create', client, [id])
+  const content = { byteLength: 1_000_000, address: at, id: objectId(id.padStart(24, '.')) }
+  const stored = { objectTypes: ['stored'], objectBytes: [[storedChunk(content)]] } as const
+  return { ...message, objectContent: { ...message.objectContent, ...stored } }
+}
+
+function using(id: string, object: string): Task {
+  return { ...task(id, 'C'), functionArgs: [{ type: 'objectID', data: Buffer.from(object) }] }
+}
+
+/** Client C, and workers that each take one task of its function, which is never measured. */
+function setting(...workers: readonly string[]): TestScheduler {
+  const scheduler = withPeers({ clients: ['C'], workers }, { workerSilenceMs: 86_400_000 })
+  scheduler.receive('C', create('o', ONE)).receive('C', create('p', TWO))
+  scheduler.actions()
+  return scheduler
+}
+
+function lose(scheduler: TestScheduler, address = ONE): readonly string[] {
+  scheduler.actions()
+  const lines = scheduler.handle({ type: 'serverLost', address }).lines()
+  return lines.filter((line) => !line.startsWith('remove '))
+}
+
+test('only the tasks that need a lost object are dropped, and their client learns of it', () => {
+  const scheduler = setting('V', 'W')
+  for (const [id, object] of ['oo', 'pp', 'o2', 'p2'].entries()) {
+    scheduler.receive('C', using(`t${id}`, object.charAt(0)))
+  }
+  assert.deepEqual(lose(scheduler), ['V <- cancel t0 by force', 'C <- lost o; ; ; '])
+  assert.equal(scheduler.machine.counts.tasks, 3, 't0 until V has answered, t1, t3')
+  scheduler.receive('V', result('t0', 'canceled'))
+  assert.deepEqual(scheduler.lines(), ['V <- task t3'], 'C is not told that t0 was cancelled')
+  scheduler.receive('W', result('t1'))
+  assert.deepEqual(scheduler.lines(), ['C <- result t1 success'])
+})
+
+test('a client may submit a dropped task at once, with its object', () => {
+  const scheduler = setting('W').receive('C', using('t', 'o'))
+  lose(scheduler)
+  scheduler.receive('C', CONFIRMED).receive('C', create('o', TWO)).receive('C', using('t', 'o'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t'])
+  scheduler.receive('W', result('t', 'canceled'))
+  assert.deepEqual(scheduler.lines(), [], 'that is its answer about the first one')
+  scheduler.receive('W', result('t'))
+  assert.deepEqual(scheduler.lines(), ['C <- result t success'])
+})
+
+test('a task that was sent before its client knew is dropped; others are not', () => {
+  const scheduler = setting('V', 'W')
+  lose(scheduler)
+  scheduler.receive('C', using('t1', 'o')).receive('C', using('t2', 'p'))
+  assert.deepEqual(scheduler.lines(), ['V <- task t2'])
+  scheduler.receive('C', CONFIRMED).receive('C', using('t1', 'o'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t1'])
+})
+
+test('a client confirms one message after the other', () => {
+  const scheduler = setting('W')
+  lose(scheduler)
+  assert.deepEqual(lose(scheduler, TWO), ['C <- lost p; ; ; '])
+  scheduler.receive('C', CONFIRMED).receive('C', using('t1', 'p')).receive('C', using('t2', 'o'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t2'], 'o may be there again, p may not')
+  scheduler.receive('C', CONFIRMED).receive('C', CONFIRMED).receive('C', using('t1', 'p'))
+  assert.equal(scheduler.machine.counts.tasks, 2)
+})
+
+test('a client that was not connected, or may not have got the message, is told again', () => {
+  const scheduler = setting()
+  lose(scheduler)
+  scheduler.handle({ type: 'peerDisconnected', peer: identity('C') })
+  assert.deepEqual(lose(scheduler, TWO), [])
+  scheduler.receive('C', clientHeartbeat())
+  const told = scheduler.lines().filter((line) => line.includes('lost'))
+  assert.deepEqual(told, ['C <- lost o; ; ; ', 'C <- lost p; ; ; '])
+  scheduler.receive('C', clientHeartbeat())
+  assert.equal(scheduler.lines().filter((line) => line.includes('lost')).length, 0)
+})
+
+test('the result of a dropped task that comes in spite of it is deleted', () => {
+  const scheduler = setting('W').receive('C', using('t', 'o'))
+  lose(scheduler)
+  const { objects } = scheduler.machine.counts
+  scheduler.receive('W', create('r-t', TWO)).receive('W', result('t'))
+  assert.equal(scheduler.machine.counts.objects, objects)
+  assert.deepEqual(scheduler.lines(), [`remove ${'r-t'.padStart(24, '.')} at ${TWO}`])
+})
+
+test('clients that share a lost object begin anew', () => {
+  const scheduler = withPeers({ clients: ['C', 'D'] })
+  scheduler.receive('C', create('o', ONE)).receive('C', shared('publish', 'name', 'o'))
+  scheduler.receive('D', shared('find', 'name'))
+  const lines = lose(scheduler)
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('disconnect')),
+    ['disconnect C', 'disconnect D'],
+  )
+})
+
+/** Of the nodes of graph G, `a` and `b` have results on servers, `c` has a small one, `d` runs. */
+function graphSetting(): TestScheduler {
+  const scheduler = setting('W')
+  const nodes = [node('a'), node('b'), node('c'), node('d'), node('e', ['a', 'b', 'c', 'd'])]
+  scheduler.receive('C', graph('G', ['e'], nodes))
+  scheduler.receive('W', create('ra', ONE)).receive('W', large('a', 'ra'))
+  scheduler.receive('W', create('rb', TWO)).receive('W', large('b', 'rb'))
+  scheduler.receive('W', small('c', 'three'))
+  assert.deepEqual(calls(scheduler.actions()).at(-1), 'W d()')
+  scheduler.receive('C', instruction('delete', 'C', ['o', 'p']))
+  return scheduler
+}
+
+test('a graph that needs a lost result is dropped; its client learns what is still there', () => {
+  const scheduler = graphSetting()
+  const lines = lose(scheduler)
+  assert.deepEqual(lines, ['W <- cancel d by force', 'C <- lost ra; G; a; b c'])
+  scheduler.receive('W', result('d', 'canceled')).receive('C', CONFIRMED)
+  const e = node('e', ['a', '@rb', '=three', 'd'])
+  scheduler.receive('C', graph('G', ['e'], [node('a'), node('d'), e]))
+  scheduler.receive('W', create('ra2', TWO)).receive('W', large('a', 'ra2'))
+  scheduler.receive('W', small('d', 'four'))
+  assert.deepEqual(calls(scheduler.actions()), ['W a()', 'W d()', 'W e(@ra2 @rb =three =four)'])
+  scheduler.receive('W', small('e', 'five'))
+  assert.deepEqual(scheduler.lines().includes('C <- result e success'), true)
+})
+
+test('a graph without lost content goes on', () => {
+  const scheduler = graphSetting()
+  scheduler.receive('C', graph('H', ['x'], [node('x')])).receive('C', create('q', ONE))
+  scheduler.receive('C', instruction('delete', 'C', ['q']))
+  assert.deepEqual(lose(scheduler), ['W <- cancel d by force', 'C <- lost ra; G; a; b c'])
+  scheduler.receive('W', result('d', 'canceled'))
+  assert.deepEqual(calls(scheduler.actions()), ['W x()'])
+})
+
+test('with an argument, all graphs of its client are dropped, as they may need it', () => {
+  const scheduler = setting('W').receive('C', graph('G', ['x'], [node('x', ['@o'])]))
+  assert.deepEqual(lose(scheduler), ['W <- cancel x by force', 'C <- lost o; G; ; '])
+  assert.equal(scheduler.machine.counts.graphs, 0)
+})
+
+test('parts of dropped graphs, and new graphs, are dropped until the client knows', () => {
+  const scheduler = setting('W').receive('C', graph('G', ['x'], [node('x', ['@o'])], true))
+  lose(scheduler)
+  scheduler.receive('W', result('x', 'canceled')).actions()
+  scheduler.receive('C', graph('G', ['y'], [node('y', ['x'])]))
+  assert.deepEqual(scheduler.lines(), [])
+  scheduler.receive('C', graph('H', ['z'], [node('z', ['@o'])], true))
+  assert.deepEqual(scheduler.lines(), ['C <- lost ; H; ; '])
+  scheduler.receive('C', graph('H', [], [])).receive('C', CONFIRMED)
+  assert.deepEqual(scheduler.lines(), [])
+  scheduler.receive('C', graph('G', ['y'], [node('x', ['@o']), node('y', ['x'])]))
+  assert.deepEqual(calls(scheduler.actions()), ['W x(@o)'])
+  scheduler.receive('C', graph('H', ['z'], [node('z')]))
+  assert.equal(scheduler.machine.counts.graphs, 1, 'H is dropped until it is confirmed')
+  scheduler.receive('C', CONFIRMED).receive('C', graph('H', ['z'], [node('z')]))
+  assert.equal(scheduler.machine.counts.graphs, 2)
+})

@@ -1,0 +1,207 @@
+// Content that is lost with an object storage server: only what needs it starts over. Clients send
+// their objects again, and submit again what was dropped. docs/protocol.md#servers
+
+import { FEATURE_INLINE, FEATURE_LOSSES, hasFeature } from '../../../base/features.js'
+import { bytesToLatin1 } from '../../../base/bytes.js'
+import { type Identity, objectId, type ObjectId } from '../../../base/ids.js'
+import { decode, type GraphTask, type ObjectLoss, type Task } from '../../../wire/message.js'
+import { isSerializerId } from '../../../wire/object-content.js'
+import { countOf } from '../../../wire/run.js'
+import { disconnect, removeClient } from '../client/peer.js'
+import type { ClientEntry, Losses, ObjectEntry, TaskEntry } from '../entries.js'
+import type { Graph } from '../graph/graph.js'
+import type { SchedulerState } from '../state.js'
+import { cancelTask, endTask, statusResult, stopAt } from '../task/task.js'
+import { spendRoom } from '../worker/load.js'
+
+const NOTHING: ObjectLoss = {
+  kind: 'objectLoss',
+  objectIds: [],
+  graphTaskIds: [],
+  nodeTaskIds: [],
+  results: [],
+}
+
+/** The content of these objects is lost. */
+export function onContentLost(
+  state: SchedulerState,
+  lost: readonly ObjectEntry[],
+  reason: string,
+): void {
+  if (lost.length === 0) return
+  const users = [...usersOf(state, lost)].map(([client, entries]) => {
+    return { client, entries, graphs: canContinue(client, entries) && graphsWith(client, entries) }
+  })
+  state.objects.drop(lost.map(({ id }) => id))
+  let dropped = 0
+  for (const { client, entries, graphs } of users) {
+    if (graphs === false) giveUp(state, client, reason)
+    else dropped += dropUsers(state, client, { ids: entries.map(({ id }) => id), graphs })
+  }
+  const fields = { reason, objects: lost.length, clients: users.length, droppedTasks: dropped }
+  const text = 'objects are lost; their clients will send them again, and tasks that need them'
+  state.turn.log('warn', text, fields)
+}
+
+/** A client has handled the first message: nothing that it sends from now on needs its objects. */
+export function onLossConfirmed({ clients }: SchedulerState, from: Identity): void {
+  const client = clients.get(from)
+  const message = client?.losses?.messages.shift()
+  if (client?.losses === undefined || message === undefined) return
+  count(client.losses, message, -1)
+  if (client.losses.messages.length === 0) client.losses = undefined
+}
+
+/** A client has connected again: it may have missed what it was told. */
+export function tellLosses({ output }: SchedulerState, { identity, losses }: ClientEntry): void {
+  for (const message of losses?.messages ?? []) output.send(identity, message)
+}
+
+/**
+ * Whether a client sent this before it knew that objects are lost which it needs: then it is
+ * dropped, and the client sends it again. A new graph may need any of them.
+ */
+export function dropsOutdated(
+  state: SchedulerState,
+  client: ClientEntry,
+  message: Task | GraphTask,
+): boolean {
+  const { losses, graphs } = client
+  if (losses === undefined) return false
+  if (message.kind === 'task') {
+    if (!uses(message, losses.objects)) return false
+    spendRoom(state, client, countOf(message))
+    return true
+  }
+  const { taskId } = message
+  if (graphs.has(taskId)) return false
+  if (losses.graphs.has(taskId)) return true
+  if (losses.objects.size === 0) return false
+  spendRoom(state, client)
+  tell(state, client, { ...NOTHING, graphTaskIds: [taskId] })
+  return true
+}
+
+/** The objects that each client, or one of its graphs, uses. */
+function usersOf(
+  { clients }: SchedulerState,
+  lost: readonly ObjectEntry[],
+): ReadonlyMap<ClientEntry, ObjectEntry[]> {
+  const found = new Map<ClientEntry, ObjectEntry[]>()
+  for (const entry of lost) {
+    for (const { identity } of entry.users) {
+      const client = clients.get(identity)
+      if (client === undefined) continue
+      const known = found.get(client)
+      if (known === undefined) found.set(client, [entry])
+      else if (known.at(-1) !== entry) known.push(entry)
+    }
+  }
+  return found
+}
+
+/** Whether a client can make up for these objects alone while it stays connected. */
+function canContinue(client: ClientEntry, entries: readonly ObjectEntry[]): boolean {
+  if (!hasFeature(client.features, FEATURE_LOSSES)) return false
+  return entries.every(({ names, users }) => {
+    return names === undefined && [...users].every(({ identity }) => identity === client.identity)
+  })
+}
+
+/** The graphs of a client that need these objects, as far as is known. */
+function graphsWith(client: ClientEntry, entries: readonly ObjectEntry[]): readonly Graph[] {
+  // The arguments of nodes that wait are not looked at.
+  const isAny = entries.some(({ users }) => users.has(client))
+  return [...client.graphs.values()].filter((graph) => {
+    return !graph.isOver && (isAny || entries.some(({ users }) => graph.isAmong(users)))
+  })
+}
+
+/** Drops what a client has submitted that needs lost objects. Returns the number of tasks. */
+function dropUsers(
+  state: SchedulerState,
+  client: ClientEntry,
+  { ids, graphs }: { readonly ids: readonly ObjectId[]; readonly graphs: readonly Graph[] },
+): number {
+  const lost = new Set(ids)
+  const dropped = new Set(graphs)
+  let count = 0
+  for (const task of state.tasks.values()) {
+    if (task.client !== client || task.state === 'canceling') continue
+    const isAffected = task.node === undefined ? needs(task, lost) : dropped.has(task.node.graph)
+    if (!isAffected) continue
+    count += task.count
+    dropTask(state, client, task)
+  }
+  const salvaged = graphs.map((graph) => graph.drop(lost))
+  tell(state, client, {
+    kind: 'objectLoss',
+    objectIds: ids,
+    graphTaskIds: graphs.map(({ id }) => id),
+    nodeTaskIds: salvaged.flatMap((salvage) => salvage.lost),
+    results: salvaged.flatMap((salvage) => salvage.results),
+  })
+  return count
+}
+
+/** A task ends, and its client, which will submit it again, is not notified. */
+function dropTask(state: SchedulerState, client: ClientEntry, task: TaskEntry): void {
+  const { worker, id, count } = task
+  const holder = state.leases.take(id)
+  if (holder !== undefined) stopAt(state, holder, id)
+  if (worker === undefined) {
+    state.pools[task.runtime].withdraw(task)
+    state.lifecycle.next(id, task.state, 'cancelled')
+  } else cancelTask(state, task, hasFeature(worker.heartbeat.features, FEATURE_INLINE))
+  task.client = undefined
+  client.taskCount -= count
+  if (worker === undefined) endTask(state, task, statusResult(id, 'canceled', count))
+}
+
+function tell(state: SchedulerState, client: ClientEntry, message: ObjectLoss): void {
+  client.losses ??= { messages: [], objects: new Map(), graphs: new Map() }
+  client.losses.messages.push(message)
+  count(client.losses, message, 1)
+  if (client.isConnected) state.output.send(client.identity, message)
+}
+
+function count({ objects, graphs }: Losses, message: ObjectLoss, by: 1 | -1): void {
+  for (const id of message.objectIds) countOne(objects, id, by)
+  for (const id of message.graphTaskIds) countOne(graphs, id, by)
+}
+
+function countOne<T>(counts: Map<T, number>, id: T, by: 1 | -1): void {
+  const next = (counts.get(id) ?? 0) + by
+  if (next > 0) counts.set(id, next)
+  else counts.delete(id)
+}
+
+/** The ids of some objects. */
+type Ids = Pick<ReadonlySet<ObjectId>, 'has'>
+
+function needs({ part, bytes }: TaskEntry, lost: Ids): boolean {
+  const message = part?.task ?? decode(bytes)
+  return message.kind === 'task' && uses(message, lost)
+}
+
+function uses({ funcObjectId, functionArgs }: Task, lost: Ids): boolean {
+  if (lost.has(funcObjectId)) return true
+  return functionArgs.some(({ type, data }) => {
+    const isObject = type === 'objectID' || type === 'sharedObjectID'
+    return isObject && lost.has(objectId(bytesToLatin1(data)))
+  })
+}
+
+/** A client is removed, as if it had been silent for too long: it sends everything again. */
+function giveUp(state: SchedulerState, client: ClientEntry, reason: string): void {
+  forgetSerializer(state, client)
+  removeClient(state, client, `is disconnected, because objects are lost: ${reason}`)
+  disconnect(state, client.identity, reason)
+}
+
+/** A client that connects again finds out by its serializer whether its results are still there. */
+function forgetSerializer({ objects }: SchedulerState, client: ClientEntry): void {
+  for (const { id } of client.objects) {
+    if (isSerializerId(id)) return objects.delete(client, [id])
+  }
+}
