@@ -13,7 +13,7 @@ import { machine, ratios, toJson, toTable, withMedians, type Figure } from './fi
 import { functions } from './functions.js'
 import { graphs } from './graph.js'
 import { nested } from './nested.js'
-import { objects } from './objects.js'
+import { objectMemory, objects } from './objects.js'
 import { limit, piscina, workerPool } from './pools.js'
 import { queuedTasks } from './queued.js'
 import { recovery } from './recovery.js'
@@ -34,6 +34,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   workerPool,
   latency,
   objects,
+  objectMemory,
   sharedObject,
   longMap,
   nested,

@@ -3,14 +3,14 @@
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'scaler-ts'
 import { timeMs, type Benchmark, type Sample } from './benchmark.js'
 import { withClient } from './cluster.js'
 import { median, quantile } from './figures.js'
 import { plainCopyMs } from './plain-copy.js'
-import { hasProcessCost } from './process-cost.js'
+import { childrenOf, hasProcessCost, proportionalBytes } from './process-cost.js'
 
 const MIB = 1024 ** 2
 const OBJECT_BYTES = 64 * MIB
@@ -71,6 +71,65 @@ export const objects: Benchmark = {
       ...inMessages,
     ]
   },
+}
+
+/** How often memory is looked at, in milliseconds. */
+const LOOK_MS = 20
+const SHARED_BYTES = 256 * MIB
+
+/** The most memory that one large object takes while all workers get it. */
+export const objectMemory: Benchmark = {
+  name: 'object-memory',
+  run: async ({ workers }) => {
+    if (!hasProcessCost) return []
+    const here = await withClient(workers, async (client) => {
+      return peakOfObject(client, workers, '')
+    })
+    const far = ['--object-directory', '']
+    const byServer = async (client: Client): Promise<Sample> => {
+      await usesServer(client)
+      return peakOfObject(client, workers, ', by a server')
+    }
+    return [here, await withClient(workers, byServer, far)]
+  },
+}
+
+/** In copies of the object: the client, a server and each worker need one each. */
+async function peakOfObject(client: Client, workers: number, how: string): Promise<Sample> {
+  const tasks = Array.from({ length: workers }, (_, index) => index)
+  await client.map((index: number) => index, tasks)
+  const idle = memoryBytes()
+  let peak = 0
+  const timer = setInterval(() => (peak = Math.max(peak, memoryBytes())), LOOK_MS)
+  const bytes = new Uint8Array(SHARED_BYTES).fill(7)
+  using reference = client.sendObject(bytes, { replicate: 'all' })
+  await client.starmap(
+    sizeAnd,
+    tasks.map((index): [typeof reference, number] => [reference, index]),
+  )
+  clearInterval(timer)
+  const copies = Math.max(peak, memoryBytes()) - idle
+  return {
+    name: `peak memory of all processes for an object of 256 MiB${how}, over ${workers + 2} copies`,
+    unit: '',
+    value: copies / SHARED_BYTES / (workers + 2),
+  }
+}
+
+/** What this process and all that it has started hold, with files in memory. */
+function memoryBytes(): number {
+  const open = [process.pid]
+  let bytes = 0
+  for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+    open.push(...childrenOf(pid))
+    try {
+      bytes += proportionalBytes(pid)
+    } catch {
+      // It has exited meanwhile.
+    }
+  }
+  const { blocks, bfree, bsize } = statfsSync('/dev/shm')
+  return bytes + (blocks - bfree) * bsize
 }
 
 /** Resolves when the scheduler has started its object storage server, and the client knows it. */

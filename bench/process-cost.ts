@@ -1,6 +1,6 @@
 // The resources of a process, as measured by the system. Linux only: other systems have no /proc.
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * Linux counts CPU time in hundredths of a second for programs, regardless of the kernel's tick.
@@ -38,6 +38,11 @@ export function parentOf(pid: number): number | undefined {
   } catch {
     return undefined
   }
+}
+
+export function childrenOf(pid: number): readonly number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.map(Number).filter((child) => parentOf(child) === pid)
 }
 
 /** Since Node 23.9. */

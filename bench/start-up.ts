@@ -4,13 +4,12 @@
 
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { timeMs, inputs, type Benchmark, type Sample } from './benchmark.js'
 import { commandPath, withClient } from './cluster.js'
 import { median, quantile } from './figures.js'
-import { hasProcessCost, parentOf, proportionalBytes, residentBytes } from './process-cost.js'
+import { childrenOf, hasProcessCost, proportionalBytes, residentBytes } from './process-cost.js'
 
 const PROGRAM = fileURLToPath(new URL('start-up-program.js', import.meta.url))
 const ROUND_TRIPS = 1_000
@@ -129,9 +128,4 @@ async function program(
   })
   await exited
   return { tookMs, times }
-}
-
-function childrenOf(pid: number): readonly number[] {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return pids.map(Number).filter((child) => parentOf(child) === pid)
 }
