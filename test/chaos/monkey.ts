@@ -1,5 +1,6 @@
 // Causes faults from a seed, one after the other, until it is stopped.
 
+import { rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { descendantsOf, trySignal } from './process-table.js'
 import type { Journal } from './journal.js'
@@ -25,6 +26,7 @@ export const DEEDS = {
   'freeze allocator': 3,
   'kill server': 4,
   'freeze server': 2,
+  'remove file': 3,
   'cut link': 8,
   'cut all links': 3,
   'cut at byte': 6,
@@ -109,6 +111,8 @@ export class Monkey {
         return this.#replaceServer()
       case 'freeze server':
         return this.#freeze(this.#some(stage.servers), 500 + random.below(15_000))
+      case 'remove file':
+        return this.#removeFile()
       case 'kill client':
         return this.#replaceClient('SIGKILL')
       case 'interrupt client':
@@ -220,6 +224,16 @@ export class Monkey {
     stage.servers.delete(server)
     await delay(random.below(4_000))
     stage.startServer()
+  }
+
+  /** Content in a file of a scheduler, server or agent is gone, on disk or in shared memory. */
+  #removeFile(): void {
+    const { stage, random } = this.#options
+    const files = stage.files()
+    if (files.length === 0) return
+    const file = random.pick(files)
+    this.#note(`${file} is removed`)
+    rmSync(file, { force: true })
   }
 
   async #freeze(program: Program | Unit | undefined, forMs: number): Promise<void> {

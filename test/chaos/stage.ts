@@ -1,7 +1,7 @@
 // The processes of the chaos: a scheduler command, agents and client programs, some of them behind
 // proxies. Starts and ends them, knows which exits are expected, and reports all others.
 
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -175,18 +175,26 @@ export class Stage {
   startServer(): Program {
     const { random, folder } = this.#options
     const files = random.pick([folder, ''])
-    const limit = random.pick([1_048_576, 2 ** 30])
+    const [memory, disk] = [random.pick([2 ** 20, 2 ** 30]), random.pick([2 ** 20, 2 ** 30])]
     const server = this.#start('server', [
       commandPath('scaler-object-storage-server'),
       '--port=0',
       `--scheduler=${this.#address}`,
       `--spill-directory=${folder}`,
       `--object-directory=${files}`,
-      `--memory-limit-bytes=${limit}`,
+      `--memory-limit-bytes=${memory}`,
+      `--disk-limit-bytes=${disk}`,
     ])
     this.servers.add(server)
     void server.ended.then(() => this.servers.delete(server))
     return server
+  }
+
+  /** The files with content of objects. */
+  files(): readonly string[] {
+    const { folder } = this.#options
+    const places = readdirSync(folder).filter((name) => /^scaler-ts-[\da-f]{32}$/.test(name))
+    return places.flatMap((place) => filesIn(join(folder, place)))
   }
 
   /** One more client. */
@@ -294,6 +302,16 @@ export class Stage {
   #someAddress(): string {
     const { random } = this.#options
     return random.chance(DIRECT) ? this.#address : random.pick(this.#proxies).address
+  }
+}
+
+function filesIn(directory: string): readonly string[] {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true })
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => join(directory, name))
+  } catch {
+    // Its process has ended.
+    return []
   }
 }
 
