@@ -1,7 +1,7 @@
 // The references of one client: which are valid, and when their objects can be deleted.
 
 import { inspect } from 'node:util'
-import { asBuffer, totalBytes } from '../../base/bytes.js'
+import { asBuffer } from '../../base/bytes.js'
 import {
   ClientClosedError,
   ConfigError,
@@ -14,15 +14,10 @@ import { checkNames } from '../../base/option.js'
 import { SharedRegistry } from '../../base/finalization.js'
 import type { FiledContent, SharedAnswer, SharedCall } from '../../core/client/events.js'
 import type { ObjectFiles } from '../../runtime/object-files.js'
-import {
-  joined,
-  memorySize,
-  type PlainMemory,
-  plainMemoryOf,
-} from '../../serializer/bytes/message.js'
+import { memorySize, type PlainMemory, plainMemoryOf } from '../../serializer/bytes/message.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
 import { isWellFormed } from '../../serializer/value/packed/shapes.js'
-import type { TaskCodec } from '../../serializer/task-codec.js'
+import { serializeTo, type TaskCodec } from '../../serializer/task-codec.js'
 import { argumentName, fileOf } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
 import type { ObjectIds } from '../ids.js'
@@ -213,18 +208,14 @@ export class LargeMemories {
 
   /** Into a file if possible: then the value is copied once, and takes no memory here. */
   #write(value: object, codec: TaskCodec): SentMemory {
-    let filed: FiledContent | undefined
-    const bytes = codec.serializeBy?.(value, (pieces) => {
-      const chunk = this.#files.heldCount < MAX_FILES ? this.#files.put(pieces) : undefined
-      if (chunk === undefined) return joined(pieces)
-      filed = { chunk, byteLength: totalBytes(pieces) }
-      return chunk
+    const content = serializeTo(codec, value, (pieces) => {
+      return this.#files.heldCount < MAX_FILES ? this.#files.put(pieces) : undefined
     })
-    if (filed === undefined) return bytes ?? codec.serialize(value)
-    const path = pathOf(filed)
+    if (content instanceof Uint8Array) return content
+    const path = pathOf(content)
     this.#files.hold(path)
-    this.#lost.register(filed, path)
-    return filed
+    this.#lost.register(content, path)
+    return content
   }
 
   /** Otherwise it was not needed any more, and is gone. */
