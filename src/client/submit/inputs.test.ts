@@ -2,7 +2,7 @@
 // runs in between may have.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { captureSite } from '../../runtime/call-site.js'
 import { testClient } from '../memory-link.test.kit.js'
 import { InputSources } from './inputs.js'
@@ -24,18 +24,15 @@ const changing = (): Changing => {
 
 /** How often large content is compared while `run` runs. */
 function comparisons(run: () => void): number {
-  const { equals } = Buffer.prototype
-  let count = 0
-  Buffer.prototype.equals = function (this: Buffer, other: Uint8Array) {
-    if (other.byteLength >= LENGTH) count += 1
-    return equals.call(this, other)
-  }
+  const equals = mock.method(Buffer.prototype as Buffer, 'equals')
   try {
     run()
   } finally {
-    Buffer.prototype.equals = equals
+    equals.mock.restore()
   }
-  return count
+  const isLarge = ({ arguments: [other] }: { arguments: Uint8Array[] }): boolean =>
+    (other?.byteLength ?? 0) >= LENGTH
+  return equals.mock.calls.filter(isLarge).length
 }
 
 /** The inputs of a map, as they are read in one pass. */
@@ -132,12 +129,7 @@ for (const [what, inputsOf] of Object.entries(lists)) {
   test(`memory that ${what} changes is noticed`, async () => {
     const { submitter, scheduler } = testClient()
     const { bytes, change } = changing()
-    const values = await submitter.map(
-      valueOf as () => number,
-      inputsOf({ bytes, change }),
-      {},
-      true,
-    )
+    const values = await submitter.map(valueOf, inputsOf({ bytes, change }), {}, true)
     // A list may be read twice: its task may be too large for a run.
     const last = bytes[AT]
     assert(last === 1 || last === 2)
