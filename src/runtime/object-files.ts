@@ -272,13 +272,32 @@ let readBuffer: Buffer | undefined
 
 /** The content of an open file, in memory of its own; undefined if it is shorter. */
 export function readOpenFile(fd: number, byteLength: number): Uint8Array | undefined {
-  const bytes = Buffer.allocUnsafeSlow(byteLength)
-  return fill(bytes, fd) ? bytes : undefined
+  const bytes = memoryForFile(byteLength)
+  return fillFromFile(bytes, fd) ? bytes : undefined
 }
 
-/** Reads the file from `start` on. False if it is shorter. */
-export function fill(bytes: Uint8Array, fd: number, start = 0): boolean {
-  // Twice as fast as to read into fresh memory, which the kernel fills page by page.
+/**
+ * Large memory begins 16 bytes into a page, as far as it is known, and files begin with a page.
+ * Processors take four times as long to copy to a place a few bytes further into its page.
+ */
+const HALF_PAGE = 2_048
+
+function memoryForFile(byteLength: number): Buffer {
+  return Buffer.allocUnsafeSlow(HALF_PAGE + byteLength).subarray(HALF_PAGE)
+}
+
+/** Reads all of the file that fits. False if it is shorter. */
+function fillFromFile(bytes: Uint8Array, fd: number): boolean {
+  for (let at = 0; at < bytes.byteLength;) {
+    const count = readSync(fd, bytes, at, Math.min(bytes.byteLength - at, STEP_BYTES), at)
+    if (count === 0) return false
+    at += count
+  }
+  return true
+}
+
+/** Reads the file from `start` on, to memory that begins anywhere. False if it is shorter. */
+export function fill(bytes: Uint8Array, fd: number, start: number): boolean {
   readBuffer ??= Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
   for (let at = 0; at < bytes.byteLength;) {
     const count = readSync(fd, readBuffer, 0, READ_BUFFER_BYTES, start + at)
@@ -325,7 +344,7 @@ export class ReusedMemory {
       readSync(fd, first, 0, 1, 0)
       if (!isBrief(first[0] ?? 0)) return readOpenFile(fd, file.byteLength)
       const bytes = this.#roomFor(file.byteLength)
-      return fill(bytes, fd) ? bytes : undefined
+      return fillFromFile(bytes, fd) ? bytes : undefined
     } catch {
       return undefined
     } finally {
@@ -336,9 +355,7 @@ export class ReusedMemory {
   #roomFor(byteLength: number): Buffer {
     this.#timer ??= setTimeout(() => this.#drop(), KEPT_MS).unref()
     this.#timer.refresh()
-    if ((this.#memory?.byteLength ?? 0) < byteLength) {
-      this.#memory = Buffer.allocUnsafeSlow(byteLength)
-    }
+    if ((this.#memory?.byteLength ?? 0) < byteLength) this.#memory = memoryForFile(byteLength)
     return (this.#memory as Buffer).subarray(0, byteLength)
   }
 

@@ -3,8 +3,9 @@
 // client and worker need more methods than a `Serializer` has, and must not trust the user's.
 
 import { types } from 'node:util'
+import { totalBytes } from '../base/bytes.js'
 import { DeserializeError, SerializeError } from '../base/errors.js'
-import type { Join } from './bytes/message.js'
+import { type Join, joined } from './bytes/message.js'
 import type { AttachmentBytes } from './default-serializer.js'
 import type { CostlyCapture } from './function/shipper.js'
 import type { ReadShipment } from './value/message.js'
@@ -50,6 +51,32 @@ export interface TaskCodec extends Serializer, FunctionSerializer {
    * knows how values are sent.
    */
   readonly isNamed?: ((object: object) => boolean) | undefined
+}
+
+/** Bytes that are elsewhere. */
+export interface MovedBytes {
+  /** Says where. */
+  readonly chunk: Uint8Array
+  readonly byteLength: number
+}
+
+/**
+ * A large value as bytes, which `put` writes elsewhere, straight from the memory of the value; here
+ * if it returns undefined. Throws what the codec throws.
+ */
+export function serializeTo(
+  codec: TaskCodec,
+  value: object,
+  put: (pieces: readonly Uint8Array[]) => Uint8Array | undefined,
+): Uint8Array | MovedBytes {
+  let moved: MovedBytes | undefined
+  const bytes = codec.serializeBy?.(value, (pieces) => {
+    const chunk = put(pieces)
+    if (chunk === undefined) return joined(pieces)
+    moved = { chunk, byteLength: totalBytes(pieces) }
+    return chunk
+  })
+  return moved ?? bytes ?? codec.serialize(value)
 }
 
 /** The content of the serializer object of a client that uses the default serializer. */

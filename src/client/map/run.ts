@@ -4,13 +4,14 @@
 import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { ArgumentSource, TaskOptions } from '../../core/client/events.js'
-import { FailedInput, type SerializedArgument } from '../submit/arguments.js'
+import { FailedInput } from '../submit/arguments.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import type { TaskSpan } from '../../runtime/tracing.js'
 import type { ClientConnection } from '../connection.js'
 import type { FailureCount } from '../future/home.js'
 import type { MapInput } from './input.js'
 import type { FunctionObject } from '../submit/function-objects.js'
+import type { InputSources } from '../submit/inputs.js'
 import type { TaskIds } from '../ids.js'
 import { MapPacker, PACKED } from './packer.js'
 import type { MapCounts, MapWatcher } from './progress.js'
@@ -36,12 +37,8 @@ export interface MapSetup {
   readonly input: MapInput
   /** Whether each input is a list of arguments. */
   readonly isSpread: boolean
-  /** The arguments for one input. Throws the errors of `ArgumentSources.ofAll`. */
-  readonly argsOf: (
-    input: unknown,
-    index: number,
-    serialized: SerializedArgument | undefined,
-  ) => readonly ArgumentSource[]
+  /** The arguments for each input. */
+  readonly sources: InputSources
   readonly isOrdered: boolean
   /**
    * The most tasks in flight; while iterating, including results that have not been taken.
@@ -297,6 +294,7 @@ export class MapRun implements MapConsumerActions, Cancellable, MapCounts {
       pace.count()
     }
     pace.end()
+    this.#setup.sources.endPass()
     this.#isPulling = false
     this.#sendRun()
     if (pace.isSpent && this.#mayPull()) this.#pullInNextTurn()
@@ -344,7 +342,7 @@ export class MapRun implements MapConsumerActions, Cancellable, MapCounts {
     this.#sendRun()
     let args: readonly ArgumentSource[]
     try {
-      args = this.#setup.argsOf(input, index, added)
+      args = this.#setup.sources.of(input, index, added)
     } catch (error) {
       if (error instanceof FailedInput) this.#inherit(index, error)
       else this.#afterStart(() => this.#fail(index, error))

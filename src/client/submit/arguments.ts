@@ -4,11 +4,12 @@
 import { MissingObjectError, SerializeError } from '../../base/errors.js'
 import type { ArgumentSource } from '../../core/client/events.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
+import { defaultCodec } from '../../serializer/task-codec.js'
 import { argumentName } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
 import type { FutureState } from '../future/state.js'
 import { Future } from '../future/future.js'
-import { ObjectReference, type ObjectReferences } from './objects.js'
+import { ObjectReference, type ObjectReferences, type SentMemory } from './objects.js'
 
 /** An argument: the value itself, or a future or reference for it. */
 export type Liftable<T> = T | Future<T> | ObjectReference<T>
@@ -53,17 +54,26 @@ export class ArgumentSources {
     this.#references = references
   }
 
+  /** Whether only our own code runs when memory is serialized. */
+  get isQuiet(): boolean {
+    return this.#connection.serializer.codec === defaultCodec
+  }
+
   /**
    * The arguments of a task. Throws `FailedInput`, `MissingObjectError` for a reference that was
    * released, and `SerializeError` whose path begins with the position of the argument. One of them
-   * may be `serialized` already.
+   * may be `serialized` already. `unchanged`: see `LargeMemories.serialize`.
    */
-  ofAll(args: readonly unknown[], serialized?: SerializedArgument): ArgumentSource[] {
+  ofAll(
+    args: readonly unknown[],
+    serialized?: SerializedArgument,
+    unchanged?: Map<unknown, SentMemory>,
+  ): ArgumentSource[] {
     const sources: ArgumentSource[] = []
     for (const argument of args) {
       const isKnown = serialized !== undefined && argument === serialized.value
       try {
-        sources.push(isKnown ? serialized.bytes : this.of(argument))
+        sources.push(isKnown ? serialized.bytes : this.of(argument, unchanged))
       } catch (error) {
         throw inputError(error, `argument ${sources.length + 1}`)
       }
@@ -72,13 +82,13 @@ export class ArgumentSources {
   }
 
   /** One argument; throws like `ofAll`, with a path that begins inside the argument. */
-  of(argument: unknown): ArgumentSource {
+  of(argument: unknown, unchanged?: Map<unknown, SentMemory>): ArgumentSource {
     if (typeof argument === 'object') {
       if (argument instanceof Future) return this.#ofFuture(Future.stateOf(argument))
       if (argument instanceof ObjectReference) return this.#ofReference(argument)
     }
     const { serializer, objectIds } = this.#connection
-    const content = this.#references.memories.serialize(argument, serializer.codec)
+    const content = this.#references.memories.serialize(argument, serializer.codec, unchanged)
     if (content instanceof Uint8Array) return content
     const id = objectIds.givenTo(content)
     return { type: 'value', value: { id, name: argumentName('', id), content } }

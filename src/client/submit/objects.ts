@@ -1,7 +1,7 @@
 // The references of one client: which are valid, and when their objects can be deleted.
 
 import { inspect } from 'node:util'
-import { asBuffer, totalBytes } from '../../base/bytes.js'
+import { asBuffer } from '../../base/bytes.js'
 import {
   ClientClosedError,
   ConfigError,
@@ -14,15 +14,10 @@ import { checkNames } from '../../base/option.js'
 import { SharedRegistry } from '../../base/finalization.js'
 import type { FiledContent, SharedAnswer, SharedCall } from '../../core/client/events.js'
 import type { ObjectFiles } from '../../runtime/object-files.js'
-import {
-  joined,
-  memorySize,
-  type PlainMemory,
-  plainMemoryOf,
-} from '../../serializer/bytes/message.js'
+import { memorySize, type PlainMemory, plainMemoryOf } from '../../serializer/bytes/message.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
 import { isWellFormed } from '../../serializer/value/packed/shapes.js'
-import type { TaskCodec } from '../../serializer/task-codec.js'
+import { serializeTo, type TaskCodec } from '../../serializer/task-codec.js'
 import { argumentName, fileOf } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
 import type { ObjectIds } from '../ids.js'
@@ -158,7 +153,7 @@ const MAX_LAST_BYTES = 16 * 1024 ** 2
 const LOOKS = 512
 
 /** What was made of a memory. */
-type SentMemory = Uint8Array | FiledContent
+export type SentMemory = Uint8Array | FiledContent
 
 /**
  * The large memories that were sent recently. One that was sent before, and has not changed since,
@@ -180,8 +175,19 @@ export class LargeMemories {
     this.#lost = new SharedRegistry((path) => files.release(path))
   }
 
-  /** The value as bytes, which must not be changed. Throws what the codec throws. */
-  serialize(value: unknown, codec: TaskCodec): SentMemory {
+  /**
+   * The value as bytes, which must not be changed. Throws what the codec throws. `unchanged`: large
+   * memories that have not changed since these bytes were made of them; it gets this one as well.
+   */
+  serialize(value: unknown, codec: TaskCodec, unchanged?: Map<unknown, SentMemory>): SentMemory {
+    const known = unchanged?.get(value)
+    if (known !== undefined && this.#isHeld(known)) return known
+    const content = this.#serialize(value, codec)
+    if (memorySize(value) >= LARGE_MEMORY_BYTES) unchanged?.set(value, content)
+    return content
+  }
+
+  #serialize(value: unknown, codec: TaskCodec): SentMemory {
     const isLarge = codec.isNamed !== undefined && memorySize(value) >= LARGE_MEMORY_BYTES
     const memory = isLarge ? plainMemoryOf(value) : undefined
     if (memory === undefined) return codec.serialize(value)
@@ -189,10 +195,10 @@ export class LargeMemories {
     const sent = this.#sent.get(look) ?? []
     for (const each of sent) {
       const content = each.deref()
-      if (content !== undefined && this.#isSame(content, memory.content)) return content
+      if (this.#isHeld(content) && this.#isSame(content, memory.content)) return content
     }
     const content = this.#write(value as object, codec)
-    const alike = sent.filter((each) => each.deref() !== undefined)
+    const alike = sent.filter((each) => this.#isHeld(each.deref()))
     if (alike.length < MAX_ALIKE && this.#hasRoom()) {
       this.#ids.give(content)
       this.#sent.set(look, [...alike, new WeakRef(content)])
@@ -202,25 +208,24 @@ export class LargeMemories {
 
   /** Into a file if possible: then the value is copied once, and takes no memory here. */
   #write(value: object, codec: TaskCodec): SentMemory {
-    let filed: FiledContent | undefined
-    const bytes = codec.serializeBy?.(value, (pieces) => {
-      const chunk = this.#files.heldCount < MAX_FILES ? this.#files.put(pieces) : undefined
-      if (chunk === undefined) return joined(pieces)
-      filed = { chunk, byteLength: totalBytes(pieces) }
-      return chunk
+    const content = serializeTo(codec, value, (pieces) => {
+      return this.#files.heldCount < MAX_FILES ? this.#files.put(pieces) : undefined
     })
-    if (filed === undefined) return bytes ?? codec.serialize(value)
-    const path = pathOf(filed)
+    if (content instanceof Uint8Array) return content
+    const path = pathOf(content)
     this.#files.hold(path)
-    this.#lost.register(filed, path)
-    return filed
+    this.#lost.register(content, path)
+    return content
+  }
+
+  /** Otherwise it was not needed any more, and is gone. */
+  #isHeld(content: SentMemory | undefined): content is SentMemory {
+    if (content === undefined || content instanceof Uint8Array) return content !== undefined
+    return this.#files.holds(pathOf(content))
   }
 
   #isSame(content: SentMemory, memory: Uint8Array): boolean {
     if (content instanceof Uint8Array) return endsWith(content, memory)
-    const path = pathOf(content)
-    // Otherwise it was not needed any more, and is gone.
-    if (!this.#files.holds(path)) return false
     if (this.#last?.content === content) return endsWith(this.#last.bytes, memory)
     if (!this.#files.endsWith([content.chunk], memory)) return false
     const bytes =

@@ -4,13 +4,12 @@
 import { withoutFrames } from '../../base/error-stack.js'
 import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
 import { idToHex } from '../../base/ids.js'
-import type { ArgumentSource, TaskOptions } from '../../core/client/events.js'
+import type { TaskOptions } from '../../core/client/events.js'
 import {
   argumentError,
   blameCaller,
   type CallSite,
   captureSite,
-  moveToSite,
   OWN_FRAMES,
 } from '../../runtime/call-site.js'
 import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
@@ -27,13 +26,14 @@ import { openInput } from '../map/input.js'
 import { watchMap } from '../map/progress.js'
 import { MapResults } from '../map/results.js'
 import { MapRun } from '../map/run.js'
-import { ArgumentSources, FailedInput, inputError, type SerializedArgument } from './arguments.js'
+import { ArgumentSources, FailedInput } from './arguments.js'
 import {
   type AnyFunction,
   type FunctionObject,
   FunctionObjects,
   nameOf,
 } from './function-objects.js'
+import { InputSources } from './inputs.js'
 import { ObjectReferences } from './objects.js'
 import { SubmitRuns } from './runs.js'
 import type { Cancellable } from './signal.js'
@@ -216,8 +216,7 @@ export class Submitter {
         span,
         input: openInput(inputs),
         isSpread,
-        argsOf: (input, index, serialized) =>
-          this.#inputSources(input, index, { isSpread, site, serialized }),
+        sources: new InputSources({ inputs, isSpread, sources: this.#parts.sources, site }),
         ...checked,
         watcher: watchMap(checked.progress, { label: site.taskName || 'map', inputs }),
         site,
@@ -275,32 +274,6 @@ export class Submitter {
     this.#connection.serializer.check()
     return this.#parts.functions.of(fn)
   }
-
-  #inputSources(
-    input: unknown,
-    index: number,
-    { isSpread, site, serialized }: InputContext,
-  ): readonly ArgumentSource[] {
-    if (isSpread && !Array.isArray(input)) {
-      const error = argumentError(`starmap: input ${index} must be an array of arguments`)
-      moveToSite(error, site)
-      throw error
-    }
-    const { sources } = this.#parts
-    try {
-      if (isSpread) return sources.ofAll(input as unknown[], serialized)
-      return [serialized?.bytes ?? sources.of(input)]
-    } catch (error) {
-      throw blameCaller(inputError(error, `input ${index}`), site)
-    }
-  }
-}
-
-/** How an input of a map is read. */
-interface InputContext {
-  readonly isSpread: boolean
-  readonly site: CallSite
-  readonly serialized: SerializedArgument | undefined
 }
 
 /** One call of `submit`. */

@@ -10,7 +10,7 @@ import type { TimeLimit } from '../../core/worker/task/task.js'
 import { serializeError } from '../../serializer/error-codec.js'
 import { textOf, withPathPrefix } from '../../serializer/refusal.js'
 import { pendingImportOf } from '../../serializer/pending-read.js'
-import type { TaskCodec } from '../../serializer/task-codec.js'
+import type { MovedBytes, TaskCodec } from '../../serializer/task-codec.js'
 import type { OutputPlace, Task } from '../../wire/message.js'
 import { PackedReader, type SharedValues } from '../../serializer/value/packed/reader.js'
 import { countOf, layoutOf } from '../../wire/run.js'
@@ -207,7 +207,7 @@ export function functionOf({ fn: stored, inputs }: RunnableTask, codec: TaskCode
 }
 
 /** Serializes what the function returned. Throws `SerializeError` with a path from `result`. */
-export function serializeResult({ codec }: TaskCall, value: unknown): Uint8Array {
+export function serializeResult({ codec }: TaskCall, value: unknown): ResultBytes {
   let bytes: Uint8Array
   try {
     bytes = codec.serialize(value)
@@ -217,8 +217,11 @@ export function serializeResult({ codec }: TaskCall, value: unknown): Uint8Array
   return checkedResult(bytes)
 }
 
+/** A serialized result, which may be in a file. */
+export type ResultBytes = Uint8Array | MovedBytes
+
 /** The serialized result, if it is not too long. Throws `SerializeError`. */
-export function checkedResult(bytes: Uint8Array): Uint8Array {
+export function checkedResult(bytes: ResultBytes): ResultBytes {
   if (bytes.byteLength <= MAX_RESULT_BYTES) return bytes
   const limit = `the limit is ${MAX_RESULT_BYTES}`
   throw new SerializeError(`the result has ${bytes.byteLength} bytes; ${limit}`)

@@ -141,14 +141,20 @@ interface ContentFile {
 const MAX_OPEN = 256
 /** With more tasks that may read it, the content is kept in memory. */
 const MAX_READERS = 1_000
+/** At most this much of what is read again and again is in memory, and for so long after that. */
+const [MAX_COPIED_BYTES, COPIED_MS] = [16 * 1024 ** 2, 1_000]
 
 /** One object. Tasks that need it keep it alive after it is deleted from the store. */
 export class StoredObject implements StoredBytes {
   static #openCount = 0
+  static #copiedBytes = 0
   readonly token: object = {}
   #chunks: readonly Uint8Array[]
   /** Content that has not been read, or only into the memory of tasks. */
   #file: ContentFile | undefined
+  #wasRead = false
+  /** The content of the file as well, which is faster to copy from. No task gets this memory. */
+  #copied: { readonly bytes: Uint8Array; readonly timer: NodeJS.Timeout } | undefined
   /** The inputs of tasks that may still read it. */
   readonly #readers = new Set<object>()
   /** Its file was closed, or cannot be read, before its content was in memory. */
@@ -208,7 +214,30 @@ export class StoredObject implements StoredBytes {
    */
   value(codec: TaskCodec): unknown {
     const file = codec === defaultCodec ? this.#file : undefined
+    const copied = file && this.#copyOf(file)
+    if (copied !== undefined) return codec.deserialize(copied)
     return (file && memoryIn(file)) ?? codec.deserialize(this.bytes)
+  }
+
+  /** The content of a file that is read for the second time, if there is room for it. */
+  #copyOf({ fd, byteLength }: ContentFile): Uint8Array | undefined {
+    this.#copied?.timer.refresh()
+    if (this.#copied !== undefined) return this.#copied.bytes
+    const isFirst = !this.#wasRead
+    this.#wasRead = true
+    if (isFirst || StoredObject.#copiedBytes + byteLength > MAX_COPIED_BYTES) return undefined
+    const bytes = readOpenFile(fd, byteLength)
+    if (bytes === undefined) return undefined
+    StoredObject.#copiedBytes += byteLength
+    this.#copied = { bytes, timer: setTimeout(() => this.#dropCopy(), COPIED_MS).unref() }
+    return bytes
+  }
+
+  #dropCopy(): void {
+    if (this.#copied === undefined) return
+    clearTimeout(this.#copied.timer)
+    StoredObject.#copiedBytes -= this.#copied.bytes.byteLength
+    this.#copied = undefined
   }
 
   /** Does not throw: a file that cannot be read concerns only the tasks that need it. */
@@ -216,7 +245,7 @@ export class StoredObject implements StoredBytes {
     const file = this.#file
     if (file === undefined) return
     try {
-      const bytes = readOpenFile(file.fd, file.byteLength)
+      const bytes = this.#copied?.bytes ?? readOpenFile(file.fd, file.byteLength)
       if (bytes === undefined) this.#isGone = true
       else this.#chunks = [bytes]
     } catch {
@@ -229,6 +258,7 @@ export class StoredObject implements StoredBytes {
     if (this.#file === undefined) return
     closeSync(this.#file.fd)
     this.#file = undefined
+    this.#dropCopy()
     this.#readers.clear()
     StoredObject.#openCount -= 1
   }
@@ -317,10 +347,10 @@ function ofBytes(chunks: readonly Uint8Array[]): StoredObject | undefined {
 /** The buffer in a file that holds nothing else; undefined for all else. */
 function memoryIn({ fd, byteLength }: ContentFile): unknown {
   const first = Buffer.alloc(1)
-  if (!fill(first, fd) || !isMemoryTag(first[0] ?? 0)) return undefined
-  const content = new ArrayBuffer(byteLength - 1)
-  if (!fill(new Uint8Array(content), fd, 1)) return undefined
-  return memoryOf(first[0] ?? 0, content)
+  if (!fill(first, fd, 0) || !isMemoryTag(first[0] ?? 0)) return undefined
+  const content = Buffer.allocUnsafeSlow(byteLength - 1)
+  if (!fill(content, fd, 1)) return undefined
+  return memoryOf(first[0] ?? 0, content.buffer)
 }
 
 /** Throws what reading a value throws. */

@@ -6,12 +6,14 @@ import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import { identity, type Identity, NO_TASK, type ObjectId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
 import { encodeFrame, PLAIN_RESULT, type TaskError, type TaskResult } from '../../wire/message.js'
-import { splitChunks } from '../../wire/object-content.js'
+import { MIN_FILE_BYTES, splitChunks } from '../../wire/object-content.js'
 import { logLineOf, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
-import { defaultCodec } from '../../serializer/task-codec.js'
+import { memorySize } from '../../serializer/bytes/message.js'
+import { withPathPrefix } from '../../serializer/refusal.js'
+import { defaultCodec, serializeTo } from '../../serializer/task-codec.js'
 import type { ResultBoard } from './result-board.js'
-import type { PackedEntry, RunnableTask, TaskCall } from './call.js'
+import type { PackedEntry, ResultBytes, RunnableTask, TaskCall } from './call.js'
 import { type PackedPart, PackedResults, type ResultPlace } from './packed-results.js'
 import { newResultId } from '../object-ids.js'
 import type { TaskRun } from './run.js'
@@ -162,11 +164,16 @@ export class RunReports {
   result(
     run: TaskRun,
     status: 'success' | 'failed',
-    payload: Uint8Array,
+    payload: ResultBytes,
     { profile, now, error }: RunEnd,
   ): void {
     this.#progress.tell(run)
     this.#hold(now)
+    if (!(payload instanceof Uint8Array)) {
+      const inlineResults = [payload.chunk]
+      const content = { results: NO_RESULTS, inlineResults, isInFile: true, error }
+      return this.#answer(run.task, { status, metadata: profile, ...content })
+    }
     const chunks = payload.byteLength === 0 ? [payload] : splitChunks(payload)
     const isKept = run.task.keepsResult && status === 'success'
     const isSmall = payload.byteLength <= this.#inlineLimitBytes
@@ -179,13 +186,35 @@ export class RunReports {
     this.#answer(run.task, { status, metadata: profile, ...content })
   }
 
+  /**
+   * Writes a result that is large memory into a file, straight from there. Returns undefined if it
+   * is not, or must be kept here. Throws `SerializeError` with a path from `result`.
+   */
+  moveOut(
+    { codec }: Pick<TaskCall, 'codec'>,
+    value: unknown,
+    keepsResult: boolean,
+  ): ResultBytes | undefined {
+    const put = this.#moveOut
+    const byteLength = memorySize(value)
+    const isLarge = byteLength >= MIN_FILE_BYTES && byteLength > this.#inlineLimitBytes
+    if (!isLarge || keepsResult || put === undefined) return undefined
+    try {
+      return serializeTo(codec, value as object, put)
+    } catch (error) {
+      throw withPathPrefix(error, ['result'])
+    }
+  }
+
   /** Writes the result of a task whose arguments were packed: see `PackedResults`. */
   write(
     entry: PackedEntry,
     { codec }: Pick<TaskCall, 'codec'>,
     value: unknown,
     isProfiled: boolean = false,
-  ): Uint8Array | undefined {
+  ): ResultBytes | undefined {
+    const moved = this.moveOut({ codec }, value, entry.run.keepsResult)
+    if (moved !== undefined) return moved
     this.#place.codec = codec
     this.#place.isProfiled = isProfiled
     return this.#packed.write(entry, this.#place, value)

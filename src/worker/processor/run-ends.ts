@@ -6,7 +6,13 @@ import { NO_BYTES } from '../../base/bytes.js'
 import { errorTextOf } from '../../base/text.js'
 import type { TaskScopes } from '../../runtime/task-scope.js'
 import type { TaskError } from '../../wire/message.js'
-import { checkedResult, serializeFailure, serializeResult, type TaskCall } from './call.js'
+import {
+  checkedResult,
+  type ResultBytes,
+  serializeFailure,
+  serializeResult,
+  type TaskCall,
+} from './call.js'
 import type { TaskMeter } from './meter.js'
 import type { RunReports } from './reports.js'
 import type { TaskRun } from './run.js'
@@ -36,10 +42,11 @@ export class RunEnds {
     if (run.isGivenUp) return this.finish(run, 'success', NO_BYTES)
     const { reports, scopes } = this.#parts
     const call = run.call as TaskCall
-    const { packed } = run.task
+    const { packed, keepsResult } = run.task
     // The classes in it are those of this task, also while its parent waits in this process.
     const payload = scopes.within(run, () => {
-      if (packed === undefined) return serializeResult(call, value)
+      if (packed === undefined)
+        return reports.moveOut(call, value, keepsResult) ?? serializeResult(call, value)
       const large = reports.write(packed, call, value, run.isProfiled)
       return large && checkedResult(large)
     })
@@ -56,7 +63,7 @@ export class RunEnds {
   }
 
   /** The task has a result that was serialized, and is not part of a run. Returns true. */
-  succeedLarge(run: TaskRun, bytes: Uint8Array): true {
+  succeedLarge(run: TaskRun, bytes: ResultBytes): true {
     try {
       return this.finish(run, 'success', checkedResult(bytes))
     } catch (error) {
@@ -76,7 +83,7 @@ export class RunEnds {
   finish(
     run: TaskRun,
     status: 'success' | 'failed',
-    payload: Uint8Array | undefined,
+    payload: ResultBytes | undefined,
     error: readonly TaskError[] = [],
   ): true {
     const { board, meter, reports, scopes, onOver } = this.#parts
@@ -153,7 +160,7 @@ export class HeldTask {
 
   #write(task: SliceTask, value: unknown): void {
     const { board, ends, reports, scopes, slices, onReleased } = this.#parts
-    let large: Uint8Array | undefined
+    let large: ResultBytes | undefined
     try {
       const { isProfiled } = task.slice.task
       large = scopes.within(task, () => reports.write(task, task, value, isProfiled))

@@ -12,6 +12,7 @@ import {
   functionOf,
   type PackedArguments,
   type PackedEntry,
+  type ResultBytes,
   type RunnableTask,
   type TaskCall,
 } from './call.js'
@@ -183,7 +184,7 @@ export class SliceRunner {
   #task: SliceTask | undefined
   /** What it has returned, if that is a promise, or too large for a run. */
   #promise: PromiseLike<unknown> | undefined
-  #large: Uint8Array | undefined
+  #large: ResultBytes | undefined
   #thrown: { readonly error: unknown } | undefined
   readonly #perform = (): void => this.#performTask(this.#task as SliceTask)
 

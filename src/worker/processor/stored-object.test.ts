@@ -75,6 +75,7 @@ test('a client’s own serializer is read once, and so is the reason why it cann
   assert.equal(failures[1], failures[0])
 })
 
+const MIB = 1024 ** 2
 const first = objectId('first')
 
 /** A file with this content, and the chunk that names it. */
@@ -120,6 +121,31 @@ for (const [what, value] of [
     store.clear()
   })
 }
+
+for (const byteLength of [MIB, 17 * MIB]) {
+  test(`each of many tasks may write to the ${byteLength} bytes that it gets from one file`, (t) => {
+    const { store, object } = inFile(t, new Uint8Array(byteLength).fill(1))
+    for (let task = 0; task < 4; task += 1) {
+      const value = object.value(defaultCodec) as Uint8Array
+      assert.equal(value.buffer.byteLength, byteLength)
+      assert(value.every((byte) => byte === 1))
+      value.fill(2)
+    }
+    object.expect([])
+    store.delete([first])
+    assert.deepEqual(object.value(defaultCodec), new Uint8Array(byteLength).fill(1))
+  })
+}
+
+test('many objects of which several tasks have read each are all read', (t) => {
+  const values = Array.from({ length: 5 }, (_, at) => new Uint8Array(5 * MIB).fill(at))
+  const objects = values.map((value) => inFile(t, value))
+  for (let task = 0; task < 3; task += 1) {
+    const read = objects.map(({ object }) => object.value(defaultCodec))
+    assert.deepEqual(read, values)
+  }
+  for (const { store } of objects) store.clear()
+})
 
 test('a task that has not read an object when it is deleted reads it later', (t) => {
   const { store, object } = inFile(t, bytes)
