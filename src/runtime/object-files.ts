@@ -214,6 +214,14 @@ export function hasRoom(directory: string, byteLength: number): boolean {
   return byteLength <= (bavail * bsize) / 2
 }
 
+/** What the system calls a file system in memory, on Linux. */
+const TMPFS = 0x0102_1994
+
+/** Whether files in the directory take memory, and no time of a disk. Throws the system's error. */
+export function isInMemory(directory: string): boolean {
+  return process.platform === 'linux' && statfsSync(directory).type === TMPFS
+}
+
 function write(path: string, chunks: readonly Uint8Array[]): void {
   const { O_CREAT, O_EXCL, O_WRONLY } = constants
   const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
