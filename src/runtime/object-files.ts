@@ -318,6 +318,19 @@ const [MAX_KEPT_BYTES, KEPT_MS] = [256 * 1024 ** 2, 1_000]
 export class ReusedMemory {
   #memory: Buffer | undefined
   #timer: NodeJS.Timeout | undefined
+  /** Content that arrives, or has not been read yet, is in there. */
+  #lent: Buffer | undefined
+
+  /** Memory for other content until `takeBack`; undefined: it is lent already, or would be large. */
+  lend(byteLength: number): Buffer | undefined {
+    if (this.#lent !== undefined || byteLength > MAX_KEPT_BYTES) return undefined
+    return (this.#lent = this.#roomFor(byteLength))
+  }
+
+  /** Content, perhaps in the memory that is lent, is not needed any more. */
+  takeBack([chunk]: readonly Uint8Array[]): void {
+    if (chunk !== undefined && chunk.buffer === this.#lent?.buffer) this.#lent = undefined
+  }
 
   /**
    * The content of a file; undefined if it is gone. `isBrief`: by its first byte, whether it is
@@ -331,7 +344,8 @@ export class ReusedMemory {
     try {
       const first = Buffer.alloc(1)
       readSync(fd, first, 0, 1, 0)
-      if (!isBrief(first[0] ?? 0)) return readOpenFile(fd, file.byteLength)
+      if (this.#lent !== undefined || !isBrief(first[0] ?? 0))
+        return readOpenFile(fd, file.byteLength)
       const bytes = this.#roomFor(file.byteLength)
       return fill(bytes, fd) ? bytes : undefined
     } catch {

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileChunk } from '../../wire/object-content.js'
-import type { ArrivingFile, ArrivingFiles } from './arrival.js'
+import type { Part } from '../object-files.js'
+import type { ArrivalStore, ArrivingContent } from './arrival.js'
 
 /** Files that keep a list of what happens to them. Those that are finished exist. */
-export class ListedFiles implements ArrivingFiles {
+export class ListedFiles implements ArrivalStore {
   readonly opened: number[] = []
   readonly removed: string[] = []
   drops = 0
@@ -28,7 +29,7 @@ export class ListedFiles implements ArrivingFiles {
     writeFileSync(this.#path, '')
   }
 
-  open(byteLength: number): ArrivingFile {
+  open(byteLength: number): ArrivingContent {
     this.opened.push(byteLength)
     return {
       write: (bytes) => {
@@ -37,14 +38,15 @@ export class ListedFiles implements ArrivingFiles {
       },
       finish: () => {
         this.onFinish()
-        return this.isFailing ? undefined : fileChunk({ path: this.#path, byteLength })
+        if (this.isFailing) return undefined
+        return { type: 'file', chunks: [fileChunk({ path: this.#path, byteLength })] }
       },
       drop: () => (this.drops += 1),
     }
   }
 
-  remove(chunk: Uint8Array): void {
-    this.removed.push(String(chunk))
+  drop({ type }: Part): void {
+    this.removed.push(type)
     this.onRemove()
   }
 }

@@ -1,5 +1,6 @@
-// Content that is written into a file while it arrives from an object storage server: the network
-// and the file then work at the same time, and the content takes no memory here.
+// Content that goes where it is needed while it arrives from an object storage server: into a file,
+// which is then written at the same time, or into memory that was used before. By itself, the
+// transport would collect it in fresh memory.
 
 import type { ObjectId } from '../../base/ids.js'
 import type { IncomingMessage } from '../../transport/options.js'
@@ -7,40 +8,43 @@ import type { FrameSink } from '../../transport/zmtp/frame.js'
 import { decodeBeginning, type ObjectResponse } from '../../wire/message.js'
 import type { Part } from '../object-files.js'
 
-/** A file that is being written. No method throws. */
-export interface ArrivingFile {
+/** Content of which some bytes have arrived. No method throws. */
+export interface ArrivingContent {
   /** Adds bytes, which are overwritten after the call. */
   write(bytes: Uint8Array): void
-  /** The chunk that names the file, which is complete; undefined: that failed, and it is gone. */
-  finish(): Uint8Array | undefined
-  /** Removes the file, which is not complete. */
+  /** All bytes are there. Returns where; undefined: that failed, and nothing is left. */
+  finish(): Part | undefined
+  /** The rest will not come. */
   drop(): void
 }
 
-/** Files for content that arrives. */
-export interface ArrivingFiles {
-  /** Starts a file for content of this length; undefined: the content is to be in memory. */
-  open(byteLength: number): ArrivingFile | undefined
-  /** The content of a file that was finished is not needed. */
-  remove(chunk: Uint8Array): void
+/** Where content goes that arrives. */
+export interface ArrivalStore {
+  /** Makes room for content of this length and with this first byte; undefined: in fresh memory. */
+  open(byteLength: number, first: number): ArrivingContent | undefined
+  /** Content, from here or from elsewhere, is not needed. */
+  drop(part: Part): void
 }
 
-/** What was requested, to be in a file. */
+/** What was requested. */
 export interface Wanted {
   readonly byteLength: number
-  readonly files: ArrivingFiles
+  readonly store: ArrivalStore
 }
 
-/** The content of one object, of which some bytes are in the file. */
+/** The content of one object. */
 interface Arrival {
   readonly id: ObjectId
-  readonly file: ArrivingFile
+  readonly content: ArrivingContent
 }
+
+/** What stands for content that could not be kept: a file that is not there. */
+const LOST: Part = { type: 'file', chunks: [] }
 
 /** What arrives over one connection. */
 export class Arrivals {
   readonly #wanted: (id: ObjectId) => Wanted | undefined
-  /** By what is delivered in their place. */
+  /** By what is delivered in the place of the response. */
   readonly #arrivals = new Map<IncomingMessage, Arrival>()
 
   constructor(wanted: (id: ObjectId) => Wanted | undefined) {
@@ -49,21 +53,23 @@ export class Arrivals {
 
   /** See `OnLongFrame`. */
   begin(head: Buffer, size: number): FrameSink | undefined {
-    const content = objectAlone(head, size)
-    const wanted = content && this.#wanted(content.id)
-    if (content === undefined || wanted === undefined) return undefined
-    const { byteLength, files } = wanted
+    const { id, at } = objectAlone(head, size) ?? {}
+    const wanted = id && this.#wanted(id)
+    if (id === undefined || at === undefined || wanted === undefined) return undefined
+    const { byteLength, store } = wanted
     // Nothing comes after it but zeros that fill the last word.
-    const excess = size - content.at - byteLength
-    const file = excess >= 0 && excess < 8 ? files.open(byteLength) : undefined
-    if (file === undefined) return undefined
-    this.#arrivals.set(head, { id: content.id, file })
+    const excess = size - at - byteLength
+    if (excess < 0 || excess >= 8) return undefined
+    const content = store.open(byteLength, head[at] ?? 0)
+    if (content === undefined) return undefined
+    this.#arrivals.set(head, { id, content })
     let left = byteLength
     const write = (bytes: Buffer): void => {
-      file.write(left < bytes.byteLength ? bytes.subarray(0, left) : bytes)
+      if (!this.#arrivals.has(head)) return
+      content.write(left < bytes.byteLength ? bytes.subarray(0, left) : bytes)
       left = Math.max(0, left - bytes.byteLength)
     }
-    write(head.subarray(content.at))
+    write(head.subarray(at))
     return write
   }
 
@@ -72,14 +78,12 @@ export class Arrivals {
     const arrival = this.#arrivals.get(message)
     if (arrival === undefined) return undefined
     this.#arrivals.delete(message)
-    const chunk = arrival.file.finish()
-    // A file that is not there is requested again, in memory.
-    return { id: arrival.id, part: { type: 'file', chunks: chunk === undefined ? [] : [chunk] } }
+    return { id: arrival.id, part: arrival.content.finish() ?? LOST }
   }
 
   /** The connection has ended. */
   clear(): void {
-    for (const { file } of this.#arrivals.values()) file.drop()
+    for (const { content } of this.#arrivals.values()) content.drop()
     this.#arrivals.clear()
   }
 }

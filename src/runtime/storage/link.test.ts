@@ -138,17 +138,17 @@ test('content that is wanted in a file is written there while it arrives', async
     const stored = await one.put(NAME, odd(7, size))
     assert(stored !== undefined)
     files.written = []
-    const part = await other.get(stored.id, { byteLength: size, files })
+    const part = await other.get(stored.id, { byteLength: size, store: files })
     assert.equal(part?.type, 'file')
     assert.equal(fileOf(part.chunks)?.byteLength, size)
     assert.deepEqual(Buffer.concat(files.written), Buffer.alloc(size, 7))
     // Of another size, or in two chunks, it is in memory.
     for (const byteLength of [size - 8, size + 8]) {
-      assert.deepEqual(await other.get(stored.id, { byteLength, files }), odd(7, size))
+      assert.deepEqual(await other.get(stored.id, { byteLength, store: files }), odd(7, size))
     }
   }
   const stored = await one.put(NAME, content(7))
-  const part = await other.get(stored?.id ?? objectId(''), { byteLength: SIZE, files })
+  const part = await other.get(stored?.id ?? objectId(''), { byteLength: SIZE, store: files })
   assert.equal(part?.type, 'object')
   assert.deepEqual(files.opened, [300_000, 300_001, 300_007])
 })
@@ -159,7 +159,7 @@ test('a file that cannot be written is replaced by memory', async (t) => {
   const stored = await one.put(NAME, odd(7, SIZE))
   const files = new ListedFiles(t)
   files.isFailing = true
-  const part = await other.get(stored?.id ?? objectId(''), { byteLength: SIZE, files })
+  const part = await other.get(stored?.id ?? objectId(''), { byteLength: SIZE, store: files })
   assert.deepEqual(part, odd(7, SIZE))
   assert.deepEqual([files.opened, files.drops], [[SIZE], 0])
 })
@@ -174,7 +174,10 @@ test('a file is dropped if the connection ends before its content has arrived', 
   files.onWrite = () => {
     closed ??= Promise.resolve().then(() => other.close())
   }
-  assert.equal(await other.get(stored?.id ?? objectId(''), { byteLength: size, files }), undefined)
+  assert.equal(
+    await other.get(stored?.id ?? objectId(''), { byteLength: size, store: files }),
+    undefined,
+  )
   await closed
   assert.equal(files.drops, 1)
 })

@@ -67,7 +67,7 @@ type Settle<T> = (value: T | undefined) => void
 /** Calls that wait for content. */
 interface Get {
   readonly settles: Settle<Part>[]
-  /** The first one wants it in a file. */
+  /** Where the first one wants it. */
   readonly wanted: Wanted | undefined
 }
 
@@ -207,13 +207,13 @@ export class StorageLink {
 
   /**
    * Content, in messages or in a file; undefined: it is not there, or cannot be reached. `wanted`:
-   * if it is not in a file of the server, it is written into one of these.
+   * where it goes if it is not in a file of the server.
    */
   async get(id: ObjectId, wanted?: Wanted): Promise<Part | undefined> {
     if (!this.#isUp && !(await this.#connected())) return undefined
     const part = await this.#request(id, [getMessage(id)], wanted)
     if (part?.type !== 'file' || isThere(part.chunks)) return part
-    // The file is incomplete, or something else has removed it: the server can still read it.
+    // It could not be kept, or something else has removed the file: the server can still read it.
     return this.#request(id, contentRequest([id], this.#proof))
   }
 

@@ -17,7 +17,7 @@ import {
   type StorageServer,
 } from '../../wire/message.js'
 import { storedContentOf } from '../../wire/object-content.js'
-import type { ArrivingFiles } from './arrival.js'
+import type { ArrivalStore } from './arrival.js'
 import { ListedFiles } from './arrival.test.kit.js'
 import { ObjectServers } from './servers.js'
 
@@ -33,9 +33,9 @@ class Peer {
   readonly servers: ObjectServers
   #onChange: () => void = () => {}
 
-  constructor(t: TestContext, address = 'tcp://127.0.0.1:1', files?: ArrivingFiles) {
+  constructor(t: TestContext, address = 'tcp://127.0.0.1:1', arrivals?: ArrivalStore) {
     this.servers = new ObjectServers({
-      ...(files === undefined ? {} : { files }),
+      ...(arrivals === undefined ? {} : { arrivals }),
       address,
       logger: silentLogger,
       send: (message) => {
@@ -261,7 +261,7 @@ test('a file in which content has arrived is removed if the connection has ended
   other.use(server)
   other.servers.incoming(response(one.sent[0]))
   await removed
-  assert.deepEqual([files.removed.length, other.received], [1, []])
+  assert.deepEqual([files.removed, other.received], [['file'], []])
 })
 
 test('content that a server does not have is requested from the scheduler', async (t) => {

@@ -26,7 +26,7 @@ import {
 } from '../../wire/object-content.js'
 import { isOwnHost } from '../process-usage.js'
 import { inMemory, type Part } from '../object-files.js'
-import type { ArrivingFiles } from './arrival.js'
+import type { ArrivalStore } from './arrival.js'
 import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
 import { serverAddress, StorageLink } from './link.js'
 
@@ -58,8 +58,8 @@ interface ServerUser {
    * Called after `send` has returned, in order, and only for the current connection.
    */
   onHeld?(result: TaskResult, isHeld: boolean): void
-  /** Large content that is fetched goes into these; default: it stays in memory. */
-  readonly files?: ArrivingFiles
+  /** Where large content goes that is fetched; default: fresh memory. */
+  readonly arrivals?: ArrivalStore
   /** A server shares a directory with this machine: content may be in a file there; or not. */
   onNear?(offer: ObjectFiles | undefined): void
 }
@@ -392,7 +392,7 @@ export class ObjectServers {
     const connection = this.#connection
     const objectContent = pickObjects(response.objectContent, (other) => other === at)
     const part = await this.#get(objectContent)
-    if (connection !== this.#connection) return this.#drop(part)
+    if (connection !== this.#connection) return part && this.#user.arrivals?.drop(part)
     if (part === undefined) return this.#requestFromScheduler(objectContent.objectIds)
     const types = { objectTypes: [part.type], objectBytes: [part.chunks] }
     const content = { ...objectContent, ...types }
@@ -403,8 +403,8 @@ export class ObjectServers {
     const content = storedContentOf(chunks)
     if (content === undefined || this.#offerOf(content.address) === undefined) return undefined
     const link = this.#linkTo(content.address)
-    const { files } = this.#user
-    const wanted = files && { byteLength: content.byteLength, files }
+    const { arrivals: store } = this.#user
+    const wanted = store && { byteLength: content.byteLength, store }
     const near = content.byteLength < MIN_COPIED_BYTES ? undefined : this.#nearInsteadOf(link)
     const copy =
       (await near?.copy(content)) === true ? await near?.get(content.id, wanted) : undefined
@@ -412,12 +412,6 @@ export class ObjectServers {
     const part = await link.get(content.id, wanted)
     if (part === undefined && link.hasFailed) this.#avoid(content.address)
     return part
-  }
-
-  /** Fetched content is not needed: it may be in a file of this process. */
-  #drop(part: Part | undefined): void {
-    const [chunk] = part?.chunks ?? []
-    if (part?.type === 'file' && chunk !== undefined) this.#user.files?.remove(chunk)
   }
 
   /** A server on this machine that can copy content from another one. */

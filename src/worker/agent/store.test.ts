@@ -74,7 +74,9 @@ test('content that arrives is written as it comes, in memory only', async (conte
   const [one, other] = [store.open(MIN_FILE_BYTES), store.open(MIN_FILE_BYTES)]
   for (const value of [1, 2]) one?.write(Buffer.alloc(MIN_FILE_BYTES / 2, value))
   other?.write(Buffer.alloc(10))
-  const chunk = one?.finish() as Uint8Array
+  const part = one?.finish()
+  assert(part !== undefined)
+  const chunk = part.chunks[0] as Uint8Array
   const elsewhere = {
     path: join(base, `scaler-ts-${'b'.repeat(32)}/${'a'.repeat(32)}`),
     byteLength: 5,

@@ -8,13 +8,19 @@ import { ConfigError } from '../../base/errors.js'
 import type { Logger } from '../../base/logger.js'
 import { messageOf } from '../../base/text.js'
 import type { HostStore } from '../../core/worker/host-objects.js'
-import { hasRoom, isInMemory, MAX_FILE_BYTES, SHARED_MEMORY } from '../../runtime/object-files.js'
+import {
+  hasRoom,
+  isInMemory,
+  MAX_FILE_BYTES,
+  type Part,
+  SHARED_MEMORY,
+} from '../../runtime/object-files.js'
 import { OwnDirectory, removeAbandoned, removeLater } from '../../runtime/own-directory.js'
-import type { ArrivingFile, ArrivingFiles } from '../../runtime/storage/arrival.js'
+import type { ArrivalStore, ArrivingContent } from '../../runtime/storage/arrival.js'
 import { fileChunk, fileOf, MIN_FILE_BYTES, type ObjectFile } from '../../wire/object-content.js'
 
 /** The files of one agent. Without a directory, content stays in messages. */
-export class AgentStore implements HostStore, ArrivingFiles {
+export class AgentStore implements HostStore, ArrivalStore {
   readonly #logger: Logger
   readonly #base: string
   /** Made for the first content. */
@@ -50,7 +56,7 @@ export class AgentStore implements HostStore, ArrivingFiles {
   }
 
   /** Not on a disk, for which this process would have to wait. */
-  open(byteLength: number): ArrivingFile | undefined {
+  open(byteLength: number): ArrivingContent | undefined {
     if (byteLength < MIN_FILE_BYTES) return undefined
     try {
       const path = this.#newPath(byteLength)
@@ -64,6 +70,10 @@ export class AgentStore implements HostStore, ArrivingFiles {
 
   owns(chunk: Uint8Array): boolean {
     return this.#directory?.has(fileOf([chunk])?.path ?? '') === true
+  }
+
+  drop({ type, chunks: [chunk] }: Part): void {
+    if (type === 'file' && chunk !== undefined) this.remove(chunk)
   }
 
   remove(chunk: Uint8Array): void {
@@ -115,7 +125,7 @@ export class AgentStore implements HostStore, ArrivingFiles {
 }
 
 /** Content that is written as it arrives. */
-class StoredArrival implements ArrivingFile {
+class StoredArrival implements ArrivingContent {
   readonly #file: ObjectFile
   readonly #logger: Logger
   /** Undefined: it is not written any more. */
@@ -138,11 +148,11 @@ class StoredArrival implements ArrivingFile {
     }
   }
 
-  finish(): Uint8Array | undefined {
+  finish(): Part | undefined {
     if (this.#fd === undefined) return undefined
     closeSync(this.#fd)
     this.#fd = undefined
-    return fileChunk(this.#file)
+    return { type: 'file', chunks: [fileChunk(this.#file)] }
   }
 
   drop(): void {

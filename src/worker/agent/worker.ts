@@ -15,7 +15,7 @@ import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
 import { MessageReader } from '../../runtime/message-reader.js'
 import { leftMs } from '../../runtime/peer-info.js'
-import type { ArrivingFiles } from '../../runtime/storage/arrival.js'
+import type { ArrivalStore } from '../../runtime/storage/arrival.js'
 import { ObjectServers } from '../../runtime/storage/servers.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
 import { DealerSocket } from '../../transport/dealer.js'
@@ -70,7 +70,7 @@ export interface AgentWorkerOptions {
   /** What the workers of the agent fetch together. */
   readonly hostObjects: HostObjects
   /** Where large content goes that they fetch. */
-  readonly store: ArrivingFiles
+  readonly store: ArrivalStore
   /** Undefined: processors of Node run its tasks. */
   readonly hosting: TaskHosting | undefined
 }
@@ -163,7 +163,7 @@ export class AgentWorker {
       onDrain: () => this.#onDrain(),
       onHeld: ({ taskId, count }, isHeld) =>
         this.#driver.handle({ type: 'resultHeld', taskId, count, isHeld }),
-      files: options.store,
+      arrivals: options.store,
       onNear: (offer) => this.#files.onServerOffer(offer, this.#processor),
     })
     this.#socket = this.#connect(identity, report)
