@@ -321,7 +321,7 @@ export class ReusedMemory {
   /** Content that arrives, or has not been read yet, is in there. */
   #lent: Buffer | undefined
 
-  /** Memory for other content until `takeBack`; undefined: it is lent already, or would be large. */
+  /** Memory for other content until `takeBack`; undefined: it is lent already, or would be long. */
   lend(byteLength: number): Buffer | undefined {
     if (this.#lent !== undefined || byteLength > MAX_KEPT_BYTES) return undefined
     return (this.#lent = this.#roomFor(byteLength))
