@@ -40,6 +40,7 @@ export function parentOf(pid: number): number | undefined {
   }
 }
 
+/** The processes that a process has started and that have not exited. */
 export function childrenOf(pid: number): readonly number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.map(Number).filter((child) => parentOf(child) === pid)

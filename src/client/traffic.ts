@@ -16,6 +16,7 @@ import {
   proofMessage,
   ReusedMemory,
 } from '../runtime/object-files.js'
+import type { ArrivingContent } from '../runtime/storage/arrival.js'
 import { ObjectServers } from '../runtime/storage/servers.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
@@ -31,7 +32,7 @@ import {
   type ObjectResponse,
   type PeerInfo,
 } from '../wire/message.js'
-import { fileOf } from '../wire/object-content.js'
+import { fileOf, splitChunks } from '../wire/object-content.js'
 import { refusedObjectError } from '../wire/storage-refusal.js'
 import type { AnyOwner } from './future/home.js'
 
@@ -115,6 +116,21 @@ interface TrafficSetup {
   readonly clock: Clock | undefined
 }
 
+/** A result that is read as soon as it has arrived; undefined: the memory is in use. */
+function arrivalIn(reused: ReusedMemory, byteLength: number): ArrivingContent | undefined {
+  const memory = reused.lend(byteLength)
+  if (memory === undefined) return undefined
+  let at = 0
+  return {
+    write: (bytes) => {
+      memory.set(bytes, at)
+      at += bytes.byteLength
+    },
+    finish: () => ({ type: 'object', chunks: splitChunks(memory) }),
+    drop: () => reused.takeBack([memory]),
+  }
+}
+
 /** The traffic of one client. Connects in the background. */
 export class ClientTraffic {
   /** The files that this process shares with the scheduler. */
@@ -174,7 +190,14 @@ export class ClientTraffic {
       send: (message) => this.#socket.send(encodeFrame(message)),
       receive: (response) => {
         this.#onObjects(response)
+        for (const chunks of response.objectContent.objectBytes) this.#memory.takeBack(chunks)
         handler.onHandled()
+      },
+      arrivals: {
+        open: (byteLength, first) => {
+          return isMemoryTag(first) ? arrivalIn(this.#memory, byteLength) : undefined
+        },
+        drop: ({ chunks }) => this.#memory.takeBack(chunks),
       },
       onDrain: () => this.#onDrain(),
     })

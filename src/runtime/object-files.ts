@@ -214,6 +214,14 @@ export function hasRoom(directory: string, byteLength: number): boolean {
   return byteLength <= (bavail * bsize) / 2
 }
 
+/** What the system calls a file system in memory, on Linux. */
+const TMPFS = 0x0102_1994
+
+/** Whether files in the directory take memory, and no time of a disk. Throws the system's error. */
+export function isInMemory(directory: string): boolean {
+  return process.platform === 'linux' && statfsSync(directory).type === TMPFS
+}
+
 function write(path: string, chunks: readonly Uint8Array[]): void {
   const { O_CREAT, O_EXCL, O_WRONLY } = constants
   const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
@@ -329,6 +337,19 @@ const [MAX_KEPT_BYTES, KEPT_MS] = [256 * 1024 ** 2, 1_000]
 export class ReusedMemory {
   #memory: Buffer | undefined
   #timer: NodeJS.Timeout | undefined
+  /** Content that arrives, or has not been read yet, is in there. */
+  #lent: Buffer | undefined
+
+  /** Memory for other content until `takeBack`; undefined: it is lent already, or would be long. */
+  lend(byteLength: number): Buffer | undefined {
+    if (this.#lent !== undefined || byteLength > MAX_KEPT_BYTES) return undefined
+    return (this.#lent = this.#roomFor(byteLength))
+  }
+
+  /** Content, perhaps in the memory that is lent, is not needed any more. */
+  takeBack([chunk]: readonly Uint8Array[]): void {
+    if (chunk !== undefined && chunk.buffer === this.#lent?.buffer) this.#lent = undefined
+  }
 
   /**
    * The content of a file; undefined if it is gone. `isBrief`: by its first byte, whether it is
@@ -342,7 +363,8 @@ export class ReusedMemory {
     try {
       const first = Buffer.alloc(1)
       readSync(fd, first, 0, 1, 0)
-      if (!isBrief(first[0] ?? 0)) return readOpenFile(fd, file.byteLength)
+      if (this.#lent !== undefined || !isBrief(first[0] ?? 0))
+        return readOpenFile(fd, file.byteLength)
       const bytes = this.#roomFor(file.byteLength)
       return fillFromFile(bytes, fd) ? bytes : undefined
     } catch {

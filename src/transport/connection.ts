@@ -15,6 +15,7 @@ import { type ConnectionEnd, type ConnectionStage, type EndKind, endKindOf } fro
 import type { SendQueue } from './send-queue.js'
 import { describeRemote, type OpenStream } from './stream.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
+import type { OnLongFrame } from './zmtp/frame.js'
 import {
   HandshakeError,
   type Inbox,
@@ -30,6 +31,8 @@ export interface ConnectionHandler {
   onReady(connection: Connection, peer: RemotePeer): void
   /** Received messages, in order. */
   onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
+  /** See `OnLongFrame`. */
+  onLongFrame?: OnLongFrame | undefined
   /** The peer subscribes to (or unsubscribes from) messages that begin with `prefix`. */
   onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
   /**
@@ -106,7 +109,7 @@ export class Connection {
     this.#writer = new FrameWriter(socket, queue, setup.flusher, (hasMoved) =>
       this.#onWritten(hasMoved),
     )
-    this.#session = new ZmtpSession(local, options)
+    this.#session = new ZmtpSession(local, options, setup.handler.onLongFrame)
     this.#heartbeat = new Heartbeat(options, setup.rounds, {
       outgoing: () => ({
         takenBytes: socket.bytesWritten - socket.writableLength,

@@ -10,6 +10,7 @@ import type { SendQueue } from './send-queue.js'
 import { openStream } from './stream.js'
 import { Rounds } from './heartbeat.js'
 import { TurnFlusher } from './writer.js'
+import type { OnLongFrame } from './zmtp/frame.js'
 import type { LocalPeer, RemotePeer } from './zmtp/session.js'
 
 /** Callbacks of a connector. Never called from within a call of the owner, nor after `close`. */
@@ -17,6 +18,7 @@ export interface ConnectorHandler {
   /** The handshake is done. Called before any other callback. */
   onReady(connection: Connection, peer: RemotePeer): void
   onMessages(messages: readonly IncomingMessage[]): void
+  onLongFrame?: OnLongFrame | undefined
   onProgress(): void
   onDrain(): void
   /** A connection that was ready has closed; another attempt follows. */
@@ -123,6 +125,7 @@ export class Connector {
       onMessages: (_, messages) => {
         if (!this.#isClosed) handler.onMessages(messages)
       },
+      onLongFrame: handler.onLongFrame,
       onSubscription: () => {},
       onProgress: () => {
         if (!this.#isClosed) handler.onProgress()

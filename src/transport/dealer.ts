@@ -14,11 +14,14 @@ import {
   type OutgoingFrame,
 } from './options.js'
 import { SendQueue, SlabPool } from './send-queue.js'
+import type { OnLongFrame } from './zmtp/frame.js'
 
 /** Callbacks of a dealer. Never called from within a call of the owner, nor after `close`. */
 export interface DealerHandler {
   /** Received messages, in order. */
   onMessages(messages: readonly IncomingMessage[]): void
+  /** See `OnLongFrame`. */
+  onLongFrame?: OnLongFrame | undefined
   /** The handshake is done. */
   onConnect(): void
   /**
@@ -62,6 +65,7 @@ export class DealerSocket {
       handler: {
         onReady: (connection) => this.#onReady(connection, handler),
         onMessages: (messages) => handler.onMessages(messages),
+        onLongFrame: handler.onLongFrame,
         onProgress: () => handler.onProgress?.(),
         onDrain: () => handler.onDrain(),
         onLost: (reason) => this.#onLost(reason, handler),

@@ -142,6 +142,15 @@ export function decode(bytes: Uint8Array): Message {
 }
 
 /**
+ * The beginning of a message in one frame, of which so many bytes are missing: its last byte
+ * strings are cut, or empty. Throws `ProtocolError` if anything else is missing, or for what
+ * `decode` refuses; `RangeError` if an id or a number is.
+ */
+export function decodeBeginning(bytes: Uint8Array, missing: number): Message {
+  return readMessage(new Reader(bytes, missing), bytes)
+}
+
+/**
  * The message as one frame, owned by the caller; for a decoded message, the bytes it came from.
  * Numbers outside a field's range are clamped. Throws `ProtocolError` for what the format cannot
  * express: an unknown kind or enumerant, a byte string of 512 MiB or more.

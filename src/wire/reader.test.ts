@@ -3,9 +3,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { joinBytes } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
+import { objectId } from '../base/ids.js'
 import { MAX_SEGMENTS, MAX_TEXT_BYTES } from './limits.js'
-import { decode, type Message, PLAIN_TASK } from './message.js'
+import { decode, decodeBeginning, encodeFrame, type Message, PLAIN_TASK } from './message.js'
 
 /** Words in hex, one segment. */
 function frame(...words: readonly string[]): Buffer {
@@ -583,5 +585,56 @@ describe('limits', () => {
     const bytes = Buffer.concat([head, Buffer.alloc(length)])
     bytes.writeUInt32LE(bytes.length / 8 - 1, 4)
     assertRefused(bytes, /longer than/)
+  })
+})
+
+describe('of the beginning of a message', () => {
+  const ids = ['o', 'p'].map((id) => objectId(id))
+  const response: Message = {
+    kind: 'objectResponse',
+    responseType: 'content',
+    objectContent: {
+      objectIds: ids,
+      objectTypes: ['object', 'object'],
+      objectNames: [Buffer.from('n'), Buffer.from('m')],
+      objectBytes: [[Buffer.alloc(20_000, 1)], [Buffer.alloc(20_000, 2)]],
+    },
+  }
+  // Long byte strings are behind everything else.
+  const bytes = joinBytes(encodeFrame(response) as readonly Uint8Array[])
+
+  test('byte strings are cut', () => {
+    for (const [missing, sizes] of [
+      [0, [20_000, 20_000]],
+      [10, [20_000, 19_990]],
+      [20_100, [19_900, 0]],
+    ] as const) {
+      const beginning = bytes.subarray(0, bytes.length - missing)
+      const message = decodeBeginning(beginning, missing)
+      assert(message.kind === 'objectResponse')
+      const { objectIds, objectBytes } = message.objectContent
+      assert.deepEqual(objectIds, ids)
+      assert.deepEqual(
+        objectBytes.map(([chunk]) => chunk?.byteLength),
+        sizes,
+      )
+    }
+  })
+
+  test('nothing else is read from what is missing', () => {
+    for (let missing = 39_000; missing < bytes.length; missing += 1) {
+      try {
+        decodeBeginning(bytes.subarray(0, bytes.length - missing), missing)
+      } catch (error) {
+        assert(error instanceof ProtocolError || error instanceof RangeError, String(error))
+      }
+    }
+    const missing = bytes.length - 16
+    assert.throws(() => decodeBeginning(bytes.subarray(0, 16), missing), ProtocolError)
+  })
+
+  test('the size must be that of the segments', () => {
+    const beginning = bytes.subarray(0, bytes.length - 80)
+    assert.throws(() => decodeBeginning(beginning, 72), ProtocolError)
   })
 })

@@ -69,12 +69,17 @@ export class Reader {
   #upper = 0
   #target = 0
   #bytesLeft: number
+  readonly #missing: number
 
-  /** Reads the framing. Throws `ProtocolError` if the segments are incomplete. */
-  constructor(bytes: Uint8Array) {
-    const length = bytes.byteLength
+  /**
+   * Reads the framing. Throws `ProtocolError` if the segments are incomplete. `missing`: how many
+   * bytes of the message are not there; nothing but byte strings, which are cut, may be in them.
+   */
+  constructor(bytes: Uint8Array, missing = 0) {
+    const length = bytes.byteLength + missing
     this.#bytes = asBuffer(bytes)
-    this.#bytesLeft = length * MAX_AMPLIFICATION + FREE_BYTES
+    this.#bytesLeft = bytes.byteLength * MAX_AMPLIFICATION + FREE_BYTES
+    this.#missing = missing
     if (length === 0 || length % WORD !== 0) {
       throw new ProtocolError(`message of ${length} bytes: not a positive multiple of 8`)
     }
@@ -89,6 +94,7 @@ export class Reader {
     if (end > length) {
       throw new ProtocolError(`message of ${length} bytes: its segments need ${end}`)
     }
+    if (missing > 0) this.#segmentEnd = Math.min(this.#segmentEnd, bytes.byteLength)
     if (this.#segmentAt === this.#segmentEnd) {
       throw new ProtocolError('message without a root: its first segment is empty')
     }
@@ -258,7 +264,7 @@ export class Reader {
       throw unexpected(pointerAt, 'bytes')
     }
     const length = this.#upper >>> 3
-    this.#visit(length)
+    this.#visit(Math.max(0, length - this.#missing))
     if (length > 0 && length < MIN_OBJECT_BYTES) this.#spend(MIN_OBJECT_BYTES - length)
     return length
   }

@@ -76,6 +76,26 @@ for (const isNear of [true, false]) {
   })
 }
 
+test('values of all sizes arrive unchanged where workers have files', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [2, 1], schedulerArgs: FAR })
+  await cluster.startServer(FAR)
+  const client = cluster.client()
+  const bytesOf = (size: number): Uint8Array => {
+    return Uint8Array.from({ length: size }, (_, at) => (at * 31 + (at >> 8) + size) & 255)
+  }
+  const sizes = [-9, -1, 0, 1, 2, 3, 7, 8].map((more) => MIB / 4 + more)
+  const bytes = [...sizes, MIB + 3, 3 * MIB, 3 * MIB + 1].map(bytesOf)
+  const values = [
+    ...bytes,
+    Float64Array.from({ length: MIB / 4 }, (_, at) => at / 3),
+    { rows: [bytesOf(MIB + 1), bytesOf(MIB)], text: 'long '.repeat(MIB / 4) },
+  ]
+  const same = <T>(value: T): T => value
+  // Together, so that some arrive while others are read, and one after the other.
+  assert.deepEqual(await client.map(same, values), values)
+  for (const value of values) assert.deepEqual(await client.submit(same, value), value)
+})
+
 const HAS_IO = existsSync(`/proc/${process.pid}/io`)
 
 test('the scheduler neither reads nor writes the content', { skip: !HAS_IO }, async (t) => {

@@ -8,11 +8,8 @@ import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 import { WorkerHost, type WorkerSettings } from './worker-host.js'
 import { Violation } from './violation.js'
-import { VirtualStore } from './virtual-store.js'
+import { MIN_FILE_BYTES, VirtualStore } from './virtual-store.js'
 import { newProcess, type World } from './world.js'
-
-/** Larger objects of the simulated world are in files of an agent. */
-const MIN_FILE_BYTES = 300
 
 /** The parts of an agent. */
 export interface AgentSetup {

@@ -187,7 +187,7 @@ export class WorkerHost {
     this.#tell(() => `<- ${describeMessage(message)}`)
     const { mutation } = this.#world
     if (message.kind === 'taskCancel' && mutation.name === 'workerMissesCancels') return
-    this.#objects.incoming(message)
+    this.#objects.incoming(this.#setup.store.arrived(message))
     this.#world.journal.handled(message, 'worker')
   }
 

@@ -139,3 +139,17 @@ test('values that are more than memory are serialized as always', (t) => {
   }
   assert.deepEqual(place.names(), [])
 })
+
+test('however many differ at their beginning, none is hashed', (t) => {
+  const { files, ids, memories } = withFiles(t)
+  files.use('')
+  const kept: unknown[] = []
+  for (let value = 0; value < 10; value += 1) {
+    const bytes = bytesOf(100_000)
+    bytes[5] = value
+    const content = memories.serialize(bytes, defaultCodec)
+    assert(content instanceof Uint8Array)
+    assert.notEqual(ids.of(content), new ObjectIds(identity('C')).of(content))
+    kept.push(content)
+  }
+})

@@ -149,8 +149,8 @@ const [MAX_ALIKE, MAX_LOOKS] = [4, 1_000]
 const MAX_FILES = 500
 /** At most this much is kept of a file that was read. */
 const MAX_LAST_BYTES = 16 * 1024 ** 2
-/** How many bytes of a memory are looked at first. */
-const LOOKS = 512
+/** How many bytes of a memory are looked at first: at its beginning, and all over it. */
+const [FIRST_LOOKS, LOOKS] = [64, 512]
 
 /** What was made of a memory. */
 export type SentMemory = Uint8Array | FiledContent
@@ -253,8 +253,9 @@ function lookOf({ kind, content }: PlainMemory): string {
   const { byteLength } = content
   // FNV-1a
   let hash = 0x811c9dc5
-  for (let count = 0; count < LOOKS; count += 1) {
-    const at = Math.floor((count * (byteLength - 1)) / (LOOKS - 1))
+  for (let count = -FIRST_LOOKS; count < LOOKS; count += 1) {
+    const at =
+      count < 0 ? count + FIRST_LOOKS : Math.floor((count * (byteLength - 1)) / (LOOKS - 1))
     hash = Math.imul(hash ^ (content[at] ?? 0), 0x01000193)
   }
   return `${kind} ${byteLength} ${hash}`

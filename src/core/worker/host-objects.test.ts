@@ -14,6 +14,7 @@ const LARGE = 'large content'
 /** Writes files when the test says so. */
 class TestStore implements HostStore {
   readonly files = new Map<string, string>()
+  readonly removed: string[] = []
   readonly #writes: (() => void)[] = []
   readonly #soon: (() => void)[] = []
   #count = 0
@@ -29,8 +30,21 @@ class TestStore implements HostStore {
     })
   }
 
+  owns(chunk: Uint8Array): boolean {
+    return this.files.has(Buffer.from(chunk).toString())
+  }
+
   remove(chunk: Uint8Array): void {
     this.files.delete(Buffer.from(chunk).toString())
+    this.removed.push(Buffer.from(chunk).toString())
+  }
+
+  /** Content has arrived in a file, which has this name. */
+  arrived(): string {
+    this.#count += 1
+    const name = `arrived ${this.#count}`
+    this.files.set(name, LARGE)
+    return name
   }
 
   soon(callback: () => void): void {
@@ -282,6 +296,41 @@ test('two who write the same content end with one file', () => {
   assert.deepEqual(two.takeReceived(), ['o: in file 1'])
   assert.deepEqual([...agent.store.files.keys()], ['file 1'])
   agent.host.checkInvariants()
+})
+
+test('content that was written while it arrived is in that file', () => {
+  const agent = new TestAgent()
+  const [one, two, three] = agent.workers(3) as [TestWorker, TestWorker, TestWorker]
+  one.request('o')
+  two.request('o')
+  assert.deepEqual(one.get('o', agent.store.arrived(), 'file'), ['o: in arrived 1'])
+  assert.deepEqual(two.takeReceived(), ['o: in arrived 1'])
+  // As before a file could be shared, or if it was requested twice.
+  assert.deepEqual(three.get('o', agent.store.arrived(), 'file'), ['o: in arrived 1'])
+  assert.deepEqual(one.get('o', 'arrived 1', 'file'), ['o: in arrived 1'])
+  assert.deepEqual([...agent.store.files.keys()], ['arrived 1'])
+  agent.host.checkInvariants()
+  for (const worker of [one, two, three]) worker.objects.onProcessorGone()
+  assert.equal(agent.store.files.size, 0)
+})
+
+test('a single worker removes such a file, too', () => {
+  const agent = new TestAgent()
+  const [one] = agent.workers(1) as [TestWorker]
+  assert.deepEqual(one.get('o', agent.store.arrived(), 'file'), ['o: in arrived 1'])
+  one.incoming(deletionOf('o'))
+  assert.equal(agent.store.files.size, 0)
+})
+
+test('such a file whose message is dropped is removed; one of the scheduler is not', () => {
+  const agent = new TestAgent()
+  const [one] = agent.workers(2) as [TestWorker]
+  one.get('p', LARGE)
+  assert.deepEqual(one.get('o', agent.store.arrived(), 'file'), [])
+  assert.deepEqual(one.get('q', 'file of another', 'file'), [])
+  one.objects.onDisconnected()
+  agent.store.writeOne()
+  assert.deepEqual([...agent.store.files.keys(), ...agent.store.removed], ['arrived 1', 'file 2'])
 })
 
 for (const [what, change] of [

@@ -3,6 +3,7 @@
 // learns who has it, and notifies all of them when it is removed. docs/protocol.md#notes
 
 import { assert } from '../../base/assert.js'
+import { asBuffer } from '../../base/bytes.js'
 import { FEATURE_NOTES, hasFeature } from '../../base/features.js'
 import type { ObjectId } from '../../base/ids.js'
 import type {
@@ -21,6 +22,8 @@ export interface HostStore {
    * is no room.
    */
   write(chunks: readonly Uint8Array[], done: (chunk: Uint8Array | undefined) => void): void
+  /** Whether it has this file. */
+  owns(chunk: Uint8Array): boolean
   /** Removes a file. */
   remove(chunk: Uint8Array): void
   /** Calls back after the current event, before any other. */
@@ -175,6 +178,7 @@ export class WorkerObjects {
   onDisconnected(): void {
     const { fetches } = this.#host
     this.#connection += 1
+    for (const message of this.#held ?? []) this.#discard(message)
     this.#held = undefined
     this.#features = 0
     this.#drop([...this.#files])
@@ -200,7 +204,8 @@ export class WorkerObjects {
     return this.#host.isShared && !this.#port.isNear && hasFeature(this.#features, FEATURE_NOTES)
   }
 
-  #onResponse(response: ObjectResponse): void {
+  #onResponse(given: ObjectResponse): void {
+    const response = this.#adopted(given)
     const { objectContent } = response
     const { files } = this.#host
     const large: number[] = []
@@ -332,6 +337,44 @@ export class WorkerObjects {
       return [file.chunk]
     })
     return { ...content, objectTypes: types, objectBytes }
+  }
+
+  /** Content that is in files of the store already: this worker holds them. */
+  #adopted(response: ObjectResponse): ObjectResponse {
+    const { files, store } = this.#host
+    const { objectContent } = response
+    const own = objectContent.objectBytes.map((_, at) => this.#ownFile(objectContent, at))
+    if (own.every((chunk) => chunk === undefined)) return response
+    const objectBytes = objectContent.objectBytes.map((chunks, at) => {
+      const chunk = own[at]
+      if (chunk === undefined) return chunks
+      const id = objectContent.objectIds[at] as ObjectId
+      const name = objectContent.objectNames[at] as Uint8Array
+      const file = files.get(id) ?? { chunk, name, holders: new Set() }
+      files.set(id, file)
+      file.holders.add(this)
+      this.#files.add(id)
+      // Another worker has fetched it, too.
+      if (!asBuffer(file.chunk).equals(chunk)) store.remove(chunk)
+      return [file.chunk]
+    })
+    return { ...response, bytes: undefined, objectContent: { ...objectContent, objectBytes } }
+  }
+
+  /** The name of the file of the store in which some content is. */
+  #ownFile({ objectTypes, objectBytes }: ObjectContent, at: number): Uint8Array | undefined {
+    const [chunk] = objectBytes[at] ?? []
+    const isFile = objectTypes[at] === 'file' && chunk !== undefined
+    return isFile && this.#host.store.owns(chunk) ? chunk : undefined
+  }
+
+  /** A message will not be handled. */
+  #discard(message: Message): void {
+    if (message.kind !== 'objectResponse') return
+    for (const at of message.objectContent.objectBytes.keys()) {
+      const chunk = this.#ownFile(message.objectContent, at)
+      if (chunk !== undefined) this.#host.store.remove(chunk)
+    }
   }
 
   #drop(ids: readonly ObjectId[]): void {

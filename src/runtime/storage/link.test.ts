@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { test, type TestContext } from 'node:test'
 import { joinBytes } from '../../base/bytes.js'
+import { objectId } from '../../base/ids.js'
 import { silentLogger } from '../../base/logger.js'
 import { ObjectStorageServer } from '../../scheduler/object-storage-server.js'
 import { fileOf } from '../../wire/object-content.js'
 import { readObjectFile } from '../object-files.js'
+import { ListedFiles } from './arrival.test.kit.js'
 import { StorageLink } from './link.js'
 
 const NAME = Buffer.from('name')
@@ -120,6 +122,64 @@ test('without a server, nothing waits', async (t) => {
   assert.equal(link.hasFailed && downs.length > 0, true)
   const unborn = linkTo(t, address)
   assert.equal(await unborn.put(NAME, content(1)), undefined)
+})
+
+/** The padded content of one chunk. */
+function odd(value: number, size: number): { type: 'object'; chunks: readonly Uint8Array[] } {
+  return { type: 'object', chunks: [Buffer.alloc(size, value)] }
+}
+
+test('content that is wanted in a file is written there while it arrives', async (t) => {
+  if (process.platform === 'win32') return t.skip('files have other names there')
+  const { address } = await newServer(t)
+  const [one, other] = [linkTo(t, address), linkTo(t, address)]
+  const files = new ListedFiles(t)
+  for (const size of [300_000, 300_001, 300_007]) {
+    const stored = await one.put(NAME, odd(7, size))
+    assert(stored !== undefined)
+    files.written = []
+    const part = await other.get(stored.id, { byteLength: size, store: files })
+    assert.equal(part?.type, 'file')
+    assert.equal(fileOf(part.chunks)?.byteLength, size)
+    assert.deepEqual(Buffer.concat(files.written), Buffer.alloc(size, 7))
+    // Of another size, or in two chunks, it is in memory.
+    for (const byteLength of [size - 8, size + 8]) {
+      assert.deepEqual(await other.get(stored.id, { byteLength, store: files }), odd(7, size))
+    }
+  }
+  const stored = await one.put(NAME, content(7))
+  const part = await other.get(stored?.id ?? objectId(''), { byteLength: SIZE, store: files })
+  assert.equal(part?.type, 'object')
+  assert.deepEqual(files.opened, [300_000, 300_001, 300_007])
+})
+
+test('a file that cannot be written is replaced by memory', async (t) => {
+  const { address } = await newServer(t)
+  const [one, other] = [linkTo(t, address), linkTo(t, address)]
+  const stored = await one.put(NAME, odd(7, SIZE))
+  const files = new ListedFiles(t)
+  files.isFailing = true
+  const part = await other.get(stored?.id ?? objectId(''), { byteLength: SIZE, store: files })
+  assert.deepEqual(part, odd(7, SIZE))
+  assert.deepEqual([files.opened, files.drops], [[SIZE], 0])
+})
+
+test('a file is dropped if the connection ends before its content has arrived', async (t) => {
+  const { address } = await newServer(t)
+  const [one, other] = [linkTo(t, address), linkTo(t, address)]
+  const size = 2 ** 25
+  const stored = await one.put(NAME, odd(7, size))
+  const files = new ListedFiles(t)
+  let closed: Promise<void> | undefined
+  files.onWrite = () => {
+    closed ??= Promise.resolve().then(() => other.close())
+  }
+  assert.equal(
+    await other.get(stored?.id ?? objectId(''), { byteLength: size, store: files }),
+    undefined,
+  )
+  await closed
+  assert.equal(files.drops, 1)
 })
 
 test('content is stored while another call waits for the first connection', async (t) => {

@@ -30,6 +30,7 @@ import { type StoredContent, contentBytes } from '../../wire/object-content.js'
 import { MessageReader } from '../message-reader.js'
 import { contentRequest, isThere, ObjectFiles, type Part, proofMessage } from '../object-files.js'
 import { newIdentity } from '../peer-info.js'
+import { Arrivals, type Wanted } from './arrival.js'
 
 /** How long a call waits for a connection that is being made. */
 const CONNECT_MS = 5_000
@@ -63,6 +64,13 @@ interface LinkHandler {
 /** A call that waits for its answer. */
 type Settle<T> = (value: T | undefined) => void
 
+/** Calls that wait for content. */
+interface Get {
+  readonly settles: Settle<Part>[]
+  /** Where the first one wants it. */
+  readonly wanted: Wanted | undefined
+}
+
 /** One connection. It does not keep the process alive. */
 export class StorageLink {
   readonly name: string
@@ -76,7 +84,8 @@ export class StorageLink {
   #identity = newIdentity('Storage')
   #socket: DealerSocket
   readonly #reader: MessageReader
-  readonly #gets = new Map<ObjectId, Settle<Part>[]>()
+  readonly #gets = new Map<ObjectId, Get>()
+  readonly #arrivals = new Arrivals((id) => this.#gets.get(id)?.wanted)
   readonly #confirms = new Map<ObjectId, ((isStored: boolean) => void)[]>()
   readonly #sources = new Map<ObjectId, Settle<string>>()
   /** Calls that wait for the connection; undefined: it has failed, and is tried again. */
@@ -116,10 +125,13 @@ export class StorageLink {
       onDrain: () => {},
       onMessages: (messages: readonly IncomingMessage[]) => {
         for (const frames of messages) {
-          const message = this.#reader.read(frames)
+          const arrived = this.#arrivals.finish(frames)
+          const message = arrived === undefined ? this.#reader.read(frames) : undefined
           if (message !== undefined) this.#onMessage(message)
+          if (arrived !== undefined) this.#settleGet(arrived.id, arrived.part)
         }
       },
+      onLongFrame: (head: Buffer, size: number) => this.#arrivals.begin(head, size),
     }
     const options = { queueWhileDisconnected: false, logger: this.#logger }
     const socket = new DealerSocket(this.#address, this.#identity, dealer, options)
@@ -193,12 +205,15 @@ export class StorageLink {
     })
   }
 
-  /** Content, in messages or in a file; undefined: it is not there, or cannot be reached. */
-  async get(id: ObjectId): Promise<Part | undefined> {
+  /**
+   * Content, in messages or in a file; undefined: it is not there, or cannot be reached. `wanted`:
+   * where it goes if it is not in a file of the server.
+   */
+  async get(id: ObjectId, wanted?: Wanted): Promise<Part | undefined> {
     if (!this.#isUp && !(await this.#connected())) return undefined
-    const part = await this.#request(id, [getMessage(id)])
+    const part = await this.#request(id, [getMessage(id)], wanted)
     if (part?.type !== 'file' || isThere(part.chunks)) return part
-    // Something else has removed the file: the server can still read it.
+    // It could not be kept, or something else has removed the file: the server can still read it.
     return this.#request(id, contentRequest([id], this.#proof))
   }
 
@@ -223,13 +238,13 @@ export class StorageLink {
     this.files.close()
   }
 
-  #request(id: ObjectId, messages: readonly Message[]): Promise<Part | undefined> {
+  #request(id: ObjectId, messages: readonly Message[], wanted?: Wanted): Promise<Part | undefined> {
     // It may have ended since the caller has looked.
     if (!this.#isUp) return Promise.resolve(undefined)
     return new Promise((resolve) => {
       const others = this.#gets.get(id)
-      if (others !== undefined) return void others.push(resolve)
-      this.#gets.set(id, [resolve])
+      if (others !== undefined) return void others.settles.push(resolve)
+      this.#gets.set(id, { settles: [resolve], wanted })
       for (const message of messages) this.#send(message)
     })
   }
@@ -321,13 +336,16 @@ export class StorageLink {
   #onResponse({ responseType, objectContent }: ObjectResponse): void {
     const { objectIds, objectTypes, objectBytes } = objectContent
     for (const [at, id] of objectIds.entries()) {
-      const settled = this.#gets.get(id) ?? []
-      this.#gets.delete(id)
       const type = objectTypes[at]
       const isThere = responseType === 'content' && (type === 'object' || type === 'file')
-      const part = isThere ? { type, chunks: objectBytes[at] ?? [] } : undefined
-      for (const settle of settled) settle(part)
+      this.#settleGet(id, isThere ? { type, chunks: objectBytes[at] ?? [] } : undefined)
     }
+  }
+
+  #settleGet(id: ObjectId, part: Part | undefined): void {
+    const { settles = [] } = this.#gets.get(id) ?? {}
+    this.#gets.delete(id)
+    for (const settle of settles) settle(part)
   }
 
   #onDown(reason: string): void {
@@ -348,9 +366,8 @@ export class StorageLink {
     const sources = [...this.#sources.values()]
     this.#sources.clear()
     for (const settle of sources) settle(undefined)
-    const gets = [...this.#gets.values()].flat()
-    this.#gets.clear()
-    for (const settle of gets) settle(undefined)
+    this.#arrivals.clear()
+    for (const id of this.#gets.keys()) this.#settleGet(id, undefined)
   }
 }
 

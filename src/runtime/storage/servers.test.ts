@@ -17,6 +17,8 @@ import {
   type StorageServer,
 } from '../../wire/message.js'
 import { storedContentOf } from '../../wire/object-content.js'
+import type { ArrivalStore } from './arrival.js'
+import { ListedFiles } from './arrival.test.kit.js'
 import { ObjectServers } from './servers.js'
 
 const SIZE = 300_000
@@ -31,8 +33,9 @@ class Peer {
   readonly servers: ObjectServers
   #onChange: () => void = () => {}
 
-  constructor(t: TestContext, address = 'tcp://127.0.0.1:1') {
+  constructor(t: TestContext, address = 'tcp://127.0.0.1:1', arrivals?: ArrivalStore) {
     this.servers = new ObjectServers({
+      ...(arrivals === undefined ? {} : { arrivals }),
       address,
       logger: silentLogger,
       send: (message) => {
@@ -243,6 +246,22 @@ test('content on a server is fetched from there', async (t) => {
   const { objectIds, objectTypes, objectBytes } = other.received[0]?.objectContent ?? {}
   assert.deepEqual([objectIds, objectTypes], [['o'], ['object']])
   assert.deepEqual(Buffer.concat(objectBytes?.[0] ?? []), Buffer.alloc(SIZE, SIZE % 251))
+})
+
+test('a file in which content has arrived is removed if the connection has ended', async (t) => {
+  if (process.platform === 'win32') return t.skip('files have other names there')
+  const server = await newServer(t)
+  const [one] = peersOf(t, server)
+  one.servers.send(create('o'))
+  await one.servers.idle()
+  const files = new ListedFiles(t)
+  const removed = new Promise<void>((resolve) => (files.onRemove = resolve))
+  files.onFinish = () => queueMicrotask(() => other.servers.reset())
+  const other = new Peer(t, undefined, files)
+  other.use(server)
+  other.servers.incoming(response(one.sent[0]))
+  await removed
+  assert.deepEqual([files.removed, other.received], [['file'], []])
 })
 
 test('content that a server does not have is requested from the scheduler', async (t) => {

@@ -26,6 +26,7 @@ import {
 } from '../../wire/object-content.js'
 import { isOwnHost } from '../process-usage.js'
 import { inMemory, type Part } from '../object-files.js'
+import type { ArrivalStore } from './arrival.js'
 import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
 import { serverAddress, StorageLink } from './link.js'
 
@@ -57,6 +58,8 @@ interface ServerUser {
    * Called after `send` has returned, in order, and only for the current connection.
    */
   onHeld?(result: TaskResult, isHeld: boolean): void
+  /** Where large content goes that is fetched; default: fresh memory. */
+  readonly arrivals?: ArrivalStore
   /** A server shares a directory with this machine: content may be in a file there; or not. */
   onNear?(offer: ObjectFiles | undefined): void
 }
@@ -389,7 +392,7 @@ export class ObjectServers {
     const connection = this.#connection
     const objectContent = pickObjects(response.objectContent, (other) => other === at)
     const part = await this.#get(objectContent)
-    if (connection !== this.#connection) return
+    if (connection !== this.#connection) return part && this.#user.arrivals?.drop(part)
     if (part === undefined) return this.#requestFromScheduler(objectContent.objectIds)
     const types = { objectTypes: [part.type], objectBytes: [part.chunks] }
     const content = { ...objectContent, ...types }
@@ -400,10 +403,13 @@ export class ObjectServers {
     const content = storedContentOf(chunks)
     if (content === undefined || this.#offerOf(content.address) === undefined) return undefined
     const link = this.#linkTo(content.address)
+    const { arrivals: store } = this.#user
+    const wanted = store && { byteLength: content.byteLength, store }
     const near = content.byteLength < MIN_COPIED_BYTES ? undefined : this.#nearInsteadOf(link)
-    const copy = (await near?.copy(content)) === true ? await near?.get(content.id) : undefined
+    const copy =
+      (await near?.copy(content)) === true ? await near?.get(content.id, wanted) : undefined
     if (copy !== undefined) return copy
-    const part = await link.get(content.id)
+    const part = await link.get(content.id, wanted)
     if (part === undefined && link.hasFailed) this.#avoid(content.address)
     return part
   }

@@ -3,7 +3,14 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ProtocolError } from '../../base/errors.js'
 import type { IncomingMessage } from '../options.js'
-import { FLAG_COMMAND, FLAG_MORE, FrameParser, headerBytes, writeHeader } from './frame.js'
+import {
+  EAGER_BYTES,
+  FLAG_COMMAND,
+  FLAG_MORE,
+  FrameParser,
+  headerBytes,
+  writeHeader,
+} from './frame.js'
 
 const LIMITS = { maxFrameBytes: 4 * 1024 ** 3 - 1, maxFramesPerMessage: 8 }
 
@@ -124,6 +131,68 @@ test('a declared length costs no memory before the bytes arrive', () => {
   const grown = process.memoryUsage().arrayBuffers - before
   assert(grown <= 110 * 1024 ** 2, `${grown} bytes`)
   assert(parsers.every(({ parser }) => parser.isInsideMessage))
+})
+
+/** Feeds a parser whose sink keeps what it is given; reads of this size. */
+function feedLong(
+  bytes: Buffer,
+  readBytes: number,
+): { readonly messages: IncomingMessage[]; readonly taken: string[]; readonly heads: Buffer[] } {
+  const taken: string[] = []
+  const heads: Buffer[] = []
+  const messages: IncomingMessage[] = []
+  const ignore = (): void => {}
+  const parser = new FrameParser(LIMITS, ignore, (head, size) => {
+    heads.push(head)
+    // Whether it takes the frame is in the first byte.
+    if (head[0] === 0) return undefined
+    taken.push(`${size} ${head.toString('latin1')}`)
+    return (part) => (taken[taken.length - 1] += part.toString('latin1'))
+  })
+  parser.allowMessages()
+  const memory = Buffer.alloc(readBytes)
+  for (let at = 0; at < bytes.length; at += readBytes) {
+    const read = memory.subarray(0, bytes.copy(memory, 0, at))
+    const filled = parser.fill(read, messages)
+    if (filled < read.length) parser.feed(Buffer.from(read.subarray(filled)), 0, messages)
+  }
+  assert.equal(parser.isInsideMessage, false)
+  return { messages, taken, heads }
+}
+
+test('a sink takes the rest of a long message, in whose place its beginning is delivered', () => {
+  const long = (first: number, size: number): Buffer => Buffer.alloc(size, first).fill('x', 1)
+  const [taken, kept, next] = [long(1, 200_001), long(0, 150_000), long(2, 65_537)]
+  const small = Buffer.from('small')
+  const bytes = Buffer.concat([taken, small, kept, next, small].map((body) => message([body])))
+  for (const readBytes of [1_000, 50_000, 65_536, 1_000_000]) {
+    const got = feedLong(bytes, readBytes)
+    // A frame that arrives in one piece needs no memory of its own.
+    if (readBytes === 1_000_000) assert.deepEqual(got.heads, [])
+    else {
+      const [first, , third] = got.heads
+      assert.equal(got.heads.length, 3)
+      assert.deepEqual(
+        got.taken,
+        [taken, next].map((body) => `${body.length} ${body.toString('latin1')}`),
+      )
+      assert.equal(got.messages[0], first)
+      assert.equal(got.messages[3], third)
+      assert((first as Buffer).length <= EAGER_BYTES)
+    }
+    assert((got.messages[2] as Buffer).equals(kept))
+    assert.deepEqual(
+      [1, 4].map((at) => String(got.messages[at])),
+      ['small', 'small'],
+    )
+  }
+})
+
+test('a message of several frames is not offered to a sink', () => {
+  const parts = [Buffer.alloc(200_000, 1), Buffer.alloc(200_000, 2)]
+  const { heads, messages } = feedLong(message(parts), 1_000)
+  assert.deepEqual(heads, [])
+  assert.deepEqual(messages, [parts])
 })
 
 const refused: readonly (readonly [name: string, hex: string, why: RegExp])[] = [

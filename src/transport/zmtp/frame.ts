@@ -56,6 +56,19 @@ export const EAGER_BYTES: number = 64 * 1024
 /** Larger ones get at most this many times what has arrived. What is not filled costs nothing. */
 const GROWTH = 1024
 
+/**
+ * Takes the rest of a long frame as it arrives, so that no memory is needed for it. The bytes are
+ * overwritten after the call. Must not throw.
+ */
+export type FrameSink = (bytes: Buffer) => void
+
+/**
+ * A message of one frame has begun to arrive that is longer than `EAGER_BYTES`: `head` of its
+ * `size` bytes are here. Returns what takes the rest; the message is then delivered, once it is
+ * complete, as `head` itself. Undefined: all of it is delivered.
+ */
+export type OnLongFrame = (head: Buffer, size: number) => FrameSink | undefined
+
 /** The memory for a frame of `size` bytes of which `arrived` have arrived and more are coming. */
 export function frameRoom(size: number, arrived: number): number {
   const room = Math.max(EAGER_BYTES, arrived * GROWTH)
@@ -67,6 +80,7 @@ export function frameRoom(size: number, arrived: number): number {
 export class FrameParser {
   readonly #limits: FrameLimits
   readonly #onCommand: (body: Buffer) => void
+  readonly #onLong: OnLongFrame | undefined
   /** -1 until messages are allowed. */
   #maxMessageFrameBytes = -1
   /** The bytes of an incomplete header. */
@@ -77,13 +91,16 @@ export class FrameParser {
   #bodyLength = 0
   #bodySize = 0
   #bodyFlags = 0
+  /** What takes the rest of it. */
+  #sink: FrameSink | undefined
   /** The earlier frames of an incomplete message. */
   #frames: Buffer[] | undefined
 
   /** `onCommand` receives the body of each command, inside `feed`; it may throw `ProtocolError`. */
-  constructor(limits: FrameLimits, onCommand: (body: Buffer) => void) {
+  constructor(limits: FrameLimits, onCommand: (body: Buffer) => void, onLong?: OnLongFrame) {
     this.#limits = limits
     this.#onCommand = onCommand
+    this.#onLong = onLong
   }
 
   /** Whether part of a message has arrived without its end. */
@@ -184,19 +201,27 @@ export class FrameParser {
   #collect(chunk: Buffer, start: number, messages: IncomingMessage[]): number {
     const end = Math.min(chunk.length, start + this.#bodySize - this.#bodyLength)
     const body = this.#roomFor(this.#bodyLength + end - start)
-    chunk.copy(body, this.#bodyLength, start, end)
+    if (this.#sink === undefined) chunk.copy(body, this.#bodyLength, start, end)
+    else this.#sink(chunk.subarray(start, end))
     this.#bodyLength += end - start
     if (this.#bodyLength === this.#bodySize) {
       this.#body = undefined
+      this.#sink = undefined
       this.#accept(this.#bodyFlags, body, messages)
     }
     return end
   }
 
-  /** The memory of the incomplete frame, with room for at least `length` bytes. */
+  /** The memory of the incomplete frame, with room for `length` bytes unless a sink takes them. */
   #roomFor(length: number): Buffer {
     const body = this.#body as Buffer
-    if (length <= body.length) return body
+    if (length <= body.length || this.#sink !== undefined) return body
+    const isAlone = (this.#bodyFlags & FLAG_MORE) === 0 && this.#frames === undefined
+    if (isAlone && body.length === EAGER_BYTES) {
+      const head = body.subarray(0, this.#bodyLength)
+      this.#sink = this.#onLong?.(head, this.#bodySize)
+      if (this.#sink !== undefined) return (this.#body = head)
+    }
     const larger = allocate(frameRoom(this.#bodySize, length))
     body.copy(larger, 0, 0, this.#bodyLength)
     this.#body = larger

@@ -6,7 +6,7 @@ import { identity, type Identity } from '../../base/ids.js'
 import type { IncomingMessage } from '../options.js'
 import type { EndKind } from '../end.js'
 import { type Command, encodeReady, parseCommand } from './commands.js'
-import { type FrameLimits, FrameParser } from './frame.js'
+import { type FrameLimits, FrameParser, type OnLongFrame } from './frame.js'
 
 // The first 64 bytes of a ZMTP connection, sent by both sides before anything else
 // (docs/protocol.md#zmtp): signature, version, mechanism.
@@ -201,9 +201,9 @@ export class ZmtpSession {
   #refusal: string | undefined
   #commands: Command[] | undefined
 
-  constructor(local: LocalPeer, limits: FrameLimits) {
+  constructor(local: LocalPeer, limits: FrameLimits, onLong?: OnLongFrame) {
     this.#local = local
-    this.#parser = new FrameParser(limits, (body) => this.#onCommand(body))
+    this.#parser = new FrameParser(limits, (body) => this.#onCommand(body), onLong)
   }
 
   /** The peer; undefined until the handshake is done. */

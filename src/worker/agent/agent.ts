@@ -137,6 +137,7 @@ export class Agent {
       report: new ConnectReport(settings.address),
       spares,
       hostObjects: new HostObjects(this.#store),
+      store: this.#store,
     }
     const stopped = new Promise<void>((resolve) => (this.#onStop = resolve))
     this.#started = hostings === undefined ? Promise.resolve() : this.#start(hostings)

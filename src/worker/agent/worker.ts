@@ -15,6 +15,7 @@ import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
 import { MessageReader } from '../../runtime/message-reader.js'
 import { leftMs } from '../../runtime/peer-info.js'
+import type { ArrivalStore } from '../../runtime/storage/arrival.js'
 import { ObjectServers } from '../../runtime/storage/servers.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
 import { DealerSocket } from '../../transport/dealer.js'
@@ -68,6 +69,8 @@ export interface AgentWorkerOptions {
   readonly spares: SparePool
   /** What the workers of the agent fetch together. */
   readonly hostObjects: HostObjects
+  /** Where large content goes that they fetch. */
+  readonly store: ArrivalStore
   /** Undefined: processors of Node run its tasks. */
   readonly hosting: TaskHosting | undefined
 }
@@ -160,6 +163,7 @@ export class AgentWorker {
       onDrain: () => this.#onDrain(),
       onHeld: ({ taskId, count }, isHeld) =>
         this.#driver.handle({ type: 'resultHeld', taskId, count, isHeld }),
+      arrivals: options.store,
       onNear: (offer) => this.#files.onServerOffer(offer, this.#processor),
     })
     this.#socket = this.#connect(identity, report)
