@@ -150,8 +150,8 @@ describe('framing', () => {
 
 describe('values that are unknown', () => {
   test('a kind of message is refused with its number', () => {
-    const bytes = frame(structPointer(0, 1, 1), word(37), structPointer(-1, 0, 0))
-    assertRefused(bytes, /^Message: unknown kind 37, known are 0 to 36$/)
+    const bytes = frame(structPointer(0, 1, 1), word(38), structPointer(-1, 0, 0))
+    assertRefused(bytes, /^Message: unknown kind 38, known are 0 to 37$/)
   })
 
   test('an enumerant is refused with its field and number', () => {
