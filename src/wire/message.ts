@@ -176,7 +176,7 @@ function write(message: Message, referenceFrom: number): Uint8Array | readonly U
 /** How many lost workers end a task that sets no limit: it runs again three times. */
 const DEFAULT_DEATH_LIMIT = 4
 
-/** How many lost workers, or lost results, end a task. docs/protocol.md#worker-loss */
+/** How many lost workers, or lost results, end a task. docs/protocol.md#task-options */
 export function deathLimitOf({ workerDeathLimit }: Pick<Task, 'workerDeathLimit'>): number {
   return workerDeathLimit === 0 ? DEFAULT_DEATH_LIMIT : workerDeathLimit
 }
