@@ -32,7 +32,7 @@ export function sourceFiles() {
 
 /** The pages written by hand, as `{ path, text }`. */
 export function pages() {
-  const isPage = (path) => /^(docs\/[^/]+|[A-Z]+)\.md$/.test(path) && path !== 'CHANGELOG.md'
+  const isPage = (path) => /^docs\/(internals\/)?[^/]+\.md$/.test(path)
   const names = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md']
   return readAll([...names, ...filesUnder('docs', isPage)])
 }

@@ -61,6 +61,26 @@ test('the repository files that pages name exist', () => {
   assert.deepEqual(offences, [])
 })
 
+test('the source files that pages about the code name exist', () => {
+  const offences: string[] = []
+  let count = 0
+  for (const { path, codes } of allPages().filter((page) => isAboutCode(page.path))) {
+    for (const { target, line } of codes) {
+      if (!/^[\w-]+\/[\w./-]+\.ts$/.test(target)) continue
+      count += 1
+      const isThere = ['src', '.'].some((folder) => existsSync(join(ROOT, folder, target)))
+      if (!isThere) offences.push(`${path}:${line}: ${target} is not there`)
+    }
+  }
+  assert.deepEqual(offences, [])
+  assert(count > 100, `found only ${count}`)
+})
+
+/** Whether a page may name files by their paths under `src/`. */
+function isAboutCode(path: string): boolean {
+  return path === 'ARCHITECTURE.md' || path.startsWith('docs/internals/')
+}
+
 test('the headings that comments in the source and the schemas name exist', () => {
   const offences: string[] = []
   let count = 0
@@ -69,7 +89,7 @@ test('the headings that comments in the source and the schemas name exist', () =
       const path = join(folder, name)
       if (!statSync(join(ROOT, path)).isFile()) continue
       const text = readFileSync(join(ROOT, path), 'utf8')
-      for (const [target] of text.matchAll(/\bdocs\/[\w-]+\.md(?:#[\w-]+)?/g)) {
+      for (const [target] of text.matchAll(/\bdocs\/(?:internals\/)?[\w-]+\.md(?:#[\w-]+)?/g)) {
         count += 1
         const offence = linkOffence(target, '.', path)
         if (offence !== undefined) offences.push(`${path}: ${target}: ${offence}`)
@@ -92,6 +112,8 @@ test('every page can be reached from the README, or is named there as outside of
     }
   }
   follow('README.md')
+  // The README, which is part of the package, only names it.
+  follow('ARCHITECTURE.md')
   const { text } = readPage('README.md')
   const isNamed = (path: string): boolean => {
     return text.includes(`\`${path}\``) || text.includes(`\`${dirname(path)}/\``)

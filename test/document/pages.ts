@@ -30,10 +30,14 @@ const FIRST_PAGES = ['README.md', 'docs/quick-start.md', 'docs/functions.md']
 
 /** The pages whose blocks this run of the tests runs. */
 export function pagesToRun(): Page[] {
-  return userPages().filter(({ path }) => !isShort || FIRST_PAGES.includes(path))
+  const pages = userPages().filter(({ path }) => !isShort || FIRST_PAGES.includes(path))
+  return pages.filter(({ blocks }) => blocks.length > 0)
 }
 
-/** Pages for users: their blocks run. The protocol page has drawings of bytes. */
+/**
+ * Pages for users, and those in docs/internals/: their blocks run. The protocol page has drawings
+ * of bytes.
+ */
 export function userPages(): Page[] {
   const others = ['docs/api/', 'docs/protocol.md']
   return allPages().filter(({ path }) => {
