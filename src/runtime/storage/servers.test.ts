@@ -420,6 +420,23 @@ test('with the connection to the scheduler, everything that waits is dropped', a
   assert.equal(peer.servers.isUsed, false)
 })
 
+test('a server to which content was on its way when the connection ended is used again', async (t) => {
+  const server = await newServer(t)
+  const peer = new Peer(t)
+  peer.use(server)
+  const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  peer.servers.send(create('o'))
+  await nextTurn()
+  peer.servers.reset()
+  await nextTurn()
+  peer.use(server)
+  peer.servers.send(create('p'))
+  await peer.until(() => peer.sent.length === 1)
+  const [message] = peer.sent
+  assert(message?.kind === 'objectInstruction')
+  assert.deepEqual(message.objectContent.objectTypes, ['stored'])
+})
+
 test('its user learns which results wait, and when they are sent', async (t) => {
   const peer = new Peer(t)
   peer.use(await newServer(t))

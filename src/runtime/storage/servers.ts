@@ -291,6 +291,7 @@ export class ObjectServers {
 
   /** Stores content on one of the servers. Returns how it travels to the scheduler. */
   async #store(name: Uint8Array, part: Part): Promise<Part> {
+    const connection = this.#connection
     const tried = new Set<string>()
     const own = part.type === 'file' ? this.#ownerOf(part.chunks) : undefined
     const there = await own?.put(name, part).catch(() => undefined)
@@ -304,6 +305,8 @@ export class ObjectServers {
       // Content that cannot be encoded is sent, and refused, like any other.
       const content = await link.put(name, given).catch(() => undefined)
       if (content !== undefined) return { type: 'stored', chunks: [storedChunk(content)] }
+      // The link was closed here, and its server may well be used again.
+      if (connection !== this.#connection) break
       this.#avoid(link.name)
     }
     return given
