@@ -116,6 +116,23 @@ test('the result of a dropped task that comes in spite of it is deleted', () => 
   assert.deepEqual(scheduler.lines(), [`remove ${'r-t'.padStart(24, '.')} at ${TWO}`])
 })
 
+test('a task whose result is lost before it is known runs again, as often as it may', () => {
+  const scheduler = setting('V')
+  scheduler.receive('C', { ...task('t', 'C'), workerDeathLimit: 2 })
+  for (const place of [ONE, TWO]) {
+    scheduler.receive('V', create('r', place))
+    lose(scheduler, place)
+    scheduler.receive('C', CONFIRMED)
+    scheduler.receive('V', {
+      ...result('t'),
+      results: [objectId('r')],
+      attempt: place === ONE ? 0 : 1,
+    })
+    const expected = place === ONE ? ['V <- task t'] : ['C <- result t workerDied']
+    assert.deepEqual(scheduler.lines(), expected)
+  }
+})
+
 test('clients that share a lost object begin anew', () => {
   const scheduler = withPeers({ clients: ['C', 'D'] })
   scheduler.receive('C', create('o', ONE)).receive('C', shared('publish', 'name', 'o'))

@@ -32,6 +32,7 @@ export function onContentLost(
   const users = [...usersOf(state, lost)].map(([client, entries]) => {
     return { client, entries, graphs: canContinue(client, entries) && graphsWith(client, entries) }
   })
+  noteEarly(state, lost)
   state.objects.drop(lost.map(({ id }) => id))
   let dropped = 0
   for (const { client, entries, graphs } of users) {
@@ -41,6 +42,19 @@ export function onContentLost(
   const fields = { reason, objects: lost.length, clients: users.length, droppedTasks: dropped }
   const text = 'objects are lost; their clients will send them again, and tasks that need them'
   state.turn.log('warn', text, fields)
+}
+
+/** A result follows its object at once, if it was not handled together with it. */
+const EARLY_MS = 60_000
+const MAX_EARLY = 10_000
+
+/** Some may be results that are not known yet: then their tasks run again (task/result.ts). */
+function noteEarly({ lostEarly, turn }: SchedulerState, lost: readonly ObjectEntry[]): void {
+  for (const { id, createdAt } of lost) if (createdAt > turn.now - EARLY_MS) lostEarly.add(id)
+  for (const id of lostEarly) {
+    if (lostEarly.size <= MAX_EARLY) return
+    lostEarly.delete(id)
+  }
 }
 
 /** A client has handled the first message: nothing that it sends from now on needs its objects. */
