@@ -177,9 +177,10 @@ function drop(
   setting: GraphSetting,
   lost: readonly TaskId[],
   results: readonly TaskResult[],
+  object = 'r',
 ): void {
   const graphTaskIds = [taskId('G')]
-  setting.harness.receive(loss(['r'], { graphTaskIds, nodeTaskIds: lost, results }))
+  setting.harness.receive(loss([object], { graphTaskIds, nodeTaskIds: lost, results }))
 }
 
 /** The calls that are sent, as `id(arguments)`. */
@@ -239,8 +240,42 @@ test('a call that has lost its result too often ends the targets that need it', 
   const { setting, idOf } = graphSetting()
   for (let times = 1; times <= 4; times += 1) {
     assert.equal(setting.harness.endOf('e'), undefined)
-    drop(setting, [idOf('c')], [])
+    drop(setting, [idOf('c')], [], `r${times}`)
     callsSent(setting, idOf)
   }
   assert.equal(setting.harness.endOf('e'), 'workerDied')
+})
+
+test('a loss that is told again, over a new connection, is counted once', () => {
+  const { setting, idOf } = graphSetting()
+  for (let times = 1; times <= 2; times += 1) {
+    const message = loss([`r${times}`], { graphTaskIds: [taskId('G')], nodeTaskIds: [idOf('c')] })
+    setting.harness.receive(message)
+    callsSent(setting, idOf)
+    setting.harness.disconnect()
+    setting.harness.open('S1', ALL_FEATURES)
+    setting.harness.receive(message)
+    callsSent(setting, idOf)
+    assert.equal(setting.harness.endOf('e'), undefined)
+  }
+})
+
+test('a lost object that was sent again meanwhile is deleted when it is not needed any more', () => {
+  const harness = open()
+  harness.submit('a', [LARGE])
+  const [created] = sent(harness.flush()).flatMap((message) => {
+    return message.kind === 'objectInstruction' ? [message.objectContent.objectIds.at(-1)] : []
+  })
+  harness.disconnect()
+  harness.open()
+  assert.ok(summary(harness.flush()).some((line) => line.includes('<obj')))
+  harness.cancel('a')
+  // The scheduler has lost it before it was there again.
+  harness.receive(loss([created ?? '']))
+  harness.handle({ type: 'clearRequested' })
+  const deleted = sent(harness.flush()).flatMap((message) => {
+    const isDelete = message.kind === 'objectInstruction' && message.instructionType === 'delete'
+    return isDelete ? message.objectContent.objectIds : []
+  })
+  assert.ok(deleted.includes(objectId(created ?? '')))
 })
