@@ -279,3 +279,19 @@ test('a lost object that was sent again meanwhile is deleted when it is not need
   })
   assert.ok(deleted.includes(objectId(created ?? '')))
 })
+
+test('a task that must not run twice, but may have begun, is not sent again', () => {
+  const harness = open()
+  harness.submit('a', [LARGE])
+  harness.submit('b', [resultOf('a')])
+  const [created] = sent(harness.flush()).flatMap((message) => {
+    return message.kind === 'objectInstruction' ? [message.objectContent.objectIds.at(-1)] : []
+  })
+  const results = [taskResult('a', { status: 'workerDied', results: [] })]
+  harness.receive(loss([created ?? ''], { results }))
+  assert.deepEqual(summary(harness.flush()), [])
+  assert.deepEqual(harness.ends, [
+    ['a', 'workerDied'],
+    ['b', 'workerDied'],
+  ])
+})

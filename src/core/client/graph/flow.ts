@@ -11,8 +11,10 @@ import {
   type ClientCoreOptions,
   type GraphSubmission,
   type GraphTarget,
+  INPUT_LOST,
   RESULT_LOST,
 } from '../events.js'
+import { countOf } from '../../../wire/run.js'
 import { submitAsTasks } from './as-tasks.js'
 import { GraphContents, GraphPart } from './part.js'
 import { type GraphNodes, needsOf } from './nodes.js'
@@ -152,6 +154,7 @@ export class GraphFlow<Owner> {
       }
     }
     for (const result of results) {
+      if (result.status === 'workerDied') this.#giveUp(result)
       if (!kept.has(result)) for (const id of result.results) objects.removeResult(id)
     }
     // Targets that wait now may have to wait for other tasks as well.
@@ -244,6 +247,14 @@ export class GraphFlow<Owner> {
     for (const task of this.#parts.tasks.values()) {
       const isKnown = task.graph === undefined || this.#isTarget(task)
       assert(isKnown, 'a target does not belong to its graph')
+    }
+  }
+
+  /** Tasks that need lost objects must not be submitted again. */
+  #giveUp(result: TaskResult): void {
+    const { flow, tasks } = this.#parts
+    for (const task of tasks.range(result.taskId, countOf(result))) {
+      if (tasks.has(task)) flow.ends.abandon(task, 'workerDied', INPUT_LOST)
     }
   }
 
