@@ -295,3 +295,31 @@ test('a task that must not run twice, but may have begun, is not sent again', ()
     ['b', 'workerDied'],
   ])
 })
+
+for (const isTold of [true, false]) {
+  const how = isTold ? 'told' : 'connected again'
+  test(`a graph on its way waits until a lost result that it needs is there again: ${how}`, () => {
+    const harness = new Harness()
+    harness.open('S1', ALL_FEATURES)
+    harness.isEager = false
+    harness.submit('a')
+    harness.flush()
+    harness.receive(storedResult('a', 'r1'))
+    const graph = sketchGraph('G', { b: ['f', resultOf('a')], c: ['g', 'b'] }, ['c'])
+    harness.handle({ type: 'graphSubmitted', graph })
+    harness.flush()
+    harness.receive(loss(['r1']))
+    if (isTold) harness.receive(loss([], { graphTaskIds: [taskId('G')] }))
+    else {
+      harness.disconnect()
+      harness.open('S1', ALL_FEATURES)
+    }
+    const tasks = summary(harness.flush()).filter((line) => !line.startsWith('create'))
+    assert.deepEqual(tasks, ['task a'])
+    harness.receive(storedResult('a', 'r2'))
+    const [part] = sent(harness.flush()).filter(({ kind }) => kind === 'graphTask')
+    assert(part?.kind === 'graphTask')
+    const [argument] = part.graph[0]?.functionArgs ?? []
+    assert.equal(Buffer.from(argument?.data ?? '').toString(), 'r2')
+  })
+}

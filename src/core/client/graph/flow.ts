@@ -144,7 +144,7 @@ export class GraphFlow<Owner> {
       if (graph === undefined) continue
       const spent = graph.onLost(lost, nodeTaskIds, isNew)
       if (dropped.has(graphId) && graph.targets.size === 0) this.#forget(graph)
-      else if (dropped.has(graphId)) {
+      else if (dropped.has(graphId) || this.#isOutdated(graph, lost)) {
         graph.isKnown = false
         this.#resume(graph, false)
         for (const result of results) if (graph.contents.keep(result)) kept.add(result)
@@ -248,6 +248,15 @@ export class GraphFlow<Owner> {
       const isKnown = task.graph === undefined || this.#isTarget(task)
       assert(isKnown, 'a target does not belong to its graph')
     }
+  }
+
+  /** Whether it is on its way with a result that is lost now: it will be dropped. */
+  #isOutdated(graph: GraphRecord<Owner>, lost: ReadonlySet<ObjectId>): boolean {
+    const { inputs } = this.#parts.flow
+    for (const target of graph.targets.values()) {
+      if (target.state === 'sent' && inputs.areAmong(target, lost)) return true
+    }
+    return false
   }
 
   /** Tasks that need lost objects must not be submitted again. */
