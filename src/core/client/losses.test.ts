@@ -323,3 +323,16 @@ for (const isTold of [true, false]) {
     assert.equal(Buffer.from(argument?.data ?? '').toString(), 'r2')
   })
 }
+
+test('a target gets its result, if only the graph was dropped after it', () => {
+  const setting = new GraphSetting('S1', ALL_FEATURES)
+  const graph = sketchGraph('G', CALLS, ['c', 'e'])
+  setting.submit(graph)
+  setting.flush()
+  setting.harness.disconnect()
+  setting.harness.open('S1', ALL_FEATURES)
+  setting.harness.flush()
+  drop(setting, [], [{ ...inlineResult('', 'C'), taskId: graph.idOf('c') }])
+  assert.equal(setting.harness.endOf('c'), 'value C')
+  assert.deepEqual(callsSent(setting, graph.idOf), ['b(=2)', 'd(b)', 'e(=C d)'])
+})

@@ -155,6 +155,10 @@ export class GraphFlow<Owner> {
     }
     for (const result of results) {
       if (result.status === 'workerDied') this.#giveUp(result)
+      // Of a target: its TaskResult was lost with a connection.
+      const isHere = kept.has(result) && result.inlineResults.length > 0
+      const target = isHere ? tasks.get(result.taskId) : undefined
+      if (target !== undefined) flow.onTaskResult(target, result)
       if (!kept.has(result)) for (const id of result.results) objects.removeResult(id)
     }
     // Targets that wait now may have to wait for other tasks as well.
