@@ -669,10 +669,11 @@ struct ObjectLoss $extension {
   # The graphs that were dropped.
 
   nodeTaskIds @2 :List(Data) $id(task);
-  # The nodes of these graphs whose results are lost.
+  # The nodes of these graphs whose results are lost, or that must not run again.
 
   results @3 :List(TaskResult);
-  # Results of other nodes, which are still there. The client is a user of their objects now.
+  # Results of other nodes, which are still there. The client is a user of their objects now. And
+  # `workerDied` for tasks that must not run again.
 }
 
 struct StorageServers $extension {

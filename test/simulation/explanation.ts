@@ -115,10 +115,11 @@ function hasLostInput({ suspects, journal }: Circumstances): boolean {
 }
 
 function hasWornOut({ suspects, journal }: Circumstances): boolean {
-  const resultLosses = journal.faults.filter(({ what }) => what.includes('loseServer')).length
+  // Of results, and of what a running task needs.
+  const losses = journal.faults.filter(({ what }) => what.includes('loseServer')).length
   return suspects.some(({ program }) => {
     const limit = program.deathLimit === 0 ? DEFAULT_DEATH_LIMIT : program.deathLimit
-    return Math.max(journal.workerLosses, resultLosses) >= limit
+    return journal.workerLosses + losses >= limit
   })
 }
 

@@ -333,6 +333,9 @@ export interface StoredValue {
 /** The detail of the end `workerDied`, if no worker was lost. */
 export const RESULT_LOST = 'its result was lost too often, with object storage servers'
 
+/** The same if the task, which must not run twice, may have begun. */
+export const INPUT_LOST = 'an object that it needs was lost while it ran'
+
 /** How a task is run. Must not be changed, because many tasks share it. */
 export interface TaskOptions {
   /** Task flags (docs/protocol.md#task-flags). */

@@ -177,9 +177,10 @@ function drop(
   setting: GraphSetting,
   lost: readonly TaskId[],
   results: readonly TaskResult[],
+  object = 'r',
 ): void {
   const graphTaskIds = [taskId('G')]
-  setting.harness.receive(loss(['r'], { graphTaskIds, nodeTaskIds: lost, results }))
+  setting.harness.receive(loss([object], { graphTaskIds, nodeTaskIds: lost, results }))
 }
 
 /** The calls that are sent, as `id(arguments)`. */
@@ -239,8 +240,99 @@ test('a call that has lost its result too often ends the targets that need it', 
   const { setting, idOf } = graphSetting()
   for (let times = 1; times <= 4; times += 1) {
     assert.equal(setting.harness.endOf('e'), undefined)
-    drop(setting, [idOf('c')], [])
+    drop(setting, [idOf('c')], [], `r${times}`)
     callsSent(setting, idOf)
   }
   assert.equal(setting.harness.endOf('e'), 'workerDied')
+})
+
+test('a loss that is told again, over a new connection, is counted once', () => {
+  const { setting, idOf } = graphSetting()
+  for (let times = 1; times <= 2; times += 1) {
+    const message = loss([`r${times}`], { graphTaskIds: [taskId('G')], nodeTaskIds: [idOf('c')] })
+    setting.harness.receive(message)
+    callsSent(setting, idOf)
+    setting.harness.disconnect()
+    setting.harness.open('S1', ALL_FEATURES)
+    setting.harness.receive(message)
+    callsSent(setting, idOf)
+    assert.equal(setting.harness.endOf('e'), undefined)
+  }
+})
+
+test('a lost object that was sent again meanwhile is deleted when it is not needed any more', () => {
+  const harness = open()
+  harness.submit('a', [LARGE])
+  const [created] = sent(harness.flush()).flatMap((message) => {
+    return message.kind === 'objectInstruction' ? [message.objectContent.objectIds.at(-1)] : []
+  })
+  harness.disconnect()
+  harness.open()
+  assert.ok(summary(harness.flush()).some((line) => line.includes('<obj')))
+  harness.cancel('a')
+  // The scheduler has lost it before it was there again.
+  harness.receive(loss([created ?? '']))
+  harness.handle({ type: 'clearRequested' })
+  const deleted = sent(harness.flush()).flatMap((message) => {
+    const isDelete = message.kind === 'objectInstruction' && message.instructionType === 'delete'
+    return isDelete ? message.objectContent.objectIds : []
+  })
+  assert.ok(deleted.includes(objectId(created ?? '')))
+})
+
+test('a task that must not run twice, but may have begun, is not sent again', () => {
+  const harness = open()
+  harness.submit('a', [LARGE])
+  harness.submit('b', [resultOf('a')])
+  const [created] = sent(harness.flush()).flatMap((message) => {
+    return message.kind === 'objectInstruction' ? [message.objectContent.objectIds.at(-1)] : []
+  })
+  const results = [taskResult('a', { status: 'workerDied', results: [] })]
+  harness.receive(loss([created ?? ''], { results }))
+  assert.deepEqual(summary(harness.flush()), [])
+  assert.deepEqual(harness.ends, [
+    ['a', 'workerDied'],
+    ['b', 'workerDied'],
+  ])
+})
+
+for (const isTold of [true, false]) {
+  const how = isTold ? 'told' : 'connected again'
+  test(`a graph on its way waits until a lost result that it needs is there again: ${how}`, () => {
+    const harness = new Harness()
+    harness.open('S1', ALL_FEATURES)
+    harness.isEager = false
+    harness.submit('a')
+    harness.flush()
+    harness.receive(storedResult('a', 'r1'))
+    const graph = sketchGraph('G', { b: ['f', resultOf('a')], c: ['g', 'b'] }, ['c'])
+    harness.handle({ type: 'graphSubmitted', graph })
+    harness.flush()
+    harness.receive(loss(['r1']))
+    if (isTold) harness.receive(loss([], { graphTaskIds: [taskId('G')] }))
+    else {
+      harness.disconnect()
+      harness.open('S1', ALL_FEATURES)
+    }
+    const tasks = summary(harness.flush()).filter((line) => !line.startsWith('create'))
+    assert.deepEqual(tasks, ['task a'])
+    harness.receive(storedResult('a', 'r2'))
+    const [part] = sent(harness.flush()).filter(({ kind }) => kind === 'graphTask')
+    assert(part?.kind === 'graphTask')
+    const [argument] = part.graph[0]?.functionArgs ?? []
+    assert.equal(Buffer.from(argument?.data ?? '').toString(), 'r2')
+  })
+}
+
+test('a target gets its result, if only the graph was dropped after it', () => {
+  const setting = new GraphSetting('S1', ALL_FEATURES)
+  const graph = sketchGraph('G', CALLS, ['c', 'e'])
+  setting.submit(graph)
+  setting.flush()
+  setting.harness.disconnect()
+  setting.harness.open('S1', ALL_FEATURES)
+  setting.harness.flush()
+  drop(setting, [], [{ ...inlineResult('', 'C'), taskId: graph.idOf('c') }])
+  assert.equal(setting.harness.endOf('c'), 'value C')
+  assert.deepEqual(callsSent(setting, graph.idOf), ['b(=2)', 'd(b)', 'e(=C d)'])
 })

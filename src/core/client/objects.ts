@@ -98,7 +98,7 @@ export class ClientObjectTable {
   readonly names: OwnNames<ClientObject> = new OwnNames((id) => this.unpin(id))
   /** Those that all workers are to fetch in advance. */
   readonly replicated: Set<ClientObject> = new Set()
-  #connection = 1
+  #connection = 2
   #usedBytes = 0
   readonly #turn: Timing
   readonly #onDropped: (content: FiledContent) => void
@@ -231,7 +231,8 @@ export class ClientObjectTable {
     for (const id of ids) {
       const object = this.#objects.get(id)
       if (object === undefined || object.isForeign) continue
-      object.sentIn = 0
+      // It may have been sent again since: it is deleted like one that was sent.
+      if (object.sentIn > 0) object.sentIn = this.#connection - 1
       if (this.names.objects.has(object)) this.names.forgetSent([object])
       else if (!this.replicated.has(object)) continue
       this.#fresh.push(object)

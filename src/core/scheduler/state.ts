@@ -2,7 +2,7 @@
 // object/object.ts) change them; the machine (scheduler-machine.ts) calls the handlers.
 
 import { assert } from '../../base/assert.js'
-import type { Identity } from '../../base/ids.js'
+import type { Identity, ObjectId } from '../../base/ids.js'
 import type { Histogram } from '../../base/histogram.js'
 import { Lifecycle } from '../../base/lifecycle.js'
 import { type InstantMs, Turn } from '../../base/machine.js'
@@ -58,6 +58,8 @@ export class SchedulerState {
   readonly earlyResults: EarlyResults
   readonly leases: Leases
   readonly objects: ObjectTable
+  /** New objects that were lost; they may be results that no worker has reported yet. */
+  readonly lostEarly: Set<ObjectId> = new Set()
   readonly shared: SharedObjects
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
   /** Empty between events. */

@@ -2661,9 +2661,9 @@ export interface ObjectLoss {
   readonly objectIds: readonly ObjectId[]
   /** The graphs that were dropped. */
   readonly graphTaskIds: readonly TaskId[]
-  /** The nodes of these graphs whose results are lost. */
+  /** The nodes of these graphs whose results are lost, or that must not run again. */
   readonly nodeTaskIds: readonly TaskId[]
-  /** Results of other nodes, which are still there. The client is a user of their objects now. */
+  /** Results of other nodes, which are still there. The client is a user of their objects now. And `workerDied` for tasks that must not run again. */
   readonly results: readonly TaskResult[]
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always

@@ -3,15 +3,18 @@
 
 import { assert } from '../../../base/assert.js'
 import { FEATURE_GRAPHS, hasFeature } from '../../../base/features.js'
-import type { TaskId } from '../../../base/ids.js'
+import { latin1ToBytes } from '../../../base/bytes.js'
+import type { ObjectId, TaskId } from '../../../base/ids.js'
 import type { ObjectLoss, TaskResult } from '../../../wire/message.js'
 import {
   type ArgumentSource,
   type ClientCoreOptions,
   type GraphSubmission,
   type GraphTarget,
+  INPUT_LOST,
   RESULT_LOST,
 } from '../events.js'
+import { countOf } from '../../../wire/run.js'
 import { submitAsTasks } from './as-tasks.js'
 import { GraphContents, GraphPart } from './part.js'
 import { type GraphNodes, needsOf } from './nodes.js'
@@ -24,6 +27,9 @@ import { ResultInput, type TaskRecord, type ClientTaskTable } from '../task/task
 
 /** While tasks wait as well, graphs send at most this many bytes per turn. */
 const MAX_TURN_BYTES = 512 * 1024
+
+/** At most this many losses are recognized if they are told again. */
+const MAX_UNCONFIRMED = 1_000
 
 /** The parts that graphs share with other tasks. */
 export interface GraphParts<Owner> {
@@ -40,6 +46,8 @@ export class GraphFlow<Owner> {
   readonly #graphs = new Map<TaskId, GraphRecord<Owner>>()
   /** Graphs with unsent parts. Invariant: their phase is open. */
   readonly #unsent = new Set<GraphRecord<Owner>>()
+  /** The last losses, in short: the scheduler may not know that they were handled. */
+  readonly #losses: ObjectId[] = []
   /** False: the scheduler that answered last does not accept graphs in parts. */
   #mayGraph = true
 
@@ -122,17 +130,21 @@ export class GraphFlow<Owner> {
   }
 
   /** Content is lost, and the scheduler has dropped the graphs and tasks that need it. */
-  onLost({ objectIds, graphTaskIds, nodeTaskIds, results }: ObjectLoss): void {
+  onLost(message: ObjectLoss): void {
+    const { objectIds, graphTaskIds, nodeTaskIds, results } = message
     const { flow, objects, tasks } = this.#parts
     // What was sent before may need what is lost, and nothing that is sent later does.
     flow.sender.send(lossConfirmation, 0)
     const lost = new Set(objectIds)
     const dropped = new Set(graphTaskIds)
     const kept = new Set<TaskResult>()
-    for (const [graphId, graph] of this.#graphs) {
-      const spent = graph.onLost(lost, nodeTaskIds)
+    const isNew = this.#isNewLoss(message)
+    for (const graphId of lost.size > 0 ? this.#graphs.keys() : dropped) {
+      const graph = this.#graphs.get(graphId)
+      if (graph === undefined) continue
+      const spent = graph.onLost(lost, nodeTaskIds, isNew)
       if (dropped.has(graphId) && graph.targets.size === 0) this.#forget(graph)
-      else if (dropped.has(graphId)) {
+      else if (dropped.has(graphId) || this.#isOutdated(graph, lost)) {
         graph.isKnown = false
         this.#resume(graph, false)
         for (const result of results) if (graph.contents.keep(result)) kept.add(result)
@@ -142,10 +154,15 @@ export class GraphFlow<Owner> {
       }
     }
     for (const result of results) {
+      if (result.status === 'workerDied') this.#giveUp(result)
+      // Of a target: its TaskResult was lost with a connection.
+      const isHere = kept.has(result) && result.inlineResults.length > 0
+      const target = isHere ? tasks.get(result.taskId) : undefined
+      if (target !== undefined) flow.onTaskResult(target, result)
       if (!kept.has(result)) for (const id of result.results) objects.removeResult(id)
     }
     // Targets that wait now may have to wait for other tasks as well.
-    flow.onLost(objectIds)
+    if (lost.size > 0) flow.onLost(objectIds)
   }
 
   /** A TaskResult that is not about a task in the table. True if it was about a graph. */
@@ -235,6 +252,35 @@ export class GraphFlow<Owner> {
       const isKnown = task.graph === undefined || this.#isTarget(task)
       assert(isKnown, 'a target does not belong to its graph')
     }
+  }
+
+  /** Whether it is on its way with a result that is lost now: it will be dropped. */
+  #isOutdated(graph: GraphRecord<Owner>, lost: ReadonlySet<ObjectId>): boolean {
+    const { inputs } = this.#parts.flow
+    for (const target of graph.targets.values()) {
+      if (target.state === 'sent' && inputs.areAmong(target, lost)) return true
+    }
+    return false
+  }
+
+  /** Tasks that need lost objects must not be submitted again. */
+  #giveUp(result: TaskResult): void {
+    const { flow, tasks } = this.#parts
+    for (const task of tasks.range(result.taskId, countOf(result))) {
+      if (tasks.has(task)) flow.ends.abandon(task, 'workerDied', INPUT_LOST)
+    }
+  }
+
+  /**
+   * A message whose confirmation was lost comes again, over the next connection. Ids of results are
+   * never used again, so no two losses of results are equal.
+   */
+  #isNewLoss({ objectIds, nodeTaskIds }: ObjectLoss): boolean {
+    if (objectIds.length === 0) return true
+    const loss = this.#options.objectIdOf(latin1ToBytes([...objectIds, ...nodeTaskIds].join('')))
+    const isNew = !this.#losses.includes(loss)
+    if (isNew && this.#losses.push(loss) > MAX_UNCONFIRMED) this.#losses.shift()
+    return isNew
   }
 
   #isTarget(task: TaskRecord<Owner>): boolean {

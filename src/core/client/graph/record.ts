@@ -139,11 +139,16 @@ export class GraphRecord<Owner> {
   /**
    * Objects are lost, among them the results of the calls in `ids` that belong to this graph.
    * Returns the unfinished targets that cannot be computed, because they need a call that has lost
-   * its result as often as a task may lose its worker.
+   * its result as often as a task may lose its worker. Not `isNew`: these were counted before.
    */
-  onLost(lost: ReadonlySet<ObjectId>, ids: readonly TaskId[]): readonly TaskRecord<Owner>[] {
+  onLost(
+    lost: ReadonlySet<ObjectId>,
+    ids: readonly TaskId[],
+    isNew: boolean,
+  ): readonly TaskRecord<Owner>[] {
     const { nodes, options } = this.contents
     const calls = this.contents.loseKept(lost)
+    if (!isNew) return []
     const positions = ids.map((id) => nodes.positionOf(id)).filter((at) => at !== undefined)
     const spent: number[] = []
     for (const position of [...calls, ...positions]) {

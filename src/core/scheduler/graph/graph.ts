@@ -23,7 +23,7 @@ import { NONE } from './index.js'
 import type { NodeKind } from './kinds.js'
 import { followLinks, sendLinks } from './links.js'
 import { DROPPED, IS_LOOSE, IS_TARGET, IS_UNWANTED, STARTED, SUCCEEDED } from './nodes.js'
-import { NO_SALVAGE, type Salvage, salvageOf } from './outcome.js'
+import { NO_SALVAGE, type Salvage, salvageOf, type SalvageRoom } from './outcome.js'
 import { addPart } from './part.js'
 import {
   cancelNode,
@@ -247,8 +247,9 @@ export class Graph implements Worklist {
    * Objects that it needs are lost: its client will send it again. Returns what the client needs to
    * know of its results. The caller ends its tasks.
    */
-  drop(lost: ReadonlySet<ObjectId>): Salvage {
-    const salvage = this.#abortStatus === undefined ? salvageOf(this.#tables, lost) : NO_SALVAGE
+  drop(lost: ReadonlySet<ObjectId>, room: SalvageRoom): Salvage {
+    const isRunning = this.#abortStatus === undefined
+    const salvage = isRunning ? salvageOf(this.#tables, lost, room) : NO_SALVAGE
     this.#tables.isOpen = false
     this.forget()
     // Cancelling the rest may take several turns.

@@ -9,10 +9,11 @@ import { PLAIN_RESULT, type TaskArgument, type TaskResult } from '../../../wire/
 import type { AnyValues, ArgumentPacker } from '../../../wire/run.js'
 import type { ClientEntry } from '../entries.js'
 import { isElsewhere } from '../object/places.js'
+import { NO_LIMITS } from '../object/room.js'
 import type { Output } from '../output.js'
 import type { SchedulerState } from '../state.js'
 import { statusResult } from '../task/task.js'
-import { HOLDS_VALUE, IS_OBJECT, IS_TARGET, SUCCEEDED } from './nodes.js'
+import { HOLDS_VALUE, IS_OBJECT, IS_TARGET, STARTED, SUCCEEDED } from './nodes.js'
 import type { Failure, GraphTables } from './tables.js'
 
 const NO_OBJECTS: readonly ObjectId[] = []
@@ -141,12 +142,15 @@ export function releaseValue({ nodes, values }: GraphTables, node: number): void
 
 // Results of a graph that is dropped, because content is lost that it needs.
 
-/** Most results of one graph that are kept: the nodes of others run again. */
-const MAX_SALVAGED = 5_000
+/** How many more results, and bytes of those in messages, are kept: other nodes run again. */
+export interface SalvageRoom {
+  results: number
+  bytes: number
+}
 
 /** What a client needs to know of the results of a graph that is dropped. */
 export interface Salvage {
-  /** The nodes whose results are lost. */
+  /** The nodes whose results are lost, and those that have run and must not run again. */
   readonly lost: readonly TaskId[]
   /** Results that are still there. The client is a user of their objects. */
   readonly results: readonly TaskResult[]
@@ -156,24 +160,58 @@ export interface Salvage {
 export const NO_SALVAGE: Salvage = { lost: [], results: [] }
 
 /** Makes the client a user of the results that nodes may still need, except those in `lost`. */
-export function salvageOf(graph: GraphTables, lost: ReadonlySet<ObjectId>): Salvage {
-  const { nodes, state, client } = graph
+export function salvageOf(
+  graph: GraphTables,
+  lost: ReadonlySet<ObjectId>,
+  room: SalvageRoom,
+): Salvage {
+  const { nodes } = graph
   const lostNodes: TaskId[] = []
   const results: TaskResult[] = []
   for (let node = 0; node < nodes.count; node += 1) {
-    if (nodes.stateOf(node) !== SUCCEEDED || nodes.outcomeOf(node) === 0) continue
-    const object = objectOf(graph, node)
-    const entry = object === undefined ? undefined : state.objects.get(object)
-    const isThere = object === undefined || entry?.users.has(graph) === true
-    const isNeeded = graph.isOpen || nodes.neededBy(node) > 0
-    if (object !== undefined && lost.has(object)) lostNodes.push(nodes.idOf(node))
-    // The client itself deletes the result of a target, once it has the content.
-    if (!isThere || !isNeeded || nodes.has(node, IS_TARGET)) continue
-    results.push(resultOf(graph, node))
-    if (entry !== undefined) state.objects.use(client, entry)
-    if (results.length >= MAX_SALVAGED) break
+    const result = salvage(graph, node, room)
+    if (result !== undefined) results.push(result)
+    else if (isLost(graph, node, lost) || isSpent(graph, node)) lostNodes.push(nodes.idOf(node))
   }
   return { lost: lostNodes, results }
+}
+
+/** The result of a node that need not run again. */
+function salvage(graph: GraphTables, node: number, room: SalvageRoom): TaskResult | undefined {
+  const { nodes, state, client } = graph
+  if (nodes.stateOf(node) !== SUCCEEDED || nodes.outcomeOf(node) === 0) return undefined
+  if (room.results <= 0 || !(graph.isOpen || nodes.neededBy(node) > 0)) return undefined
+  const object = objectOf(graph, node)
+  const entry = object === undefined ? undefined : state.objects.get(object)
+  if (object !== undefined) {
+    // The client itself deletes the result of a target, once it has the content.
+    if (entry?.users.has(graph) !== true || entry.users.has(client)) return undefined
+    // It needs the rest for what it sends again.
+    const { quotaBytes } = state.options.storage ?? NO_LIMITS
+    if (client.objectBytes + entry.bytes > quotaBytes / 2) return undefined
+  }
+  const result = resultOf(graph, node)
+  const bytes = result.inlineResults[0]?.byteLength ?? 0
+  if (bytes > room.bytes) return undefined
+  room.results -= 1
+  room.bytes -= bytes
+  if (entry !== undefined) state.objects.use(client, entry)
+  return result
+}
+
+function isLost(graph: GraphTables, node: number, lost: ReadonlySet<ObjectId>): boolean {
+  const { nodes } = graph
+  if (nodes.stateOf(node) !== SUCCEEDED || nodes.outcomeOf(node) === 0) return false
+  const object = objectOf(graph, node)
+  return object !== undefined && lost.has(object)
+}
+
+/** Whether a node may have run, has no result that is kept, and must not run a second time. */
+function isSpent({ nodes, state, isOpen }: GraphTables, node: number): boolean {
+  if (nodes.kindOf(node).options.workerDeathLimit !== 1) return false
+  if (nodes.stateOf(node) === SUCCEEDED) return isOpen || nodes.neededBy(node) > 0
+  if (nodes.stateOf(node) !== STARTED) return false
+  return state.tasks.peek(nodes.idOf(node))?.worker !== undefined
 }
 
 // Results that would arrive too early. A 1.9.9 client sends a graph and registers the expected

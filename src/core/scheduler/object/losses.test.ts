@@ -116,6 +116,23 @@ test('the result of a dropped task that comes in spite of it is deleted', () => 
   assert.deepEqual(scheduler.lines(), [`remove ${'r-t'.padStart(24, '.')} at ${TWO}`])
 })
 
+test('a task whose result is lost before it is known runs again, as often as it may', () => {
+  const scheduler = setting('V')
+  scheduler.receive('C', { ...task('t', 'C'), workerDeathLimit: 2 })
+  for (const place of [ONE, TWO]) {
+    scheduler.receive('V', create('r', place))
+    lose(scheduler, place)
+    scheduler.receive('C', CONFIRMED)
+    scheduler.receive('V', {
+      ...result('t'),
+      results: [objectId('r')],
+      attempt: place === ONE ? 0 : 1,
+    })
+    const expected = place === ONE ? ['V <- task t'] : ['C <- result t workerDied']
+    assert.deepEqual(scheduler.lines(), expected)
+  }
+})
+
 test('clients that share a lost object begin anew', () => {
   const scheduler = withPeers({ clients: ['C', 'D'] })
   scheduler.receive('C', create('o', ONE)).receive('C', shared('publish', 'name', 'o'))
@@ -185,4 +202,81 @@ test('parts of dropped graphs, and new graphs, are dropped until the client know
   assert.equal(scheduler.machine.counts.graphs, 1, 'H is dropped until it is confirmed')
   scheduler.receive('C', CONFIRMED).receive('C', graph('H', ['z'], [node('z')]))
   assert.equal(scheduler.machine.counts.graphs, 2)
+})
+
+test('what must not run twice ends, if it may have begun', () => {
+  const once = { workerDeathLimit: 1 }
+  const scheduler = setting('V', 'W')
+  scheduler
+    .receive('C', { ...using('t', 'o'), ...once })
+    .receive('C', { ...using('u', 'o'), ...once })
+  scheduler.receive('C', { ...using('queued', 'o'), ...once })
+  const lines = lose(scheduler).filter((line) => line.startsWith('C '))
+  assert.deepEqual(lines, ['C <- lost o; ; ; t u'])
+})
+
+test('nodes that must not run twice count as lost, if they have run and their result is not kept', () => {
+  const once = { workerDeathLimit: 1 }
+  const scheduler = setting('W')
+  const nodes = [
+    node('a', [], once),
+    node('b', [], once),
+    node('c', [], once),
+    node('d', ['a', 'b', 'c'], once),
+  ]
+  scheduler.receive('C', graph('G', ['a', 'd'], nodes))
+  scheduler.receive('W', create('ra', TWO)).receive('W', large('a', 'ra'))
+  scheduler.receive('W', small('b', 'two'))
+  assert.deepEqual(calls(scheduler.actions()).at(-1), 'W c()')
+  assert.deepEqual(lose(scheduler), ['W <- cancel c by force', 'C <- lost o; G; a c; b'])
+})
+
+test('of many results, those beyond a limit are not kept; all that are lost count', () => {
+  const scheduler = setting('W')
+  const count = 5_001
+  const names = Array.from({ length: count }, (_, at) => `n${at}`)
+  scheduler.receive(
+    'C',
+    graph(
+      'G',
+      ['e'],
+      [...names, 'x'].map((id) => node(id)),
+      true,
+    ),
+  )
+  scheduler.receive('C', graph('G', ['e'], [node('e', ['e0', ...names, 'x']), node('e0')]))
+  for (const name of names) scheduler.receive('W', small(name, '1'))
+  scheduler.receive('W', create('rx', ONE)).receive('W', large('x', 'rx'))
+  scheduler.receive('C', instruction('delete', 'C', ['o', 'p']))
+  const [told = ''] = lose(scheduler).filter((line) => line.startsWith('C <- lost'))
+  assert.ok(told.startsWith('C <- lost rx; G; x; n0 n1 '))
+  assert.equal(told.split('; ').at(-1)?.split(' ').length, 5_000)
+})
+
+test('a client that becomes a user of results keeps half of its quota for what it sends', () => {
+  const storage = { memoryBytes: Infinity, diskBytes: 0, quotaBytes: 4_500_000 }
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, { storage })
+  const nodes = [node('a'), node('b'), node('c'), node('d', ['a', 'b', 'c'])]
+  scheduler.receive('C', graph('G', ['d'], nodes))
+  scheduler.receive('W', create('ra', TWO)).receive('W', large('a', 'ra'))
+  scheduler.receive('W', create('rb', TWO)).receive('W', large('b', 'rb'))
+  scheduler.receive('C', create('o', ONE))
+  assert.deepEqual(lose(scheduler).at(-1), 'C <- lost o; G; ; a b')
+  scheduler.receive('W', result('c', 'canceled')).receive('C', CONFIRMED)
+  scheduler.receive('C', graph('H', ['d2'], [node('a2'), node('b2'), node('d2', ['a2', 'b2'])]))
+  scheduler.receive('W', create('ra2', TWO)).receive('W', large('a2', 'ra2'))
+  scheduler.receive('C', create('o', ONE))
+  assert.deepEqual(lose(scheduler).at(-1), 'C <- lost o; H; ; ')
+})
+
+test('a client that confirms nothing is given up in the end', () => {
+  const scheduler = setting('W')
+  lose(scheduler)
+  for (let at = 0; at < 10_000; at += 1) scheduler.receive('C', graph(`G${at}`, ['x'], [node('x')]))
+  const lines = scheduler.lines()
+  assert.equal(lines.filter((line) => line.startsWith('C <- lost')).length, 9_999)
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('disconnect')),
+    ['disconnect C'],
+  )
 })

@@ -4,14 +4,20 @@
 import { FEATURE_INLINE, FEATURE_LOSSES, hasFeature } from '../../../base/features.js'
 import { bytesToLatin1 } from '../../../base/bytes.js'
 import { type Identity, objectId, type ObjectId } from '../../../base/ids.js'
-import { decode, type GraphTask, type ObjectLoss, type Task } from '../../../wire/message.js'
+import {
+  decode,
+  type GraphTask,
+  type ObjectLoss,
+  type Task,
+  type TaskResult,
+} from '../../../wire/message.js'
 import { isSerializerId } from '../../../wire/object-content.js'
 import { countOf } from '../../../wire/run.js'
 import { disconnect, removeClient } from '../client/peer.js'
 import type { ClientEntry, Losses, ObjectEntry, TaskEntry } from '../entries.js'
 import type { Graph } from '../graph/graph.js'
 import type { SchedulerState } from '../state.js'
-import { cancelTask, endTask, statusResult, stopAt } from '../task/task.js'
+import { cancelTask, endTask, hasWornOut, statusResult, stopAt } from '../task/task.js'
 import { spendRoom } from '../worker/load.js'
 
 const NOTHING: ObjectLoss = {
@@ -21,6 +27,13 @@ const NOTHING: ObjectLoss = {
   nodeTaskIds: [],
   results: [],
 }
+
+/** Most results that a client gets at once, and bytes of those in messages. */
+const MAX_SALVAGED = 5_000
+const MAX_SALVAGED_BYTES = 16 * 1024 ** 2
+
+/** More messages than this are not kept for a client that confirms none. */
+const MAX_MESSAGES = 10_000
 
 /** The content of these objects is lost. */
 export function onContentLost(
@@ -32,6 +45,7 @@ export function onContentLost(
   const users = [...usersOf(state, lost)].map(([client, entries]) => {
     return { client, entries, graphs: canContinue(client, entries) && graphsWith(client, entries) }
   })
+  noteEarly(state, lost)
   state.objects.drop(lost.map(({ id }) => id))
   let dropped = 0
   for (const { client, entries, graphs } of users) {
@@ -41,6 +55,19 @@ export function onContentLost(
   const fields = { reason, objects: lost.length, clients: users.length, droppedTasks: dropped }
   const text = 'objects are lost; their clients will send them again, and tasks that need them'
   state.turn.log('warn', text, fields)
+}
+
+/** A result follows its object at once, if it was not handled together with it. */
+const EARLY_MS = 60_000
+const MAX_EARLY = 10_000
+
+/** Some may be results that are not known yet: then their tasks run again (task/result.ts). */
+function noteEarly({ lostEarly, turn }: SchedulerState, lost: readonly ObjectEntry[]): void {
+  for (const { id, createdAt } of lost) if (createdAt > turn.now - EARLY_MS) lostEarly.add(id)
+  for (const id of lostEarly) {
+    if (lostEarly.size <= MAX_EARLY) return
+    lostEarly.delete(id)
+  }
 }
 
 /** A client has handled the first message: nothing that it sends from now on needs its objects. */
@@ -78,7 +105,8 @@ export function dropsOutdated(
   if (losses.graphs.has(taskId)) return true
   if (losses.objects.size === 0) return false
   spendRoom(state, client)
-  tell(state, client, { ...NOTHING, graphTaskIds: [taskId] })
+  if (losses.messages.length >= MAX_MESSAGES) giveUp(state, client, 'it confirms no losses')
+  else tell(state, client, { ...NOTHING, graphTaskIds: [taskId] })
   return true
 }
 
@@ -125,37 +153,51 @@ function dropUsers(
 ): number {
   const lost = new Set(ids)
   const dropped = new Set(graphs)
+  const worn: TaskResult[] = []
   let count = 0
   for (const task of state.tasks.values()) {
     if (task.client !== client || task.state === 'canceling') continue
     const isAffected = task.node === undefined ? needs(task, lost) : dropped.has(task.node.graph)
     if (!isAffected) continue
     count += task.count
-    dropTask(state, client, task)
+    const result = dropTask(state, client, task)
+    if (result !== undefined) worn.push(result)
   }
-  const salvaged = graphs.map((graph) => graph.drop(lost))
+  const room = { results: MAX_SALVAGED, bytes: MAX_SALVAGED_BYTES }
+  const salvaged = graphs.map((graph) => graph.drop(lost, room))
   tell(state, client, {
     kind: 'objectLoss',
     objectIds: ids,
     graphTaskIds: graphs.map(({ id }) => id),
     nodeTaskIds: salvaged.flatMap((salvage) => salvage.lost),
-    results: salvaged.flatMap((salvage) => salvage.results),
+    results: [...worn, ...salvaged.flatMap((salvage) => salvage.results)],
   })
   return count
 }
 
-/** A task ends, and its client, which will submit it again, is not notified. */
-function dropTask(state: SchedulerState, client: ClientEntry, task: TaskEntry): void {
+/** A task ends, and its client will submit it again, unless there is a result. */
+function dropTask(
+  state: SchedulerState,
+  client: ClientEntry,
+  task: TaskEntry,
+): TaskResult | undefined {
   const { worker, id, count } = task
+  let worn: TaskResult | undefined
   const holder = state.leases.take(id)
   if (holder !== undefined) stopAt(state, holder, id)
   if (worker === undefined) {
     state.pools[task.runtime].withdraw(task)
     state.lifecycle.next(id, task.state, 'cancelled')
-  } else cancelTask(state, task, hasFeature(worker.heartbeat.features, FEATURE_INLINE))
+  } else {
+    // It may have begun: counts like the loss of the worker. Nodes are counted with their graph.
+    const isWornOut = task.node === undefined && hasWornOut(task, worker)
+    cancelTask(state, task, hasFeature(worker.heartbeat.features, FEATURE_INLINE))
+    if (isWornOut) worn = statusResult(id, 'workerDied', count)
+  }
   task.client = undefined
   client.taskCount -= count
   if (worker === undefined) endTask(state, task, statusResult(id, 'canceled', count))
+  return worn
 }
 
 function tell(state: SchedulerState, client: ClientEntry, message: ObjectLoss): void {

@@ -16,7 +16,7 @@ import { isValidResult, resultPart } from './run.js'
 import { attemptOf, countAttempt, extraOf, taskFields } from './extra.js'
 import type { SchedulerState } from '../state.js'
 import { answerLink, loseLinks } from './links.js'
-import { cancelChildren, endTask, statusResult, waitInFront } from './task.js'
+import { cancelChildren, endTask, hasWornOut, statusResult, waitInFront } from './task.js'
 import type { TaskCause } from './state.js'
 import { tellQueued } from './update.js'
 import type { WorkerPool } from '../worker/pool.js'
@@ -94,6 +94,7 @@ function onResultOf(
     return
   }
   const pool = state.pools[task.runtime]
+  if (isResultLost(state, task, message)) return loseResult(state, task, worker)
   const cause = causeOf(task, message.status)
   if (cause !== 'gaveUp') measure(pool, task, message.metadata)
   const next = state.lifecycle.next(task.id, task.state, cause)
@@ -186,6 +187,39 @@ function causeOf(task: TaskEntry, status: TaskStatus): TaskCause {
   if (status === 'canceled' || status === 'notFound') return 'gaveUp'
   if (status !== 'failed' || task.state !== 'running') return 'finished'
   return task.extra !== undefined && task.extra.retriesLeft > 0 ? 'retried' : 'finished'
+}
+
+/**
+ * Whether the object of a result was lost with its server before the result arrived: nobody could
+ * get it anymore.
+ */
+function isResultLost(
+  { objects, lostEarly }: SchedulerState,
+  { count }: TaskEntry,
+  { results: [id] }: TaskResult,
+): boolean {
+  return count === 1 && id !== undefined && lostEarly.delete(id) && objects.get(id) === undefined
+}
+
+/** Counts like the loss of the worker. docs/protocol.md#servers */
+function loseResult(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
+  const isWornOut = task.state === 'running' && hasWornOut(task, worker)
+  const isOver = isWornOut || task.state === 'canceling'
+  state.lifecycle.next(task.id, task.state, isOver ? 'finished' : 'gaveUp')
+  loseLinks(state, task, worker)
+  expectLate(worker, task)
+  state.pools[task.runtime].release(task)
+  if (isOver) {
+    return endTask(
+      state,
+      task,
+      statusResult(task.id, isWornOut ? 'workerDied' : 'canceled'),
+      worker,
+    )
+  }
+  rememberAttempt(task, worker.identity, 'workerLost', state.turn.now)
+  countAttempt(task)
+  waitInFront(state, task)
 }
 
 /** Requeues a failed task that may be retried, after the other tasks of its client. */

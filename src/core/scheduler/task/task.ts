@@ -128,8 +128,8 @@ export function takeTasksBack(
   }
 }
 
-/** Counts a lost worker. Returns true if the task has reached its limit. */
-function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
+/** Counts a lost worker, or result. Returns true if the task has reached its limit. */
+export function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
   const extra = extraOf(task)
   extra.deaths += 1
   extra.lostWith = lost.identity
