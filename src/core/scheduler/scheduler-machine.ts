@@ -85,6 +85,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   readonly #assignments: Alarm
   readonly #balancer: Balancer
   #nextRemovals: InstantMs = 0
+  /** Content that its server does not have, until the next tick. */
+  readonly #missing: { readonly objectId: ObjectId; readonly content: StoredContent }[] = []
+  readonly #missingAlarm: Alarm
 
   constructor(options: SchedulerCoreOptions) {
     this.#state = new SchedulerState(options)
@@ -92,6 +95,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     this.#sweep = turn.alarm((latenessMs) => this.#onSweep(latenessMs))
     this.#removals = turn.alarm(() => this.#tellRemovals())
     this.#assignments = turn.alarm(() => {})
+    this.#missingAlarm = turn.alarm(() => this.#loseMissing())
     this.#balancer = new Balancer(this.#state)
   }
 
@@ -246,12 +250,20 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     turn.act({ type: 'disconnect', peer, reason: 'this is an object storage server' })
   }
 
-  /** The object may have got other content since. */
-  #onMissing(objectId: ObjectId, { address, id }: StoredContent): void {
-    const entry = this.#state.objects.get(objectId)
-    const content = entry?.type === 'stored' ? storedContentOf(entry.chunks) : undefined
-    if (entry === undefined || content?.id !== id || content.address !== address) return
-    onContentLost(this.#state, [entry], `the server ${address} does not have their content`)
+  /** Together with others that are found missing now: each time, all tasks are looked at. */
+  #onMissing(objectId: ObjectId, content: StoredContent): void {
+    this.#missing.push({ objectId, content })
+    this.#missingAlarm.set(this.#state.turn.now)
+  }
+
+  /** Objects may have got other content since. */
+  #loseMissing(): void {
+    const lost = this.#missing.splice(0).flatMap(({ objectId, content: { address, id } }) => {
+      const entry = this.#state.objects.get(objectId)
+      const content = entry?.type === 'stored' ? storedContentOf(entry.chunks) : undefined
+      return content?.id === id && content.address === address && entry ? [entry] : []
+    })
+    onContentLost(this.#state, [...new Set(lost)], 'servers do not have their content')
   }
 
   /** The machines of servers, by their addresses, as far as they have told theirs. */

@@ -280,3 +280,16 @@ test('a client that confirms nothing is given up in the end', () => {
     ['disconnect C'],
   )
 })
+
+test('what is found missing at the same time is lost at once', () => {
+  const scheduler = setting('W').receive('C', create('q', ONE))
+  for (const id of ['o', 'q', 'o']) {
+    const content = { byteLength: 0, address: ONE, id: objectId(id.padStart(24, '.')) }
+    scheduler.handle({ type: 'contentLost', objectId: objectId(id), content })
+  }
+  const told = scheduler.moveTo(scheduler.now).lines()
+  assert.deepEqual(
+    told.filter((line) => !line.startsWith('remove ')),
+    ['C <- lost o q; ; ; '],
+  )
+})

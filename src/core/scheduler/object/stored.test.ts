@@ -163,9 +163,9 @@ test('all clients that use a lost object must begin anew, also those that have f
   scheduler.receive('C', shared('publish', 'name', 'o')).receive('D', shared('find', 'name'))
   scheduler.actions()
   scheduler.handle(lost('unknown'))
-  scheduler.handle(lost('o', TWO))
+  scheduler.handle(lost('o', TWO)).moveTo(scheduler.now)
   assert.deepEqual(scheduler.lines(), [])
-  scheduler.handle(lost('o'))
+  scheduler.handle(lost('o')).moveTo(scheduler.now)
   const lines = scheduler.lines()
   assert.deepEqual(
     lines.filter((line) => line.startsWith('disconnect')),
@@ -189,7 +189,7 @@ test('content that is lost without users is deleted, and nobody begins anew', ()
 test('content in memory or in a file is not lost by a late report', () => {
   const scheduler = twoClients().receive('C', instruction('create', 'C', ['o']))
   const before = scheduler.machine.counts.objects
-  scheduler.handle(lost('o'))
+  scheduler.handle(lost('o')).moveTo(scheduler.now)
   assert.equal(scheduler.machine.counts.objects, before)
 })
 
