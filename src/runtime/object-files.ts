@@ -18,8 +18,16 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { NO_BYTES, totalBytes } from '../base/bytes.js'
 import type { ObjectId } from '../base/ids.js'
-import type { Message, ObjectContent, ObjectContentType } from '../wire/message.js'
-import { fileChunk, fileOf, MIN_FILE_BYTES, splitChunks } from '../wire/object-content.js'
+import type { Message, ObjectContent } from '../wire/message.js'
+import {
+  fileChunk,
+  fileOf,
+  keepEach,
+  MIN_FILE_BYTES,
+  type Part,
+  splitChunks,
+  type SplitContent,
+} from '../wire/object-content.js'
 
 /** The file that proves that a process sees the same directory as the scheduler. */
 export const KEY_FILE = 'key'
@@ -413,51 +421,9 @@ export function moveIn(
   })
 }
 
-/** Content, and the ids of objects that were left out of it. */
-export interface SplitContent {
-  readonly content: ObjectContent
-  readonly missing: readonly ObjectId[]
-}
-
-/** An object of a message, in part. */
-export interface Part {
-  readonly type: ObjectContentType
-  readonly chunks: readonly Uint8Array[]
-}
-
 /** The same content in memory; undefined: its file is gone. */
 export function inMemory(part: Part): Part | undefined {
   if (part.type !== 'file') return part
   const bytes = readObjectFile(part.chunks)
   return bytes && { type: 'object', chunks: splitChunks(bytes) }
-}
-
-/** Replaces each object, or leaves it out. Content without files remains as it is. */
-export function keepEach(
-  content: ObjectContent,
-  replace: (type: ObjectContentType, chunks: readonly Uint8Array[]) => Part | undefined,
-): SplitContent {
-  const { objectIds, objectTypes, objectNames, objectBytes } = content
-  if (!objectTypes.some((type) => type === 'file' || type === 'stored')) {
-    return { content, missing: [] }
-  }
-  const parts: (Part | undefined)[] = []
-  for (const [at, type] of objectTypes.entries()) {
-    const isWhole = at < Math.min(objectIds.length, objectNames.length, objectBytes.length)
-    parts.push(isWhole ? replace(type, objectBytes[at] ?? []) : undefined)
-  }
-  const kept = parts.filter((part) => part !== undefined)
-  const lists = {
-    objectTypes: kept.map(({ type }) => type),
-    objectBytes: kept.map(({ chunks }) => chunks),
-  }
-  // For a 1.9.9 peer, the lists may differ in length.
-  if (kept.length === parts.length) return { content: { ...content, ...lists }, missing: [] }
-  const isKept = (_: unknown, at: number): boolean => parts[at] !== undefined
-  const keptContent = {
-    objectIds: objectIds.filter(isKept),
-    objectNames: objectNames.filter(isKept),
-    ...lists,
-  }
-  return { content: keptContent, missing: objectIds.filter((_, at) => parts[at] === undefined) }
 }

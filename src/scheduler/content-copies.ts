@@ -6,10 +6,11 @@ import { NO_BYTES } from '../base/bytes.js'
 import type { ObjectId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
-import { inMemory, type Part } from '../runtime/object-files.js'
+import { inMemory } from '../runtime/object-files.js'
 import { serverAddress, StorageLink } from '../runtime/storage/link.js'
 import { localAddress } from '../transport/address.js'
 import type { SharedObject } from '../wire/message.js'
+import type { Part } from '../wire/object-content.js'
 
 /** How many others copy the same content from one server. */
 const FAN_OUT = 2

@@ -5,9 +5,8 @@
 import { asBuffer } from '../base/bytes.js'
 import type { Identity, ObjectId } from '../base/ids.js'
 import { SharedRegistry } from '../base/finalization.js'
-import { keepEach, type Part } from '../runtime/object-files.js'
 import type { ObjectContent, ObjectResponse } from '../wire/message.js'
-import { fileOf, splitChunks, pickObjects } from '../wire/object-content.js'
+import { fileOf, keepEach, type Part, pickObjects, splitChunks } from '../wire/object-content.js'
 
 /** What responses need. */
 interface ResponseParts {

@@ -20,17 +20,22 @@ import type { LogFields, Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
 import {
   KEY_FILE,
-  keepEach,
   MAX_FILE_BYTES,
   openFile,
-  type Part,
   readOpenFile,
   SHARED_MEMORY,
 } from '../runtime/object-files.js'
 import { codeOf } from '../transport/address.js'
 import { BoundedLog } from '../transport/bounded-log.js'
 import { type Message, type ObjectFiles, PLAIN_RESULT, type TaskResult } from '../wire/message.js'
-import { fileChunk, fileOf, type ObjectFile, splitChunks } from '../wire/object-content.js'
+import {
+  fileChunk,
+  fileOf,
+  type ObjectFile,
+  splitChunks,
+  keepEach,
+  type Part,
+} from '../wire/object-content.js'
 import { readContent } from './disk-store.js'
 import { ABANDONED_MS, OwnDirectory, removeLater } from '../runtime/own-directory.js'
 

@@ -181,3 +181,45 @@ export function pickObjects(
     objectBytes: objectBytes.filter((_, at) => isPicked(at)),
   }
 }
+
+/** Content, and the ids of objects that were left out of it. */
+export interface SplitContent {
+  readonly content: ObjectContent
+  readonly missing: readonly ObjectId[]
+}
+
+/** An object of a message, in part. */
+export interface Part {
+  readonly type: ObjectContentType
+  readonly chunks: readonly Uint8Array[]
+}
+
+/** Replaces each object, or leaves it out. Content without files remains as it is. */
+export function keepEach(
+  content: ObjectContent,
+  replace: (type: ObjectContentType, chunks: readonly Uint8Array[]) => Part | undefined,
+): SplitContent {
+  const { objectIds, objectTypes, objectNames, objectBytes } = content
+  if (!objectTypes.some((type) => type === 'file' || type === 'stored')) {
+    return { content, missing: [] }
+  }
+  const parts: (Part | undefined)[] = []
+  for (const [at, type] of objectTypes.entries()) {
+    const isWhole = at < Math.min(objectIds.length, objectNames.length, objectBytes.length)
+    parts.push(isWhole ? replace(type, objectBytes[at] ?? []) : undefined)
+  }
+  const kept = parts.filter((part) => part !== undefined)
+  const lists = {
+    objectTypes: kept.map(({ type }) => type),
+    objectBytes: kept.map(({ chunks }) => chunks),
+  }
+  // For a 1.9.9 peer, the lists may differ in length.
+  if (kept.length === parts.length) return { content: { ...content, ...lists }, missing: [] }
+  const isKept = (_: unknown, at: number): boolean => parts[at] !== undefined
+  const keptContent = {
+    objectIds: objectIds.filter(isKept),
+    objectNames: objectNames.filter(isKept),
+    ...lists,
+  }
+  return { content: keptContent, missing: objectIds.filter((_, at) => parts[at] === undefined) }
+}

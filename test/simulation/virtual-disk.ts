@@ -3,9 +3,8 @@
 
 import type { Identity } from '#src/base/ids.js'
 import type { SchedulerAction, SchedulerEvent } from '#src/core/scheduler/events.js'
-import { keepEach } from '#src/runtime/object-files.js'
 import type { ObjectResponse } from '#src/wire/message.js'
-import { fileOf } from '#src/wire/object-content.js'
+import { fileOf, keepEach } from '#src/wire/object-content.js'
 import { totalBytes } from '#src/base/bytes.js'
 import type { Random } from './random.js'
 import type { VirtualProcess } from './virtual-process.js'

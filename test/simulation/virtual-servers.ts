@@ -6,11 +6,11 @@
 import { totalBytes } from '#src/base/bytes.js'
 import { objectId, type Identity, type ObjectId } from '#src/base/ids.js'
 import type { SchedulerAction, SchedulerEvent } from '#src/core/scheduler/events.js'
-import { keepEach } from '#src/runtime/object-files.js'
 import { HeldMessages, type MessageSubject, subjectOf } from '#src/runtime/storage/held.js'
 import type { Message, ObjectInstruction, ObjectResponse, TaskResult } from '#src/wire/message.js'
 import {
   isLargeObject,
+  keepEach,
   storedChunk,
   type StoredContent,
   storedContentOf,

@@ -4,8 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { fileChunk } from '../../wire/object-content.js'
-import type { Part } from '../object-files.js'
+import { fileChunk, type Part } from '../../wire/object-content.js'
 import type { ArrivalStore, ArrivingContent } from './arrival.js'
 
 /** Files that keep a list of what happens to them. Those that are finished exist. */

@@ -6,7 +6,7 @@ import type { ObjectId } from '../../base/ids.js'
 import type { IncomingMessage } from '../../transport/options.js'
 import type { FrameSink } from '../../transport/zmtp/frame.js'
 import { decodeBeginning, type ObjectResponse } from '../../wire/message.js'
-import type { Part } from '../object-files.js'
+import type { Part } from '../../wire/object-content.js'
 
 /** Content of which some bytes have arrived. No method throws. */
 export interface ArrivingContent {

@@ -26,9 +26,9 @@ import {
   type ObjectResponse,
   PLAIN_CLIENT_HEARTBEAT,
 } from '../../wire/message.js'
-import { type StoredContent, contentBytes } from '../../wire/object-content.js'
+import { type Part, type StoredContent, contentBytes } from '../../wire/object-content.js'
 import { MessageReader } from '../message-reader.js'
-import { contentRequest, isThere, ObjectFiles, type Part, proofMessage } from '../object-files.js'
+import { contentRequest, isThere, ObjectFiles, proofMessage } from '../object-files.js'
 import { newIdentity } from '../peer-info.js'
 import { Arrivals, type Wanted } from './arrival.js'
 

@@ -19,13 +19,14 @@ import {
   contentBytes,
   isLargeObject,
   MIN_STORED_BYTES,
+  type Part,
   pickObjects,
   storedChunk,
   type StoredContent,
   storedContentOf,
 } from '../../wire/object-content.js'
 import { isOwnHost } from '../process-usage.js'
-import { inMemory, type Part } from '../object-files.js'
+import { inMemory } from '../object-files.js'
 import type { ArrivalStore } from './arrival.js'
 import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
 import { serverAddress, StorageLink } from './link.js'

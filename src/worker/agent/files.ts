@@ -3,21 +3,14 @@
 
 import { NO_BYTES } from '../../base/bytes.js'
 import type { ObjectId } from '../../base/ids.js'
-import {
-  contentRequest,
-  isThere,
-  keepEach,
-  ObjectFiles,
-  proofMessage,
-  type SplitContent,
-} from '../../runtime/object-files.js'
+import { contentRequest, isThere, ObjectFiles, proofMessage } from '../../runtime/object-files.js'
 import {
   encodeFrame,
   type Message,
   type ObjectFiles as ObjectFilesMessage,
   type ObjectResponse,
 } from '../../wire/message.js'
-import type { ObjectFile } from '../../wire/object-content.js'
+import { type ObjectFile, keepEach, type SplitContent } from '../../wire/object-content.js'
 import type { ProcessorHost } from './processor-host.js'
 
 const NO_OFFER: ObjectFilesMessage = { kind: 'objectFiles', directory: '', proof: NO_BYTES }

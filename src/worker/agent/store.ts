@@ -8,16 +8,16 @@ import { ConfigError } from '../../base/errors.js'
 import type { Logger } from '../../base/logger.js'
 import { messageOf } from '../../base/text.js'
 import type { HostStore } from '../../core/worker/host-objects.js'
-import {
-  hasRoom,
-  isInMemory,
-  MAX_FILE_BYTES,
-  type Part,
-  SHARED_MEMORY,
-} from '../../runtime/object-files.js'
+import { hasRoom, isInMemory, MAX_FILE_BYTES, SHARED_MEMORY } from '../../runtime/object-files.js'
 import { OwnDirectory, removeAbandoned, removeLater } from '../../runtime/own-directory.js'
 import type { ArrivalStore, ArrivingContent } from '../../runtime/storage/arrival.js'
-import { fileChunk, fileOf, MIN_FILE_BYTES, type ObjectFile } from '../../wire/object-content.js'
+import {
+  fileChunk,
+  fileOf,
+  MIN_FILE_BYTES,
+  type ObjectFile,
+  type Part,
+} from '../../wire/object-content.js'
 
 /** The files of one agent. Without a directory, content stays in messages. */
 export class AgentStore implements HostStore, ArrivalStore {
