@@ -65,8 +65,9 @@ function newError(id: TaskId, details: OutcomeDetails): Error {
     case 'notFound':
       return new TaskNotFoundError(`the scheduler does not have ${subject}${why}`)
     case 'workerDied':
+      if (detail !== '') return new WorkerDiedError(`${subject} was abandoned: ${detail}${why}`)
       return new WorkerDiedError(
-        `${subject} was abandoned: ${detail || 'too many workers died while running it'}${why}`,
+        `${subject} was abandoned: too many workers died while running it${why}`,
       )
     case 'noWorker':
       return new NoWorkerError(
