@@ -24,7 +24,7 @@ const EXPECTED: Readonly<Record<Exclude<MutationName, 'none'>, readonly Violatio
   workerRepeatsResults: ['wire'],
   workerConfusesResults: ['outcome'],
   processorsConfuseLinks: ['outcome'],
-  workerMissesCancels: ['late', 'idle', 'liveness'],
+  workerMissesCancels: ['late', 'idle', 'liveness', 'table'],
   clientsLeaveWithoutWord: ['table'],
 }
 
