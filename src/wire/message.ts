@@ -9,6 +9,7 @@ import {
   writeMessage,
   type ClientHeartbeat,
   type Message,
+  type ObjectLoss,
   type SchedulerReport,
   type Task,
   type TaskResult,
@@ -171,6 +172,15 @@ function write(message: Message, referenceFrom: number): Uint8Array | readonly U
   const writer = new Writer(measureMessage(message, referenceFrom), referenceFrom)
   writeMessage(writer, message)
   return writer.finish()
+}
+
+/** An ObjectLoss without lists: what a client confirms one with. docs/protocol.md#servers */
+export const NO_LOSS: ObjectLoss = {
+  kind: 'objectLoss',
+  objectIds: [],
+  graphTaskIds: [],
+  nodeTaskIds: [],
+  results: [],
 }
 
 /** How many lost workers end a task that sets no limit: it runs again three times. */

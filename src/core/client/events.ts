@@ -333,8 +333,8 @@ export interface StoredValue {
 /** The detail of the end `workerDied`, if no worker was lost. */
 export const RESULT_LOST = 'its result was lost too often, with object storage servers'
 
-/** The same if the task, which must not run twice, may have begun. */
-export const INPUT_LOST = 'an object that it needs was lost while it ran'
+/** The same for a task that lost its input while a worker had it, as often as it may. */
+export const INPUT_LOST = 'an object that it needs was lost while a worker had the task'
 
 /** How a task is run. Must not be changed, because many tasks share it. */
 export interface TaskOptions {

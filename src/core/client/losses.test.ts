@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectId, type TaskId, taskId } from '../../base/ids.js'
-import type { ObjectLoss, TaskResult } from '../../wire/message.js'
+import { NO_LOSS, type ObjectLoss, type TaskResult } from '../../wire/message.js'
 import { ALL_FEATURES, GraphSetting, type SketchCall, sketchGraph } from './graph-scheduler.kit.js'
 import {
   Harness,
@@ -24,7 +24,7 @@ const CREATE_LARGE = /^create <obj/
 /** What a scheduler tells: these objects are lost. */
 function loss(objects: readonly string[], rest: Partial<ObjectLoss> = {}): ObjectLoss {
   const objectIds = objects.map((id) => objectId(id))
-  return { kind: 'objectLoss', objectIds, graphTaskIds: [], nodeTaskIds: [], results: [], ...rest }
+  return { ...NO_LOSS, objectIds, ...rest }
 }
 
 /** Results in the cluster are requested only when a test says so. */

@@ -12,7 +12,6 @@ import {
 import type {
   ObjectContent,
   ObjectInstruction,
-  ObjectLoss,
   ObjectRequest,
   Task,
   TaskArgument,
@@ -138,15 +137,6 @@ export function deleteMessage(
     objectUser,
     objectContent: { ...NO_CONTENT, objectIds },
   }
-}
-
-/** Confirms an ObjectLoss. */
-export const lossConfirmation: ObjectLoss = {
-  kind: 'objectLoss',
-  objectIds: [],
-  graphTaskIds: [],
-  nodeTaskIds: [],
-  results: [],
 }
 
 /**

@@ -98,6 +98,7 @@ export class ClientObjectTable {
   readonly names: OwnNames<ClientObject> = new OwnNames((id) => this.unpin(id))
   /** Those that all workers are to fetch in advance. */
   readonly replicated: Set<ClientObject> = new Set()
+  /** Above 1: a lost object counts as sent over the connection before. */
   #connection = 2
   #usedBytes = 0
   readonly #turn: Timing

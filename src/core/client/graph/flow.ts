@@ -5,7 +5,7 @@ import { assert } from '../../../base/assert.js'
 import { FEATURE_GRAPHS, hasFeature } from '../../../base/features.js'
 import { latin1ToBytes } from '../../../base/bytes.js'
 import type { ObjectId, TaskId } from '../../../base/ids.js'
-import type { ObjectLoss, TaskResult } from '../../../wire/message.js'
+import { NO_LOSS, type ObjectLoss, type TaskResult } from '../../../wire/message.js'
 import {
   type ArgumentSource,
   type ClientCoreOptions,
@@ -19,7 +19,7 @@ import { submitAsTasks } from './as-tasks.js'
 import { GraphContents, GraphPart } from './part.js'
 import { type GraphNodes, needsOf } from './nodes.js'
 import { GraphRecord } from './record.js'
-import { lossConfirmation, taskCancelMessage } from '../messages.js'
+import { taskCancelMessage } from '../messages.js'
 import type { ClientObjectTable } from '../objects.js'
 import type { SchedulerMemory } from '../link.js'
 import type { ClientTaskFlow } from '../task/flow.js'
@@ -134,7 +134,7 @@ export class GraphFlow<Owner> {
     const { objectIds, graphTaskIds, nodeTaskIds, results } = message
     const { flow, objects, tasks } = this.#parts
     // What was sent before may need what is lost, and nothing that is sent later does.
-    flow.sender.send(lossConfirmation, 0)
+    flow.sender.send(NO_LOSS, 0)
     const lost = new Set(objectIds)
     const dropped = new Set(graphTaskIds)
     const kept = new Set<TaskResult>()

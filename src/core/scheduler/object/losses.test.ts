@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, objectId } from '../../../base/ids.js'
-import type { Message, ObjectInstruction, Task } from '../../../wire/message.js'
+import { NO_LOSS, type ObjectInstruction, type Task } from '../../../wire/message.js'
 import { storedChunk } from '../../../wire/object-content.js'
 import { calls, graph, large, node, small } from '../graph/graph.kit.js'
 import {
@@ -17,14 +17,6 @@ import {
 } from '../scheduler.kit.js'
 
 const [ONE, TWO] = ['tcp://one:1', 'tcp://two:2']
-
-const CONFIRMED: Message = {
-  kind: 'objectLoss',
-  objectIds: [],
-  graphTaskIds: [],
-  nodeTaskIds: [],
-  results: [],
-}
 
 /** A client stores an object, whose content is on a server. */
 function create(id: string, at: string, client = 'C'): ObjectInstruction {
@@ -68,7 +60,7 @@ test('only the tasks that need a lost object are dropped, and their client learn
 test('a client may submit a dropped task at once, with its object', () => {
   const scheduler = setting('W').receive('C', using('t', 'o'))
   lose(scheduler)
-  scheduler.receive('C', CONFIRMED).receive('C', create('o', TWO)).receive('C', using('t', 'o'))
+  scheduler.receive('C', NO_LOSS).receive('C', create('o', TWO)).receive('C', using('t', 'o'))
   assert.deepEqual(scheduler.lines(), ['W <- task t'])
   scheduler.receive('W', result('t', 'canceled'))
   assert.deepEqual(scheduler.lines(), [], 'that is its answer about the first one')
@@ -81,7 +73,7 @@ test('a task that was sent before its client knew is dropped; others are not', (
   lose(scheduler)
   scheduler.receive('C', using('t1', 'o')).receive('C', using('t2', 'p'))
   assert.deepEqual(scheduler.lines(), ['V <- task t2'])
-  scheduler.receive('C', CONFIRMED).receive('C', using('t1', 'o'))
+  scheduler.receive('C', NO_LOSS).receive('C', using('t1', 'o'))
   assert.deepEqual(scheduler.lines(), ['W <- task t1'])
 })
 
@@ -89,9 +81,9 @@ test('a client confirms one message after the other', () => {
   const scheduler = setting('W')
   lose(scheduler)
   assert.deepEqual(lose(scheduler, TWO), ['C <- lost p; ; ; '])
-  scheduler.receive('C', CONFIRMED).receive('C', using('t1', 'p')).receive('C', using('t2', 'o'))
+  scheduler.receive('C', NO_LOSS).receive('C', using('t1', 'p')).receive('C', using('t2', 'o'))
   assert.deepEqual(scheduler.lines(), ['W <- task t2'], 'o may be there again, p may not')
-  scheduler.receive('C', CONFIRMED).receive('C', CONFIRMED).receive('C', using('t1', 'p'))
+  scheduler.receive('C', NO_LOSS).receive('C', NO_LOSS).receive('C', using('t1', 'p'))
   assert.equal(scheduler.machine.counts.tasks, 2)
 })
 
@@ -122,7 +114,7 @@ test('a task whose result is lost before it is known runs again, as often as it 
   for (const place of [ONE, TWO]) {
     scheduler.receive('V', create('r', place))
     lose(scheduler, place)
-    scheduler.receive('C', CONFIRMED)
+    scheduler.receive('C', NO_LOSS)
     scheduler.receive('V', {
       ...result('t'),
       results: [objectId('r')],
@@ -161,7 +153,7 @@ test('a graph that needs a lost result is dropped; its client learns what is sti
   const scheduler = graphSetting()
   const lines = lose(scheduler)
   assert.deepEqual(lines, ['W <- cancel d by force', 'C <- lost ra; G; a; b c'])
-  scheduler.receive('W', result('d', 'canceled')).receive('C', CONFIRMED)
+  scheduler.receive('W', result('d', 'canceled')).receive('C', NO_LOSS)
   const e = node('e', ['a', '@rb', '=three', 'd'])
   scheduler.receive('C', graph('G', ['e'], [node('a'), node('d'), e]))
   scheduler.receive('W', create('ra2', TWO)).receive('W', large('a', 'ra2'))
@@ -194,13 +186,13 @@ test('parts of dropped graphs, and new graphs, are dropped until the client know
   assert.deepEqual(scheduler.lines(), [])
   scheduler.receive('C', graph('H', ['z'], [node('z', ['@o'])], true))
   assert.deepEqual(scheduler.lines(), ['C <- lost ; H; ; '])
-  scheduler.receive('C', graph('H', [], [])).receive('C', CONFIRMED)
+  scheduler.receive('C', graph('H', [], [])).receive('C', NO_LOSS)
   assert.deepEqual(scheduler.lines(), [])
   scheduler.receive('C', graph('G', ['y'], [node('x', ['@o']), node('y', ['x'])]))
   assert.deepEqual(calls(scheduler.actions()), ['W x(@o)'])
   scheduler.receive('C', graph('H', ['z'], [node('z')]))
   assert.equal(scheduler.machine.counts.graphs, 1, 'H is dropped until it is confirmed')
-  scheduler.receive('C', CONFIRMED).receive('C', graph('H', ['z'], [node('z')]))
+  scheduler.receive('C', NO_LOSS).receive('C', graph('H', ['z'], [node('z')]))
   assert.equal(scheduler.machine.counts.graphs, 2)
 })
 
@@ -262,7 +254,7 @@ test('a client that becomes a user of results keeps half of its quota for what i
   scheduler.receive('W', create('rb', TWO)).receive('W', large('b', 'rb'))
   scheduler.receive('C', create('o', ONE))
   assert.deepEqual(lose(scheduler).at(-1), 'C <- lost o; G; ; a b')
-  scheduler.receive('W', result('c', 'canceled')).receive('C', CONFIRMED)
+  scheduler.receive('W', result('c', 'canceled')).receive('C', NO_LOSS)
   scheduler.receive('C', graph('H', ['d2'], [node('a2'), node('b2'), node('d2', ['a2', 'b2'])]))
   scheduler.receive('W', create('ra2', TWO)).receive('W', large('a2', 'ra2'))
   scheduler.receive('C', create('o', ONE))

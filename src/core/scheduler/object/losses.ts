@@ -7,6 +7,7 @@ import { type Identity, objectId, type ObjectId } from '../../../base/ids.js'
 import {
   decode,
   type GraphTask,
+  NO_LOSS,
   type ObjectLoss,
   type Task,
   type TaskResult,
@@ -19,14 +20,6 @@ import type { Graph } from '../graph/graph.js'
 import type { SchedulerState } from '../state.js'
 import { cancelTask, endTask, hasWornOut, statusResult, stopAt } from '../task/task.js'
 import { spendRoom } from '../worker/load.js'
-
-const NOTHING: ObjectLoss = {
-  kind: 'objectLoss',
-  objectIds: [],
-  graphTaskIds: [],
-  nodeTaskIds: [],
-  results: [],
-}
 
 /** Most results that a client gets at once, and bytes of those in messages. */
 const MAX_SALVAGED = 5_000
@@ -106,7 +99,7 @@ export function dropsOutdated(
   if (losses.objects.size === 0) return false
   spendRoom(state, client)
   if (losses.messages.length >= MAX_MESSAGES) giveUp(state, client, 'it confirms no losses')
-  else tell(state, client, { ...NOTHING, graphTaskIds: [taskId] })
+  else tell(state, client, { ...NO_LOSS, graphTaskIds: [taskId] })
   return true
 }
 
