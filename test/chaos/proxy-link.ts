@@ -46,6 +46,7 @@ export class ProxyLink {
   readonly #onClosed: () => void
   #idleMs = Infinity
   #idleTimer: NodeJS.Timeout | undefined
+  #passes = 0
   #isForgotten = false
   #isOver = false
 
@@ -144,15 +145,25 @@ export class ProxyLink {
 
   #restartIdleTimer(): void {
     if (this.#idleMs === Infinity || this.#isOver || this.#isForgotten) return
+    this.#passes += 1
     if (this.#idleTimer !== undefined) {
       this.#idleTimer.refresh()
       return
     }
     this.#idleTimer = setTimeout(() => {
-      this.#isForgotten = true
-      this.stop()
+      // If this process got no CPU for a while, what has arrived meanwhile is read after the timers.
+      const before = this.#passes
+      setImmediate(() => {
+        if (this.#passes === before) this.#forget()
+      })
     }, this.#idleMs)
     this.#idleTimer.unref()
+  }
+
+  #forget(): void {
+    if (this.#idleMs === Infinity || this.#isOver) return
+    this.#isForgotten = true
+    this.stop()
   }
 }
 
