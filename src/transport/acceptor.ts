@@ -188,7 +188,6 @@ export class Acceptor {
   readonly #pool = new SlabPool()
   readonly #setup: ConnectionSetup
   readonly #connections = new Set<Connection>()
-  readonly #ready = new WeakSet<Connection>()
   readonly #room: DescriptorRoom
   readonly #refusals: RefusalLog
   #listener: Listener | undefined
@@ -266,7 +265,6 @@ export class Acceptor {
     const isOpen = (): boolean => this.#closing === undefined
     return {
       onReady: (connection, peer) => {
-        this.#ready.add(connection)
         if (this.#isPublisher) this.#room.onMonitor(connection)
         else this.#room.onPeer(connection)
         if (isOpen()) handler.onReady(connection, peer)
@@ -290,8 +288,8 @@ export class Acceptor {
         this.#room.onSpoken(connection)
         if (!isOpen()) return
         const { remote } = connection
-        const { kind } = connection.end
-        const wasReady = this.#ready.has(connection)
+        const { kind, stage } = connection.end
+        const wasReady = stage === 'ready'
         if (!wasReady || kind === 'crowded') this.#refusals.note({ kind, remote, reason })
         if (wasReady) handler.onLost(connection, reason)
         else handler.onRefused?.(remote, reason)

@@ -5,9 +5,9 @@ import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
 import { copyOf } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
-import { Delivery, type ReadTurn } from './delivery.js'
-import { FrameWriter, type TurnFlusher } from './writer.js'
-import { Heartbeat, type Rounds } from './heartbeat.js'
+import { Delivery, type DeliveryActions, type ReadTurn } from './delivery.js'
+import { FrameWriter, type TurnFlusher, type WriterActions } from './writer.js'
+import { Heartbeat, type HeartbeatActions, type OutgoingState, type Rounds } from './heartbeat.js'
 import type { IncomingMessage, OutgoingFrame, SocketOptions } from './options.js'
 import { codesOf, describeError } from './address.js'
 import { CROWDED } from './bounded-log.js'
@@ -74,13 +74,32 @@ type Phase = 'open' | 'flushing' | 'ending' | 'closed'
 
 /** A connection, from the first moment of its socket to the last. */
 export class Connection {
+  /**
+   * What the parts of a connection ask of it: one object for all connections. Closures of each one
+   * would be a sixth of the objects of an idle connection, and a scheduler has thousands.
+   */
+  static readonly #actions: WriterActions<Connection> &
+    HeartbeatActions<Connection> &
+    DeliveryActions<Connection> = {
+    written: (own, hasMoved) => own.#onWritten(hasMoved),
+    outgoing: (own) => own.#outgoing(),
+    ping: (own) => {
+      // One PING queued behind a long message is enough.
+      if (own.#writer.controlFrames === 0) own.sendControl(encodePing(0))
+    },
+    giveUp: (own, reason) => own.close(reason),
+    deliver: (own, messages) => own.#deliver(messages),
+    hold: (own) => own.#socket.pause(),
+    release: (own) => own.#release(),
+  }
+
   readonly #socket: Socket
   readonly #setup: ConnectionSetup
   readonly #queue: SendQueue
-  readonly #writer: FrameWriter
+  readonly #writer: FrameWriter<Connection>
   readonly #session: ZmtpSession
-  readonly #heartbeat: Heartbeat
-  readonly #delivery: Delivery
+  readonly #heartbeat: Heartbeat<Connection>
+  readonly #delivery: Delivery<Connection>
   readonly #remote: string
   #phase: Phase = 'open'
   #isConnected: boolean
@@ -93,42 +112,29 @@ export class Connection {
   /** What failed before the connection was ready; undefined if it was only a matter of time. */
   #fault: EndKind | undefined
   #excerpt = ''
-  /** What to do once the owner has received all queued messages. */
-  #onDelivered: () => void
+  /** What to do once the owner has received all queued messages, other than to read on. */
+  #onDelivered: (() => void) | undefined
   #lastProgressMs = -PROGRESS_INTERVAL_MS
   #deadline: NodeJS.Timeout | undefined
 
   /** May still be connecting. `queue` may hold frames: they are sent after the handshake. */
   constructor({ socket, reader }: OpenStream, queue: SendQueue, setup: ConnectionSetup) {
-    const { local, options } = setup
+    const { local, options, flusher } = setup
     this.#socket = socket
     this.#isConnected = !socket.connecting
     this.#queue = queue
     this.#remote = describeRemote(socket)
     this.#setup = setup
-    this.#writer = new FrameWriter(socket, queue, setup.flusher, (hasMoved) =>
-      this.#onWritten(hasMoved),
-    )
+    const actions = Connection.#actions
+    this.#writer = new FrameWriter({ stream: socket, queue, flusher, actions, owner: this })
     this.#session = new ZmtpSession(local, options, setup.handler.onLongFrame)
-    this.#heartbeat = new Heartbeat(options, setup.rounds, {
-      outgoing: () => ({
-        takenBytes: socket.bytesWritten - socket.writableLength,
-        isFull: socket.writableLength > 0,
-      }),
-      ping: () => {
-        // One PING queued behind a long message is enough.
-        if (this.#writer.controlFrames === 0) this.sendControl(encodePing(0))
-      },
-      giveUp: (reason) => this.close(reason),
-    })
-    this.#onDelivered = () => socket.resume()
-    this.#delivery = new Delivery(setup.turn, {
-      deliver: (messages) => this.#deliver(messages),
-      hold: () => socket.pause(),
-      release: () => this.#onDelivered(),
-    })
-    this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
-    socket.on('connect', () => (this.#isConnected = true))
+    this.#heartbeat = new Heartbeat(options, setup.rounds, actions, this)
+    this.#delivery = new Delivery(setup.turn, actions, this)
+    this.#deadline = setTimeout(
+      () => this.#onHandshakeTimeout(),
+      options.handshakeTimeoutMs,
+    ).unref()
+    if (socket.connecting) socket.on('connect', () => (this.#isConnected = true))
     reader.readTo(this.#onRead)
     socket.on('error', this.#onError)
     socket.on('end', this.#onEnd)
@@ -306,7 +312,7 @@ export class Connection {
     if (peer === undefined) return
     this.#isReady = true
     this.#mayLeave = false
-    clearTimeout(this.#deadline)
+    this.#stopDeadline()
     if (peer.minor >= 1) this.#heartbeat.start()
     this.#writer.start()
     this.#setup.handler.onReady(this, peer)
@@ -347,6 +353,11 @@ export class Connection {
   #deliver(messages: readonly IncomingMessage[]): void {
     this.#heartbeat.heard()
     if (this.isOpen) this.#setup.handler.onMessages(this, messages)
+  }
+
+  #outgoing(): OutgoingState {
+    const { bytesWritten, writableLength } = this.#socket
+    return { takenBytes: bytesWritten - writableLength, isFull: writableLength > 0 }
   }
 
   #onPart(): void {
@@ -398,10 +409,15 @@ export class Connection {
 
   #stopTimers(): void {
     this.#heartbeat.stop()
-    clearTimeout(this.#deadline)
+    this.#stopDeadline()
   }
 
-  readonly #onHandshakeTimeout = (): void => {
+  #stopDeadline(): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = undefined
+  }
+
+  #onHandshakeTimeout(): void {
     const { handshakeTimeoutMs } = this.#setup.options
     const what = this.#socket.connecting ? 'connection' : 'ZeroMQ handshake'
     this.close(`no ${what} within ${handshakeTimeoutMs} ms`)
@@ -427,6 +443,11 @@ export class Connection {
   readonly #onClose = (): void => {
     this.#stopTimers()
     this.#whenDelivered(() => this.#tellClose())
+  }
+
+  #release(): void {
+    if (this.#onDelivered === undefined) this.#socket.resume()
+    else this.#onDelivered()
   }
 
   #whenDelivered(action: () => void): void {
