@@ -109,7 +109,7 @@ export interface WorkerEntry extends HeapItem {
   /** Tasks of a priority above 0 ignore the window, which their parents may fill (pool.ts). */
   readonly nestedPass: boolean
   /** Objects that it requested and may cache. Invariant: each has this worker as a holder. */
-  readonly held: Set<ObjectEntry>
+  held: Set<ObjectEntry> | undefined
   /**
    * How many answers to TaskCancels are outstanding for ids that have been reused since. Those
    * answers, and all before them, do not refer to the new tasks.
@@ -124,7 +124,7 @@ export interface WorkerEntry extends HeapItem {
   /** The capabilities that it offers; undefined: none. */
   readonly offer: Offer | undefined
   /** Clients created inside its tasks. Invariant: each has this worker as its host. */
-  readonly nestedClients: Set<ClientEntry>
+  nestedClients: Set<ClientEntry> | undefined
 }
 
 /** The capabilities that a worker offers. */
