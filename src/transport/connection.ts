@@ -5,58 +5,18 @@ import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
 import { copyOf } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
-import { Delivery, type DeliveryActions, type ReadTurn } from './delivery.js'
-import { FrameWriter, type TurnFlusher, type WriterActions } from './writer.js'
-import { Heartbeat, type HeartbeatActions, type OutgoingState, type Rounds } from './heartbeat.js'
-import type { IncomingMessage, OutgoingFrame, SocketOptions } from './options.js'
+import type { ConnectionSetup } from './connection-handler.js'
+import { Delivery, type DeliveryActions } from './delivery.js'
+import { FrameWriter, type WriterActions } from './writer.js'
+import { Heartbeat, type HeartbeatActions, type OutgoingState } from './heartbeat.js'
+import type { IncomingMessage, OutgoingFrame } from './options.js'
 import { codesOf, describeError } from './address.js'
 import { CROWDED } from './bounded-log.js'
 import { type ConnectionEnd, type ConnectionStage, type EndKind, endKindOf } from './end.js'
 import type { SendQueue } from './send-queue.js'
 import { describeRemote, type OpenStream } from './stream.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
-import type { OnLongFrame } from './zmtp/frame.js'
-import {
-  HandshakeError,
-  type Inbox,
-  isKnownProtocol,
-  type LocalPeer,
-  type RemotePeer,
-  ZmtpSession,
-} from './zmtp/session.js'
-
-/** Callbacks of a connection. Never called from within a call of the owner. */
-export interface ConnectionHandler {
-  /** The handshake is done. */
-  onReady(connection: Connection, peer: RemotePeer): void
-  /** Received messages, in order. */
-  onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
-  /** See `OnLongFrame`. */
-  onLongFrame?: OnLongFrame | undefined
-  /** The peer subscribes to (or unsubscribes from) messages that begin with `prefix`. */
-  onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
-  /**
-   * Bytes of an incomplete message arrived, or the peer took bytes that had been waiting; at most
-   * once a second.
-   */
-  onProgress(connection: Connection): void
-  /** After `send` returned false: there is room again. */
-  onDrain(connection: Connection): void
-  /** The last call: the socket is closed. `reason` is empty if the peer closed it cleanly. */
-  onClose(connection: Connection, reason: string): void
-}
-
-/** What the connections of one socket share. */
-export interface ConnectionSetup {
-  readonly local: LocalPeer
-  readonly options: SocketOptions
-  readonly flusher: TurnFlusher
-  readonly turn: ReadTurn
-  readonly rounds: Rounds
-  /** How long a peer that does not speak ZMTP may take to leave on its own; default: 0. */
-  readonly strangerMs?: number
-  readonly handler: ConnectionHandler
-}
+import { HandshakeError, type Inbox, isKnownProtocol, ZmtpSession } from './zmtp/session.js'
 
 /** The minimum time between two calls of `onProgress`. */
 const PROGRESS_INTERVAL_MS = 1000
@@ -75,8 +35,8 @@ type Phase = 'open' | 'flushing' | 'ending' | 'closed'
 /** A connection, from the first moment of its socket to the last. */
 export class Connection {
   /**
-   * What the parts of a connection ask of it: one object for all connections. Closures of each one
-   * would be a sixth of the objects of an idle connection, and a scheduler has thousands.
+   * What the parts of a connection ask of it: one object for all connections, because closures and
+   * their contexts would be a dozen objects for each of thousands.
    */
   static readonly #actions: WriterActions<Connection> &
     HeartbeatActions<Connection> &
