@@ -177,9 +177,7 @@ function attach(client: ClientEntry, host: WorkerEntry | undefined): void {
   if (client.host === host) return
   client.host?.nestedClients?.delete(client)
   client.host = host
-  if (host === undefined) return
-  host.nestedClients ??= new Set()
-  host.nestedClients.add(client)
+  if (host !== undefined) (host.nestedClients ??= new Set()).add(client)
 }
 
 /** Logs what happened to a client: a warning if it timed out and its tasks are cancelled. */

@@ -279,8 +279,7 @@ export class ObjectTable {
   /** A worker requested an object: it may cache it until it is notified. */
   hold(worker: WorkerEntry, entry: ObjectEntry): void {
     entry.holders.add(worker)
-    worker.held ??= new Set()
-    worker.held.add(entry)
+    ;(worker.held ??= new Set()).add(entry)
   }
 
   /** Removes a worker that has left: it needs no notices. */
@@ -332,8 +331,7 @@ export class ObjectTable {
       const isKept = entry.users.size > 0 || entry.retained !== undefined
       assert(isKept, 'a stored object without users')
       for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
-      for (const worker of entry.holders)
-        assert(worker.held?.has(entry) === true, 'a holder without object')
+      for (const { held } of entry.holders) assert(held?.has(entry) === true, 'a wrong holder')
       const isNamed = entry.names === undefined || entry.names.size > 0
       assert(isNamed, 'a shared object without names')
     }
