@@ -16,7 +16,8 @@ import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { type Address, bindError, codeOf, formatAddress, parseAddress } from './address.js'
 import { RefusalLog } from './bounded-log.js'
-import { Connection, type ConnectionHandler, type ConnectionSetup } from './connection.js'
+import type { ConnectionHandler, ConnectionSetup } from './connection-handler.js'
+import { Connection } from './connection.js'
 import { ReadTurn } from './delivery.js'
 import { DescriptorRoom } from './descriptor-room.js'
 import type { SocketOptions } from './options.js'
@@ -188,7 +189,6 @@ export class Acceptor {
   readonly #pool = new SlabPool()
   readonly #setup: ConnectionSetup
   readonly #connections = new Set<Connection>()
-  readonly #ready = new WeakSet<Connection>()
   readonly #room: DescriptorRoom
   readonly #refusals: RefusalLog
   #listener: Listener | undefined
@@ -266,7 +266,6 @@ export class Acceptor {
     const isOpen = (): boolean => this.#closing === undefined
     return {
       onReady: (connection, peer) => {
-        this.#ready.add(connection)
         if (this.#isPublisher) this.#room.onMonitor(connection)
         else this.#room.onPeer(connection)
         if (isOpen()) handler.onReady(connection, peer)
@@ -290,8 +289,8 @@ export class Acceptor {
         this.#room.onSpoken(connection)
         if (!isOpen()) return
         const { remote } = connection
-        const { kind } = connection.end
-        const wasReady = this.#ready.has(connection)
+        const { kind, stage } = connection.end
+        const wasReady = stage === 'ready'
         if (!wasReady || kind === 'crowded') this.#refusals.note({ kind, remote, reason })
         if (wasReady) handler.onLost(connection, reason)
         else handler.onRefused?.(remote, reason)

@@ -5,58 +5,18 @@ import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
 import { copyOf } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
-import { Delivery, type ReadTurn } from './delivery.js'
-import { FrameWriter, type TurnFlusher } from './writer.js'
-import { Heartbeat, type Rounds } from './heartbeat.js'
-import type { IncomingMessage, OutgoingFrame, SocketOptions } from './options.js'
+import type { ConnectionSetup } from './connection-handler.js'
+import { Delivery, type DeliveryActions } from './delivery.js'
+import { FrameWriter, type WriterActions } from './writer.js'
+import { Heartbeat, type HeartbeatActions, type OutgoingState } from './heartbeat.js'
+import type { IncomingMessage, OutgoingFrame } from './options.js'
 import { codesOf, describeError } from './address.js'
 import { CROWDED } from './bounded-log.js'
 import { type ConnectionEnd, type ConnectionStage, type EndKind, endKindOf } from './end.js'
 import type { SendQueue } from './send-queue.js'
 import { describeRemote, type OpenStream } from './stream.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
-import type { OnLongFrame } from './zmtp/frame.js'
-import {
-  HandshakeError,
-  type Inbox,
-  isKnownProtocol,
-  type LocalPeer,
-  type RemotePeer,
-  ZmtpSession,
-} from './zmtp/session.js'
-
-/** Callbacks of a connection. Never called from within a call of the owner. */
-export interface ConnectionHandler {
-  /** The handshake is done. */
-  onReady(connection: Connection, peer: RemotePeer): void
-  /** Received messages, in order. */
-  onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
-  /** See `OnLongFrame`. */
-  onLongFrame?: OnLongFrame | undefined
-  /** The peer subscribes to (or unsubscribes from) messages that begin with `prefix`. */
-  onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
-  /**
-   * Bytes of an incomplete message arrived, or the peer took bytes that had been waiting; at most
-   * once a second.
-   */
-  onProgress(connection: Connection): void
-  /** After `send` returned false: there is room again. */
-  onDrain(connection: Connection): void
-  /** The last call: the socket is closed. `reason` is empty if the peer closed it cleanly. */
-  onClose(connection: Connection, reason: string): void
-}
-
-/** What the connections of one socket share. */
-export interface ConnectionSetup {
-  readonly local: LocalPeer
-  readonly options: SocketOptions
-  readonly flusher: TurnFlusher
-  readonly turn: ReadTurn
-  readonly rounds: Rounds
-  /** How long a peer that does not speak ZMTP may take to leave on its own; default: 0. */
-  readonly strangerMs?: number
-  readonly handler: ConnectionHandler
-}
+import { HandshakeError, type Inbox, isKnownProtocol, ZmtpSession } from './zmtp/session.js'
 
 /** The minimum time between two calls of `onProgress`. */
 const PROGRESS_INTERVAL_MS = 1000
@@ -74,13 +34,32 @@ type Phase = 'open' | 'flushing' | 'ending' | 'closed'
 
 /** A connection, from the first moment of its socket to the last. */
 export class Connection {
+  /**
+   * What the parts of a connection ask of it: one object for all connections, because closures and
+   * their contexts would be a dozen objects for each of thousands.
+   */
+  static readonly #actions: WriterActions<Connection> &
+    HeartbeatActions<Connection> &
+    DeliveryActions<Connection> = {
+    written: (own, hasMoved) => own.#onWritten(hasMoved),
+    outgoing: (own) => own.#outgoing(),
+    ping: (own) => {
+      // One PING queued behind a long message is enough.
+      if (own.#writer.controlFrames === 0) own.sendControl(encodePing(0))
+    },
+    giveUp: (own, reason) => own.close(reason),
+    deliver: (own, messages) => own.#deliver(messages),
+    hold: (own) => own.#socket.pause(),
+    release: (own) => own.#release(),
+  }
+
   readonly #socket: Socket
   readonly #setup: ConnectionSetup
   readonly #queue: SendQueue
-  readonly #writer: FrameWriter
+  readonly #writer: FrameWriter<Connection>
   readonly #session: ZmtpSession
-  readonly #heartbeat: Heartbeat
-  readonly #delivery: Delivery
+  readonly #heartbeat: Heartbeat<Connection>
+  readonly #delivery: Delivery<Connection>
   readonly #remote: string
   #phase: Phase = 'open'
   #isConnected: boolean
@@ -93,42 +72,29 @@ export class Connection {
   /** What failed before the connection was ready; undefined if it was only a matter of time. */
   #fault: EndKind | undefined
   #excerpt = ''
-  /** What to do once the owner has received all queued messages. */
-  #onDelivered: () => void
+  /** What to do once the owner has received all queued messages, other than to read on. */
+  #onDelivered: (() => void) | undefined
   #lastProgressMs = -PROGRESS_INTERVAL_MS
   #deadline: NodeJS.Timeout | undefined
 
   /** May still be connecting. `queue` may hold frames: they are sent after the handshake. */
   constructor({ socket, reader }: OpenStream, queue: SendQueue, setup: ConnectionSetup) {
-    const { local, options } = setup
+    const { local, options, flusher } = setup
     this.#socket = socket
     this.#isConnected = !socket.connecting
     this.#queue = queue
     this.#remote = describeRemote(socket)
     this.#setup = setup
-    this.#writer = new FrameWriter(socket, queue, setup.flusher, (hasMoved) =>
-      this.#onWritten(hasMoved),
-    )
+    const actions = Connection.#actions
+    this.#writer = new FrameWriter({ stream: socket, queue, flusher, actions, owner: this })
     this.#session = new ZmtpSession(local, options, setup.handler.onLongFrame)
-    this.#heartbeat = new Heartbeat(options, setup.rounds, {
-      outgoing: () => ({
-        takenBytes: socket.bytesWritten - socket.writableLength,
-        isFull: socket.writableLength > 0,
-      }),
-      ping: () => {
-        // One PING queued behind a long message is enough.
-        if (this.#writer.controlFrames === 0) this.sendControl(encodePing(0))
-      },
-      giveUp: (reason) => this.close(reason),
-    })
-    this.#onDelivered = () => socket.resume()
-    this.#delivery = new Delivery(setup.turn, {
-      deliver: (messages) => this.#deliver(messages),
-      hold: () => socket.pause(),
-      release: () => this.#onDelivered(),
-    })
-    this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
-    socket.on('connect', () => (this.#isConnected = true))
+    this.#heartbeat = new Heartbeat(options, setup.rounds, actions, this)
+    this.#delivery = new Delivery(setup.turn, actions, this)
+    this.#deadline = setTimeout(
+      () => this.#onHandshakeTimeout(),
+      options.handshakeTimeoutMs,
+    ).unref()
+    if (socket.connecting) socket.on('connect', () => (this.#isConnected = true))
     reader.readTo(this.#onRead)
     socket.on('error', this.#onError)
     socket.on('end', this.#onEnd)
@@ -306,7 +272,7 @@ export class Connection {
     if (peer === undefined) return
     this.#isReady = true
     this.#mayLeave = false
-    clearTimeout(this.#deadline)
+    this.#stopDeadline()
     if (peer.minor >= 1) this.#heartbeat.start()
     this.#writer.start()
     this.#setup.handler.onReady(this, peer)
@@ -347,6 +313,11 @@ export class Connection {
   #deliver(messages: readonly IncomingMessage[]): void {
     this.#heartbeat.heard()
     if (this.isOpen) this.#setup.handler.onMessages(this, messages)
+  }
+
+  #outgoing(): OutgoingState {
+    const { bytesWritten, writableLength } = this.#socket
+    return { takenBytes: bytesWritten - writableLength, isFull: writableLength > 0 }
   }
 
   #onPart(): void {
@@ -398,10 +369,15 @@ export class Connection {
 
   #stopTimers(): void {
     this.#heartbeat.stop()
-    clearTimeout(this.#deadline)
+    this.#stopDeadline()
   }
 
-  readonly #onHandshakeTimeout = (): void => {
+  #stopDeadline(): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = undefined
+  }
+
+  #onHandshakeTimeout(): void {
     const { handshakeTimeoutMs } = this.#setup.options
     const what = this.#socket.connecting ? 'connection' : 'ZeroMQ handshake'
     this.close(`no ${what} within ${handshakeTimeoutMs} ms`)
@@ -427,6 +403,11 @@ export class Connection {
   readonly #onClose = (): void => {
     this.#stopTimers()
     this.#whenDelivered(() => this.#tellClose())
+  }
+
+  #release(): void {
+    if (this.#onDelivered === undefined) this.#socket.resume()
+    else this.#onDelivered()
   }
 
   #whenDelivered(action: () => void): void {

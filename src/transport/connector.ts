@@ -2,7 +2,8 @@
 // whenever an attempt fails or the connection is lost.
 
 import type { Address } from './address.js'
-import { Connection, type ConnectionHandler } from './connection.js'
+import type { ConnectionHandler } from './connection-handler.js'
+import { Connection } from './connection.js'
 import type { ConnectOptions, IncomingMessage } from './options.js'
 import { ReadTurn } from './delivery.js'
 import type { ConnectionEnd } from './end.js'

@@ -21,11 +21,15 @@ class Scene {
   readonly seen: number[] = []
   readonly batches: number[] = []
   readonly holds: string[] = []
-  readonly delivery: Delivery = new Delivery(this.turns, {
-    deliver: (batch) => this.#take(batch),
-    hold: () => this.holds.push('hold'),
-    release: () => this.holds.push('release'),
-  })
+  readonly delivery: Delivery<undefined> = new Delivery(
+    this.turns,
+    {
+      deliver: (_, batch) => this.#take(batch),
+      hold: () => this.holds.push('hold'),
+      release: () => this.holds.push('release'),
+    },
+    undefined,
+  )
   failsAt: number | undefined
 
   #take(batch: readonly IncomingMessage[]): void {

@@ -11,26 +11,28 @@ const BATCH_MESSAGES = 32
 const NONE: readonly IncomingMessage[] = []
 
 /** The operations of a delivery's owner. */
-interface DeliveryActions {
-  deliver(messages: readonly IncomingMessage[]): void
+export interface DeliveryActions<Owner> {
+  deliver(own: Owner, messages: readonly IncomingMessage[]): void
   /** Messages are queued: pause reading. Messages that still arrive are accepted. */
-  hold(): void
+  hold(own: Owner): void
   /** The queue is empty: resume reading. */
-  release(): void
+  release(own: Owner): void
 }
 
 /** The received messages of one connection that have not been delivered yet. */
-export class Delivery {
+export class Delivery<Owner> {
   readonly #turn: ReadTurn
-  readonly #actions: DeliveryActions
+  readonly #actions: DeliveryActions<Owner>
+  readonly #owner: Owner
   #messages: readonly IncomingMessage[] = NONE
   /** Messages before this index have been delivered. */
   #next = 0
   #isHeld = false
 
-  constructor(turn: ReadTurn, actions: DeliveryActions) {
+  constructor(turn: ReadTurn, actions: DeliveryActions<Owner>, owner: Owner) {
     this.#turn = turn
     this.#actions = actions
+    this.#owner = owner
   }
 
   /** Whether messages remain to be delivered before the end of the connection may be reported. */
@@ -80,14 +82,14 @@ export class Delivery {
     this.#next = Math.min(start + BATCH_MESSAGES, messages.length)
     const isAll = start === 0 && this.#next === messages.length
     const batch = isAll ? messages : messages.slice(start, this.#next)
-    if (batch.length > 0) this.#actions.deliver(batch)
+    if (batch.length > 0) this.#actions.deliver(this.#owner, batch)
   }
 
   #hold(): void {
     this.#turn.wait(this)
     if (this.#isHeld) return
     this.#isHeld = true
-    this.#actions.hold()
+    this.#actions.hold(this.#owner)
   }
 
   #release(): void {
@@ -95,7 +97,7 @@ export class Delivery {
     this.#next = 0
     if (!this.#isHeld) return
     this.#isHeld = false
-    this.#actions.release()
+    this.#actions.release(this.#owner)
   }
 }
 

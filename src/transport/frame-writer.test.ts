@@ -11,7 +11,7 @@ class Fixture {
   /** The bytes of each write, as hex. */
   readonly writes: string[] = []
   readonly stream: Writable
-  readonly writer: FrameWriter
+  readonly writer: FrameWriter<Fixture>
   readonly queue = new SendQueue(new SlabPool())
   progress = 0
   /** How often bytes left after a delay. */
@@ -25,10 +25,18 @@ class Fixture {
       writev: (chunks, callback) =>
         this.#write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), callback),
     })
-    this.writer = new FrameWriter(this.stream, this.queue, new TurnFlusher(), (hasMoved) => {
-      this.progress += 1
-      if (hasMoved) this.moves += 1
+    this.writer = new FrameWriter({
+      stream: this.stream,
+      queue: this.queue,
+      flusher: new TurnFlusher(),
+      actions: { written: (own, hasMoved) => own.#onWritten(hasMoved) },
+      owner: this,
     })
+  }
+
+  #onWritten(hasMoved: boolean): void {
+    this.progress += 1
+    if (hasMoved) this.moves += 1
   }
 
   /** Finishes the write in progress. */

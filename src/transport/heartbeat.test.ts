@@ -29,7 +29,7 @@ function compute(durationMs: number): void {
 function afterPing(t: TestContext, near: Socket, onPing: () => void): Promise<string> {
   return new Promise((resolve) => {
     let pings = 0
-    const heartbeat = new Heartbeat({ pingIntervalMs: 50, pingTimeoutMs: 60 }, new Rounds(50), {
+    const actions = {
       outgoing: () => NOTHING_SENT,
       ping: () => {
         pings += 1
@@ -37,8 +37,10 @@ function afterPing(t: TestContext, near: Socket, onPing: () => void): Promise<st
         if (pings === 1) setImmediate(onPing)
         else resolve('asked again')
       },
-      giveUp: resolve,
-    })
+      giveUp: (_: unknown, reason: string) => resolve(reason),
+    }
+    const options = { pingIntervalMs: 50, pingTimeoutMs: 60 }
+    const heartbeat = new Heartbeat(options, new Rounds(50), actions, near)
     near.on('data', () => heartbeat.heard())
     heartbeat.start()
     t.after(() => heartbeat.stop())
@@ -58,11 +60,13 @@ test('data received while the process was busy is read before the peer is given 
 test('a time to live that passed while the process was busy is checked again', async (t) => {
   const [near, far] = await socketPair(t)
   const reasons: string[] = []
-  const heartbeat = new Heartbeat({ pingIntervalMs: 0, pingTimeoutMs: 0 }, new Rounds(0), {
+  const actions = {
     outgoing: () => NOTHING_SENT,
     ping: () => {},
-    giveUp: (reason) => reasons.push(reason),
-  })
+    giveUp: (to: string[], reason: string) => to.push(reason),
+  }
+  const options = { pingIntervalMs: 0, pingTimeoutMs: 0 }
+  const heartbeat = new Heartbeat(options, new Rounds(0), actions, reasons)
   t.after(() => heartbeat.stop())
   near.on('data', () => heartbeat.heard())
   heartbeat.onPing(30)
@@ -77,12 +81,14 @@ test('many members are called in turn, each once per interval, few in one turn',
   const rounds = new Rounds(64)
   const calls: number[] = Array.from({ length: 1_000 }, () => 0)
   let [inTurn, most] = [0, 0]
-  const members = calls.map((_, index) => () => {
-    calls[index] = (calls[index] ?? 0) + 1
-    if (inTurn === 0) setImmediate(() => (inTurn = 0))
-    inTurn += 1
-    most = Math.max(most, inTurn)
-  })
+  const members = calls.map((_, index) => ({
+    look: () => {
+      calls[index] = (calls[index] ?? 0) + 1
+      if (inTurn === 0) setImmediate(() => (inTurn = 0))
+      inTurn += 1
+      most = Math.max(most, inTurn)
+    },
+  }))
   for (const member of members) rounds.add(member)
   while (Math.min(...calls) < 3) await new Promise(setImmediate)
   for (const member of members) rounds.remove(member)

@@ -14,7 +14,7 @@ export interface PingOptions {
 }
 
 /** A snapshot of the outgoing half of a connection. */
-interface OutgoingState {
+export interface OutgoingState {
   /** All bytes that the operating system has taken so far. */
   readonly takenBytes: number
   /** Whether it could not take all it was given: its buffers are full. */
@@ -72,10 +72,15 @@ export class PeerWatch {
 }
 
 /** What a heartbeat asks of its connection. */
-interface HeartbeatActions {
-  outgoing(): OutgoingState
-  ping(): void
-  giveUp(reason: string): void
+export interface HeartbeatActions<Owner> {
+  outgoing(own: Owner): OutgoingState
+  ping(own: Owner): void
+  giveUp(own: Owner, reason: string): void
+}
+
+/** What is called once per interval. */
+interface Member {
+  look(): void
 }
 
 /** Each interval is divided into this many parts. */
@@ -89,7 +94,7 @@ const SLOTS = 64
 export class Rounds {
   readonly #stepMs: number
   /** The members by slot. Most sockets have one connection, hence one member. */
-  readonly #slots = new Map<number, Set<() => void>>()
+  readonly #slots = new Map<number, Set<Member>>()
   #memberCount = 0
   /** The slot whose time comes next. */
   #next = 0
@@ -103,7 +108,7 @@ export class Rounds {
   }
 
   /** Calls `member` from now on, first after half an interval at least. */
-  add(member: () => void): void {
+  add(member: Member): void {
     if (this.#memberCount === 0) this.#dueMs = performance.now() + this.#stepMs
     this.#memberCount += 1
     const slot = this.#emptiest()
@@ -112,7 +117,7 @@ export class Rounds {
   }
 
   /** Does not call it again. */
-  remove(member: () => void): void {
+  remove(member: Member): void {
     for (const members of this.#slots.values()) {
       if (!members.delete(member)) continue
       this.#memberCount -= 1
@@ -150,16 +155,17 @@ export class Rounds {
     // After a suspension of this process, what was missed is not made up for.
     this.#dueMs = Math.max(this.#dueMs, performance.now() - SLOTS * this.#stepMs)
     this.#arm()
-    for (const member of members) member()
+    for (const member of members) member.look()
   }
 }
 
 /** Watches one connection. Its timers do not keep the process alive. */
-export class Heartbeat {
+export class Heartbeat<Owner> implements Member {
   readonly #options: PingOptions
   readonly #rounds: Rounds
-  readonly #actions: HeartbeatActions
-  #look: (() => void) | undefined
+  readonly #actions: HeartbeatActions<Owner>
+  readonly #owner: Owner
+  #watch: PeerWatch | undefined
   #ttl: NodeJS.Timeout | undefined
   #ttlMs = 0
   #hasHeard = false
@@ -168,28 +174,36 @@ export class Heartbeat {
   #lastHeardMs = 0
 
   /** `rounds`: of `pingIntervalMs`, if that is not 0. */
-  constructor(options: PingOptions, rounds: Rounds, actions: HeartbeatActions) {
+  constructor(
+    options: PingOptions,
+    rounds: Rounds,
+    actions: HeartbeatActions<Owner>,
+    owner: Owner,
+  ) {
     this.#options = options
     this.#rounds = rounds
     this.#actions = actions
+    this.#owner = owner
   }
 
   /** The handshake with a 3.1 peer is done: starts sending PINGs if enabled. */
   start(): void {
-    const { pingIntervalMs, pingTimeoutMs } = this.#options
-    if (pingIntervalMs === 0) return
-    const watch = new PeerWatch(this.#options, performance.now())
-    this.#look = (): void => {
-      const next = watch.look(performance.now(), this.#hasHeard, this.#actions.outgoing())
-      this.#hasHeard = false
-      if (next === 'ping') this.#actions.ping()
-      if (next !== 'giveUp') return
-      this.#whenAllIsRead(() => {
-        if (this.#hasHeard) return
-        this.#actions.giveUp(`the peer has not answered for ${pingTimeoutMs} ms`)
-      })
-    }
-    this.#rounds.add(this.#look)
+    if (this.#options.pingIntervalMs === 0) return
+    this.#watch = new PeerWatch(this.#options, performance.now())
+    this.#rounds.add(this)
+  }
+
+  /** Called by the rounds. */
+  look(): void {
+    const outgoing = this.#actions.outgoing(this.#owner)
+    const next = this.#watch?.look(performance.now(), this.#hasHeard, outgoing)
+    this.#hasHeard = false
+    if (next === 'ping') this.#actions.ping(this.#owner)
+    if (next !== 'giveUp') return
+    this.#whenAllIsRead(() => {
+      if (!this.#hasHeard)
+        this.#giveUp(`the peer has not answered for ${this.#options.pingTimeoutMs} ms`)
+    })
   }
 
   /** Some bytes have arrived. */
@@ -209,7 +223,7 @@ export class Heartbeat {
   /** Stops all timers. */
   stop(): void {
     this.#isStopped = true
-    if (this.#look !== undefined) this.#rounds.remove(this.#look)
+    if (this.#watch !== undefined) this.#rounds.remove(this)
     clearTimeout(this.#ttl)
   }
 
@@ -230,8 +244,12 @@ export class Heartbeat {
     this.#whenAllIsRead(() => {
       const left = this.#ttlLeftMs
       if (left > 0) this.#watchTtl(left)
-      else this.#actions.giveUp(silenceOf(this.#ttlMs))
+      else this.#giveUp(silenceOf(this.#ttlMs))
     })
+  }
+
+  #giveUp(reason: string): void {
+    this.#actions.giveUp(this.#owner, reason)
   }
 
   /** This process may have been busy: pending input is read before a peer is given up. */

@@ -13,35 +13,46 @@ import { FLUSH_BYTES, type SendQueue } from './send-queue.js'
  */
 const WRITE_BATCH_BYTES = 256 * 1024
 
+/** What a writer asks of its owner. */
+export interface WriterActions<Owner> {
+  /**
+   * Called after each finished write and each flushed turn, never from within a call of the owner.
+   * `hasMoved`: bytes have left that the operating system could not take immediately, so the peer
+   * has taken some.
+   */
+  written(own: Owner, hasMoved: boolean): void
+}
+
+/** What a writer works with. */
+interface WriterSetup<Owner> {
+  readonly stream: Writable
+  readonly queue: SendQueue
+  readonly flusher: TurnFlusher
+  readonly actions: WriterActions<Owner>
+  readonly owner: Owner
+}
+
 /** The writing half of a connection. */
-export class FrameWriter implements Flushable {
+export class FrameWriter<Owner> implements Flushable {
   readonly #stream: Writable
   readonly #queue: SendQueue
   readonly #flusher: TurnFlusher
-  readonly #onProgress: (hasMoved: boolean) => void
+  readonly #actions: WriterActions<Owner>
+  readonly #owner: Owner
   /** Control frames (PONG, SUBSCRIBE), which go ahead of the queue. */
-  #control: Uint8Array[] = []
+  #control: Uint8Array[] | undefined
   /** Bytes of the write in progress. */
   #inFlightBytes = 0
   #isFlushScheduled = false
   #isStarted = false
   #isStopped = false
 
-  /**
-   * `onProgress` is called after each finished write and each flushed turn, never from within a
-   * call of the owner. `hasMoved`: bytes have left that the operating system could not take
-   * immediately, so the peer has taken some.
-   */
-  constructor(
-    stream: Writable,
-    queue: SendQueue,
-    flusher: TurnFlusher,
-    onProgress: (hasMoved: boolean) => void,
-  ) {
+  constructor({ stream, queue, flusher, actions, owner }: WriterSetup<Owner>) {
     this.#stream = stream
     this.#queue = queue
     this.#flusher = flusher
-    this.#onProgress = onProgress
+    this.#actions = actions
+    this.#owner = owner
   }
 
   /** Bytes queued or being written. */
@@ -51,7 +62,7 @@ export class FrameWriter implements Flushable {
 
   /** Whether everything sent has been handed to the operating system. */
   get isIdle(): boolean {
-    return this.queuedBytes === 0 && this.#control.length === 0
+    return this.queuedBytes === 0 && this.#control === undefined
   }
 
   /** Whether a write by the owner itself would fall between two messages. */
@@ -61,7 +72,7 @@ export class FrameWriter implements Flushable {
 
   /** How many control frames are queued. */
   get controlFrames(): number {
-    return this.#control.length
+    return this.#control?.length ?? 0
   }
 
   /** The handshake is done: starts writing at the end of the turn. */
@@ -91,7 +102,8 @@ export class FrameWriter implements Flushable {
 
   /** Queues a whole control frame ahead of all messages that have not been started. */
   sendControl(frame: Uint8Array): void {
-    this.#control.push(frame)
+    if (this.#control === undefined) this.#control = [frame]
+    else this.#control.push(frame)
     this.#schedule()
   }
 
@@ -100,7 +112,7 @@ export class FrameWriter implements Flushable {
     this.#isFlushScheduled = false
     if (this.#isStopped) return
     this.write()
-    this.#onProgress(false)
+    this.#actions.written(this.#owner, false)
   }
 
   /**
@@ -111,7 +123,8 @@ export class FrameWriter implements Flushable {
     // A stream may have failed without reporting it yet: data it would swallow can still be kept.
     if (!this.#isStarted || this.#isStopped || this.#stream.destroyed) return
     while (this.#inFlightBytes === 0) {
-      if (this.#control.length > 0 && this.#queue.isBetweenMessages) this.#writeControl()
+      if (this.#control !== undefined && this.#queue.isBetweenMessages)
+        this.#writeControl(this.#control)
       else if (this.#queue.bytes > 0) this.#writeQueue()
       else return this.#queue.recycle()
     }
@@ -124,9 +137,8 @@ export class FrameWriter implements Flushable {
     this.#flusher.add(this)
   }
 
-  #writeControl(): void {
-    const frames = this.#control
-    this.#control = []
+  #writeControl(frames: readonly Uint8Array[]): void {
+    this.#control = undefined
     this.#writeRun(frames.length === 1 ? (frames[0] as Uint8Array) : Buffer.concat(frames))
   }
 
@@ -154,7 +166,7 @@ export class FrameWriter implements Flushable {
     const hasMoved = this.#inFlightBytes > 0
     this.#inFlightBytes = 0
     this.write()
-    this.#onProgress(hasMoved)
+    this.#actions.written(this.#owner, hasMoved)
   }
 }
 

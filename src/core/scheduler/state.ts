@@ -172,7 +172,7 @@ export class SchedulerState {
       const isHoldingBack = this.waiting.holdingBack.has(client)
       assert((allowance === 0) === isHoldingBack, 'a client that waits for room is not listed')
       assert(
-        host === undefined || host.nestedClients.has(client),
+        host === undefined || host.nestedClients?.has(client) === true,
         'a nested client without its host',
       )
     }
@@ -187,7 +187,7 @@ export class SchedulerState {
       for (const task of worker.assigned) assert(task.worker === worker, 'a task of two workers')
       checkLoad(worker)
       checkLinks(worker)
-      for (const client of worker.nestedClients) {
+      for (const client of worker.nestedClients ?? []) {
         assert(client.host === worker, 'a nested client of two hosts')
         assert(this.clients.get(client.identity) === client, 'a nested client that has left')
       }

@@ -83,8 +83,8 @@ export class FrameParser {
   readonly #onLong: OnLongFrame | undefined
   /** -1 until messages are allowed. */
   #maxMessageFrameBytes = -1
-  /** The bytes of an incomplete header. */
-  readonly #header: Buffer = Buffer.alloc(MAX_HEADER_BYTES)
+  /** An incomplete header, and how many of its bytes have arrived. */
+  #header: Buffer | undefined
   #headerLength = 0
   /** The incomplete frame. */
   #body: Buffer | undefined
@@ -105,7 +105,7 @@ export class FrameParser {
 
   /** Whether part of a message has arrived without its end. */
   get isInsideMessage(): boolean {
-    return this.#headerLength > 0 || this.#body !== undefined || this.#frames !== undefined
+    return this.#header !== undefined || this.#body !== undefined || this.#frames !== undefined
   }
 
   /** From now on messages are accepted; until then, only commands. */
@@ -137,7 +137,9 @@ export class FrameParser {
       at = bodyAt + size
       this.#accept(flags, chunk.subarray(bodyAt, at), messages)
     }
-    if (at < end) this.#headerLength = chunk.copy(this.#header, 0, at)
+    if (at === end) return
+    this.#header = Buffer.alloc(MAX_HEADER_BYTES)
+    this.#headerLength = chunk.copy(this.#header, 0, at)
   }
 
   /**
@@ -151,12 +153,12 @@ export class FrameParser {
   /** Continues with an incomplete frame. Returns where the next frame starts. */
   #resume(chunk: Buffer, start: number, messages: IncomingMessage[]): number {
     if (this.#body !== undefined) return this.#collect(chunk, start, messages)
-    if (this.#headerLength === 0) return start
-    const bodyAt = this.#finishHeader(chunk, start)
+    const header = this.#header
+    if (header === undefined) return start
+    const bodyAt = this.#finishHeader(header, chunk, start)
     if (bodyAt === undefined) return chunk.length
-    const flags = this.#header[0] as number
-    const size =
-      (flags & FLAG_LONG) !== 0 ? readLongSize(this.#header, 1) : (this.#header[1] as number)
+    const flags = header[0] as number
+    const size = (flags & FLAG_LONG) !== 0 ? readLongSize(header, 1) : (header[1] as number)
     this.#checkSize(flags, size)
     if (bodyAt + size > chunk.length) {
       this.#begin(flags, size)
@@ -167,13 +169,12 @@ export class FrameParser {
   }
 
   /** Returns where the body begins, or undefined if the chunk ends first. */
-  #finishHeader(chunk: Buffer, start: number): number | undefined {
-    const header = this.#header
+  #finishHeader(header: Buffer, chunk: Buffer, start: number): number | undefined {
     const needed = ((header[0] as number) & FLAG_LONG) !== 0 ? MAX_HEADER_BYTES : 2
     const bodyAt = start + needed - this.#headerLength
     this.#headerLength += chunk.copy(header, this.#headerLength, start, bodyAt)
     if (this.#headerLength < needed) return undefined
-    this.#headerLength = 0
+    this.#header = undefined
     return bodyAt
   }
 

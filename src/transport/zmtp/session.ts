@@ -193,7 +193,9 @@ const MAX_IDENTITY_BYTES = 255
 /** Handshake, then traffic. Once `feed` has thrown, the session must not be used any more. */
 export class ZmtpSession {
   readonly #local: LocalPeer
-  readonly #greeting = new GreetingReader()
+  /** Undefined once the greeting is complete. */
+  #greeting: GreetingReader | undefined = new GreetingReader()
+  #minor: 0 | 1 = 1
   readonly #parser: FrameParser
   #peer: RemotePeer | undefined
   #peerType = ''
@@ -223,7 +225,7 @@ export class ZmtpSession {
 
   /** Whether the peer has shown that it speaks ZMTP 3, so that it understands an ERROR command. */
   get isGreeted(): boolean {
-    return this.#greeting.isComplete
+    return this.#greeting === undefined
   }
 
   /** Why the peer refuses the connection; undefined unless it has said so. */
@@ -258,10 +260,11 @@ export class ZmtpSession {
    * appended.
    */
   feed(chunk: Buffer, inbox: Inbox): void {
-    const start = this.#greeting.isComplete ? 0 : this.#greeting.feed(chunk, 0)
+    const start = this.#feedGreeting(chunk)
     if (start === chunk.length) return
     this.#commands = inbox.commands
     this.#parser.feed(chunk, start, inbox.messages)
+    this.#commands = undefined
   }
 
   /**
@@ -270,7 +273,21 @@ export class ZmtpSession {
    */
   fill(memory: Buffer, inbox: Inbox): number {
     this.#commands = inbox.commands
-    return this.#parser.fill(memory, inbox.messages)
+    const taken = this.#parser.fill(memory, inbox.messages)
+    this.#commands = undefined
+    return taken
+  }
+
+  /** Returns where the rest of `chunk` begins. */
+  #feedGreeting(chunk: Buffer): number {
+    const greeting = this.#greeting
+    if (greeting === undefined) return 0
+    const end = greeting.feed(chunk, 0)
+    if (greeting.isComplete) {
+      this.#minor = greeting.minor
+      this.#greeting = undefined
+    }
+    return end
   }
 
   #onCommand(body: Buffer): void {
@@ -294,7 +311,7 @@ export class ZmtpSession {
     if (own.length > MAX_IDENTITY_BYTES) {
       throw new ProtocolError(`an identity of ${own.length} bytes; at most 255 are allowed`)
     }
-    this.#peer = { identity: identity(own), minor: this.#greeting.minor }
+    this.#peer = { identity: identity(own), minor: this.#minor }
     this.#parser.allowMessages()
   }
 }

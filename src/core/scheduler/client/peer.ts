@@ -113,7 +113,7 @@ export function onClientLost(state: SchedulerState, client: ClientEntry): void {
 
 /** Before a new client attaches to a worker: disconnected ones ended with their process. */
 function clearOut(state: SchedulerState, host: WorkerEntry): void {
-  for (const client of host.nestedClients) {
+  for (const client of host.nestedClients ?? []) {
     if (!client.isConnected) removeClient(state, client, 'ended with its process')
   }
 }
@@ -175,9 +175,9 @@ function isInBusyWorker(client: ClientEntry): boolean {
 /** Attaches a client to the worker that runs it; undefined: to no worker. */
 function attach(client: ClientEntry, host: WorkerEntry | undefined): void {
   if (client.host === host) return
-  client.host?.nestedClients.delete(client)
+  client.host?.nestedClients?.delete(client)
   client.host = host
-  host?.nestedClients.add(client)
+  if (host !== undefined) (host.nestedClients ??= new Set()).add(client)
 }
 
 /** Logs what happened to a client: a warning if it timed out and its tasks are cancelled. */

@@ -279,13 +279,13 @@ export class ObjectTable {
   /** A worker requested an object: it may cache it until it is notified. */
   hold(worker: WorkerEntry, entry: ObjectEntry): void {
     entry.holders.add(worker)
-    worker.held.add(entry)
+    ;(worker.held ??= new Set()).add(entry)
   }
 
   /** Removes a worker that has left: it needs no notices. */
   forgetWorker(worker: WorkerEntry): void {
-    for (const entry of worker.held) entry.holders.delete(worker)
-    worker.held.clear()
+    for (const entry of worker.held ?? []) entry.holders.delete(worker)
+    worker.held = undefined
     this.#removals.delete(worker)
   }
 
@@ -331,7 +331,7 @@ export class ObjectTable {
       const isKept = entry.users.size > 0 || entry.retained !== undefined
       assert(isKept, 'a stored object without users')
       for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
-      for (const worker of entry.holders) assert(worker.held.has(entry), 'a holder without object')
+      for (const { held } of entry.holders) assert(held?.has(entry) === true, 'a wrong holder')
       const isNamed = entry.names === undefined || entry.names.size > 0
       assert(isNamed, 'a shared object without names')
     }
@@ -371,7 +371,7 @@ export class ObjectTable {
   /** Workers that have a copy must drop it. */
   #recall(entry: ObjectEntry): void {
     for (const worker of entry.holders) {
-      worker.held.delete(entry)
+      worker.held?.delete(entry)
       const ids = this.#removals.get(worker)
       if (ids === undefined) this.#removals.set(worker, [entry.id])
       else ids.push(entry.id)

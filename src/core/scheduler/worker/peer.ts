@@ -144,7 +144,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   state.leases.forget(worker)
   state.operators.forget(worker)
   publishWorker(state, worker, false)
-  for (const client of worker.nestedClients) {
+  for (const client of worker.nestedClients ?? []) {
     removeClient(state, client, 'lost its worker')
     // If it is still alive, it notices and registers again. At a shutdown it exits anyway.
     if (end !== 'shut down') disconnect(state, client.identity, 'its worker has left')
@@ -197,13 +197,13 @@ function addWorker(
     windowSeconds: windowSeconds(message.latencyUS),
     slots: Math.max(1, message.concurrency),
     nestedPass: runtime === 'python' || message.concurrency > 0,
-    held: new Set(),
+    held: undefined,
     owed: undefined,
     late: undefined,
     links: undefined,
     lostLinks: undefined,
     offer: state.supplies.offerOf(agentOf(identity, message), message.capabilities),
-    nestedClients: new Set(),
+    nestedClients: undefined,
   }
   state.nextWorkerSequence += 1
   state.workers.set(identity, worker)
@@ -233,12 +233,15 @@ function withoutRest(message: WorkerHeartbeat): WorkerHeartbeat {
 
 type Fields = Record<string, unknown>
 
+/** Most lists are empty: one for all copies. */
+const NONE: readonly never[] = []
+
 /** A copy of plain data. Views of bytes are shared. */
 export function ownCopy<T>(value: T): T {
   if (!isPlain(value)) return value
-  if (Array.isArray(value)) return value.map(ownCopy) as T
-  const copy: Fields = {}
-  for (const key of Object.keys(value)) copy[key] = ownCopy(value[key])
+  if (Array.isArray(value)) return (value.length === 0 ? NONE : value.map(ownCopy)) as T
+  const copy: Fields = { ...value }
+  for (const key of Object.keys(copy)) copy[key] = ownCopy(copy[key])
   return copy as T
 }
 
