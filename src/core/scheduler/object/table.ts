@@ -430,6 +430,7 @@ export class ObjectTable {
         bytes: 0,
         counts: undefined,
         averageSeconds: undefined,
+        resultBytes: 0,
         measuredTasks: 0,
         stay: undefined,
         names: undefined,
