@@ -38,7 +38,8 @@ const CONNECT_MS = 5_000
 /** How often the server hears of this process, which it forgets after a minute. */
 const HEARTBEAT_MS = 5_000
 
-const ID_BYTES = 24
+/** Of the 24 bytes of an id, these are random, and the others count. */
+const RANDOM_BYTES = 16
 
 /** A server, and the address under which this process reaches it. */
 export interface ServerPlace {
@@ -84,6 +85,8 @@ export class StorageLink {
   #identity = newIdentity('Storage')
   #socket: DealerSocket
   readonly #reader: MessageReader
+  readonly #prefix = bytesToLatin1(randomBytes(RANDOM_BYTES))
+  #count = 0
   readonly #gets = new Map<ObjectId, Get>()
   readonly #arrivals = new Arrivals((id) => this.#gets.get(id)?.wanted)
   readonly #confirms = new Map<ObjectId, ((isStored: boolean) => void)[]>()
@@ -157,7 +160,7 @@ export class StorageLink {
   async put(
     name: Uint8Array,
     { type, chunks }: Part,
-    id: ObjectId = objectId(bytesToLatin1(randomBytes(ID_BYTES))),
+    id: ObjectId = this.#newId(),
   ): Promise<StoredContent | undefined> {
     const byteLength = contentBytes(type, chunks)
     if (!this.#isUp && !(await this.#connected())) return undefined
@@ -173,6 +176,11 @@ export class StorageLink {
 
   /** Whether some content is there. */
   async confirm(id: ObjectId): Promise<boolean> {
+  #newId(): ObjectId {
+    this.#count += 1
+    return objectId(this.#prefix + this.#count.toString(16).padStart(8, '0'))
+  }
+
     return (this.#isUp || (await this.#connected())) && this.#confirm(id)
   }
 

@@ -94,6 +94,7 @@ export class ObjectServers {
   #pendingBytes = 0
   #pendingObjects = 0
   #isFull = false
+  #isAdvancing = false
   /** The scheduler knows that this process reaches servers. */
   #isAble = true
   /** Counts connections: what was begun during an earlier one is dropped. */
@@ -213,7 +214,17 @@ export class ObjectServers {
     if (entry.ready !== undefined) return
     const objectContent = { ...message.objectContent, objectTypes: types, objectBytes: bytes }
     entry.ready = { ...message, bytes: undefined, objectContent }
-    if (connection === this.#connection) this.#advance()
+    if (connection === this.#connection) this.#advanceSoon()
+  }
+
+  /** Once for all that a server has just confirmed: each time, all entries are looked at. */
+  #advanceSoon(): void {
+    if (this.#isAdvancing) return
+    this.#isAdvancing = true
+    queueMicrotask(() => {
+      this.#isAdvancing = false
+      this.#advance()
+    })
   }
 
   /** Sends what waits for nothing any more. */
