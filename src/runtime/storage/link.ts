@@ -58,6 +58,8 @@ interface LinkHandler {
   onDown?(reason: string): void
   /** It shares a directory with this process, which other processes here can use, too; or not. */
   onNear?(offer: ObjectFilesMessage | undefined): void
+  /** How much more it can store, with each echo. Undefined: nobody asks. */
+  onFree?(bytes: number): void
   /** Content that was claimed is not there. */
   onMissing?(id: ObjectId): void
 }
@@ -83,10 +85,10 @@ export class StorageLink {
   readonly #logger: Logger
   /** New for each connection: what the last one had stored and not passed on is given up. */
   #identity = newIdentity('Storage')
-  #socket: DealerSocket
-  readonly #reader: MessageReader
   readonly #prefix = bytesToLatin1(randomBytes(RANDOM_BYTES))
   #count = 0
+  #socket: DealerSocket
+  readonly #reader: MessageReader
   readonly #gets = new Map<ObjectId, Get>()
   readonly #arrivals = new Arrivals((id) => this.#gets.get(id)?.wanted)
   readonly #confirms = new Map<ObjectId, ((isStored: boolean) => void)[]>()
@@ -174,13 +176,13 @@ export class StorageLink {
     return isStored ? { byteLength, address: this.name, id } : undefined
   }
 
-  /** Whether some content is there. */
-  async confirm(id: ObjectId): Promise<boolean> {
   #newId(): ObjectId {
     this.#count += 1
     return objectId(this.#prefix + this.#count.toString(16).padStart(8, '0'))
   }
 
+  /** Whether some content is there. */
+  async confirm(id: ObjectId): Promise<boolean> {
     return (this.#isUp || (await this.#connected())) && this.#confirm(id)
   }
 
@@ -285,7 +287,8 @@ export class StorageLink {
   }
 
   #greet(): void {
-    this.#send(visitorHeartbeat(!this.#isUp, OUR_FEATURES))
+    const wantsReport = !this.#isUp || this.#handler.onFree !== undefined
+    this.#send(visitorHeartbeat(wantsReport, OUR_FEATURES))
   }
 
   #onMessage(message: Message): void {
@@ -319,8 +322,9 @@ export class StorageLink {
     }
   }
 
-  #onEcho({ schedulerId: instance, features }: ClientHeartbeatEcho): void {
-    if (this.#isUp) return
+  #onEcho({ schedulerId: instance, features, reports }: ClientHeartbeatEcho): void {
+    const [{ freeBytes } = { freeBytes: 0 }] = reports
+    if (this.#isUp) return this.#handler.onFree?.(freeBytes)
     if (!isStorageServer({ features }))
       return this.#onDown('a scheduler listens there, not an object storage server')
     const isRight = this.instance === undefined || this.instance === instance
@@ -329,6 +333,7 @@ export class StorageLink {
     const waiting = this.#waiting ?? []
     this.#giveUpWaiting([])
     if (this.#offer !== undefined) this.#handler.onNear?.(this.#offer)
+    this.#handler.onFree?.(freeBytes)
     this.#handler.onUp?.(instance)
     for (const resolve of waiting) resolve(true)
   }
