@@ -425,6 +425,9 @@ struct SchedulerReport $extension {
 
   waiting @10 :List(WaitingCount);
   # Why tasks wait, if peers were requested; largest counts first, at most 200.
+
+  freeBytes @11 :UInt64;
+  # How much more an object storage server can store, in bytes: at least 1. From schedulers: 0.
 }
 
 struct WaitingCount $extension {
@@ -698,6 +701,10 @@ struct StorageServer $extension {
 
   instance @1 :Data $id(scheduler);
   # The scheduler id in its echoes: whoever gets another one has reached another server.
+
+  freeBytes @2 :UInt64;
+  # How much more it can store, in bytes, as the scheduler has heard last: at least 1; 0: not known.
+  # Only from a scheduler.
 }
 
 struct TaskRoom $extension {

@@ -49,6 +49,7 @@ const NO_REPORT: SchedulerReport = {
   clientReports: [],
   clients: 0,
   waiting: [],
+  freeBytes: 0,
 }
 
 /** The kind of scheduler. */

@@ -166,7 +166,7 @@ export class ObjectStorageServer {
   }
 
   #register(): void {
-    const servers = [{ address: this.address, instance: this.instance }]
+    const servers = [{ address: this.address, instance: this.instance, freeBytes: 0 }]
     const message = { kind: 'storageServers', servers, isServer: true } as const
     this.#registration?.send(encodeFrame(message))
   }

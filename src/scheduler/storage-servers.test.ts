@@ -66,8 +66,10 @@ function addressesOf(message: StorageServers | undefined): readonly string[] {
   return (message?.servers ?? []).map(({ address }) => address)
 }
 
-function servers(isServer: boolean, ...list: readonly StorageServer[]): StorageServers {
-  const named = list.map(({ address, instance }) => ({ address, instance }))
+type OfferedServer = Omit<StorageServer, 'freeBytes'>
+
+function servers(isServer: boolean, ...list: readonly OfferedServer[]): StorageServers {
+  const named = list.map(({ address, instance }) => ({ address, instance, freeBytes: 0 }))
   return { kind: 'storageServers', servers: named, isServer }
 }
 

@@ -15,6 +15,7 @@ import { localAddress } from '../transport/address.js'
 import type { Message, StorageServer, StorageServers } from '../wire/message.js'
 import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
 import { HeldContent, moveContent } from './content-moves.js'
+import { isUsable, type KnownServer, mayReturn, wake } from './known-server.js'
 
 /** A server that has not come back by then has lost everything. */
 const RETURN_MS = 2_000
@@ -25,29 +26,11 @@ const START_MS = 10_000
 /** More servers than this are refused. */
 const MAX_SERVERS = 10_000
 
+/** Peers learn of a change of more than this part of the free room of all servers. */
+const TOLD_SHARE = 1 / 16
+
 /** Lines about servers that cannot be used are at least so far apart. */
 const TELL_MS = 60_000
-
-/** One server. */
-interface Server {
-  readonly name: string
-  readonly link: StorageLink
-  /** It was named when the scheduler was started: it may come back at any time. */
-  readonly isPermanent: boolean
-  /** Undefined: it has not answered yet, or has lost everything. */
-  instance: SchedulerId | undefined
-  isUp: boolean
-  /** It ends, and what it has is copied to others. */
-  isLeaving: boolean
-  /** Why the connection is down. */
-  reason: string
-  /** The connection over which it has made itself known. */
-  registrant: Identity | undefined
-  lossTimer: NodeJS.Timeout | undefined
-  /** Calls that wait until it has come back, or is lost. */
-  waiting: (() => void)[]
-  readonly content: HeldContent
-}
 
 /** What the servers need. */
 interface ServerParts {
@@ -68,7 +51,7 @@ interface ServerParts {
 /** All servers of one scheduler. */
 export class SchedulerServers {
   readonly #parts: ServerParts
-  readonly #servers = new Map<string, Server>()
+  readonly #servers = new Map<string, KnownServer>()
   /** Peers that may use servers; false: they cannot reach them. */
   readonly #peers = new Map<Identity, boolean>()
   readonly #refusals = new Recurrence(TELL_MS)
@@ -161,10 +144,10 @@ export class SchedulerServers {
   }
 
   /** Tells a server how others reach it; undefined: they cannot. */
-  #answer(peer: Identity, server?: Server): void {
+  #answer(peer: Identity, server?: KnownServer): void {
     const { name: address, instance } = server ?? {}
     const isKnown = address !== undefined && instance !== undefined
-    const servers = isKnown ? [{ address, instance }] : []
+    const servers = isKnown ? [{ address, instance, freeBytes: 0 }] : []
     this.#parts.send(peer, { kind: 'storageServers', servers, isServer: true })
   }
 
@@ -258,7 +241,7 @@ export class SchedulerServers {
   }
 
   /** The server does not have some content. */
-  #onMissing(server: Server, id: ObjectId): void {
+  #onMissing(server: KnownServer, id: ObjectId): void {
     const object = server.content.get(id)
     server.content.delete(id)
     if (object !== undefined)
@@ -300,13 +283,14 @@ export class SchedulerServers {
   #offer(): StorageServers {
     const servers: StorageServer[] = []
     for (const server of this.#servers.values()) {
-      const { name: address, instance } = server
-      if (isUsable(server) && instance !== undefined) servers.push({ address, instance })
+      const { name: address, instance, toldBytes: freeBytes } = server
+      if (isUsable(server) && instance !== undefined) servers.push({ address, instance, freeBytes })
     }
     return { kind: 'storageServers', servers, isServer: false }
   }
 
   #offerToAll(): void {
+    for (const server of this.#servers.values()) server.toldBytes = server.freeBytes
     const offer = this.#offer()
     for (const peer of this.#peers.keys()) this.#parts.send(peer, offer)
   }
@@ -326,6 +310,8 @@ export class SchedulerServers {
       lossTimer: undefined,
       waiting: [],
       content: new HeldContent(),
+      freeBytes: 0,
+      toldBytes: 0,
     })
   }
 
@@ -334,6 +320,7 @@ export class SchedulerServers {
     const link = new StorageLink(place, this.#parts.logger, {
       onUp: (instance) => this.#onUp(link, instance),
       onDown: (reason) => this.#onDown(link, reason),
+      onFree: (bytes) => this.#onFree(link, bytes),
       onMissing: (id) => {
         const server = this.#serverOf(link)
         if (server !== undefined) this.#onMissing(server, id)
@@ -343,7 +330,7 @@ export class SchedulerServers {
   }
 
   /** Undefined: the connection was given up. */
-  #serverOf(link: StorageLink): Server | undefined {
+  #serverOf(link: StorageLink): KnownServer | undefined {
     const server = this.#servers.get(link.name)
     return server?.link === link ? server : undefined
   }
@@ -367,6 +354,18 @@ export class SchedulerServers {
     for (const tell of this.#onNext.splice(0)) tell()
   }
 
+  /** Peers that choose among servers learn of it, unless it matters little. */
+  #onFree(link: StorageLink, bytes: number): void {
+    const server = this.#serverOf(link)
+    if (server === undefined) return
+    server.freeBytes = bytes
+    const usable = [...this.#servers.values()].filter((each) => isUsable(each))
+    const freeBytes = usable.reduce((sum, each) => sum + each.freeBytes, 0)
+    const change = Math.abs(bytes - server.toldBytes)
+    const isTold = isUsable(server) && usable.length > 1
+    if (isTold && change > freeBytes * TOLD_SHARE) this.#offerToAll()
+  }
+
   #onDown(link: StorageLink, reason: string): void {
     const server = this.#serverOf(link)
     if (server === undefined) return
@@ -386,7 +385,7 @@ export class SchedulerServers {
   }
 
   /** A server has not come back. */
-  #giveUp(server: Server): void {
+  #giveUp(server: KnownServer): void {
     server.lossTimer = undefined
     if (server.instance !== undefined) this.#loseAll(server)
     else this.#warnOf(server)
@@ -394,13 +393,13 @@ export class SchedulerServers {
     else if (this.#offer().servers.length === 0) this.#tellUsable(false)
   }
 
-  #forgetServer({ name, link }: Server): void {
+  #forgetServer({ name, link }: KnownServer): void {
     this.#servers.delete(name)
     void link.close()
     if (this.#offer().servers.length === 0) this.#tellUsable(false)
   }
 
-  #loseAll(server: Server): void {
+  #loseAll(server: KnownServer): void {
     server.instance = undefined
     server.content.clear()
     this.#parts.onLost(server.name)
@@ -414,7 +413,7 @@ export class SchedulerServers {
   }
 
   /** A server has not been reached. */
-  #warnOf({ name, reason, registrant }: Server): void {
+  #warnOf({ name, reason, registrant }: KnownServer): void {
     if (registrant !== undefined) this.#answer(registrant)
     // A server that has registered is forgotten, and registers again.
     const troubles = this.#troubles.get(name) ?? new Recurrence(TELL_MS)
@@ -423,19 +422,4 @@ export class SchedulerServers {
     const fields = { server: name, reason }
     this.#parts.logger.warn('cannot reach an object storage server; trying again', fields)
   }
-}
-
-/** Whether content can be stored there. */
-function isUsable({ isUp, isLeaving }: Server): boolean {
-  return isUp && !isLeaving
-}
-
-/** Whether its content is, or may be, still there. */
-function mayReturn({ isUp, instance, lossTimer }: Server): boolean {
-  return isUp || (instance !== undefined && lossTimer !== undefined)
-}
-
-/** Nothing waits for the server any longer. */
-function wake({ waiting }: Server): void {
-  for (const resolve of waiting.splice(0)) resolve()
 }

@@ -280,12 +280,13 @@ export const PLAIN_CLIENT_HEARTBEAT: Pick<
 /** A report with numbers only. */
 export const PLAIN_REPORT: Pick<
   SchedulerReport,
-  'workerReports' | 'clientReports' | 'clients' | 'waiting'
+  'workerReports' | 'clientReports' | 'clients' | 'waiting' | 'freeBytes'
 > = {
   workerReports: [],
   clientReports: [],
   clients: 0,
   waiting: [],
+  freeBytes: 0,
 }
 
 /** Tasks that do not wait for a capability. */

@@ -169,7 +169,7 @@ class SlowServer {
   /** What a scheduler tells its workers of it. */
   get offer(): StorageServers {
     const { address } = this.#router
-    const servers = [{ address, instance: schedulerId('slow') }]
+    const servers = [{ address, instance: schedulerId('slow'), freeBytes: 0 }]
     return { kind: 'storageServers', servers, isServer: false }
   }
 

@@ -225,6 +225,28 @@ test('when servers and scheduler are full, the error says who fills them', async
   assert.equal(error.limitBytes, 4 * MIB)
 })
 
+test('servers get objects in proportion to their free room', async (t) => {
+  const cluster = await newCluster(t)
+  const limit = (bytes: number): readonly string[] => {
+    return [...FAR, `--memory-limit-bytes=${bytes}`, '--disk-limit-bytes=0']
+  }
+  await cluster.startServer(limit(2 * MIB))
+  await cluster.startServer(limit(1024 * MIB))
+  const client = cluster.client()
+  const stored = Array.from({ length: 24 }, (_, at) => client.sendObject(filled(MIB, at)))
+  assert.deepEqual(
+    await client.map((bytes: Uint8Array) => bytes.length * (bytes[0] ?? 0), stored),
+    stored.map((_, at) => at * MIB),
+  )
+  const counts = new Map<string, number>()
+  for (const { server } of await client.objects()) {
+    if (server !== null) counts.set(server, (counts.get(server) ?? 0) + 1)
+  }
+  // By chance, one in 512; at random, it would be full.
+  const [few = 0, many] = [...counts.values()].toSorted((a, b) => a - b).slice(-2)
+  assert((many ?? few) >= 22, `${few} and ${many}`)
+})
+
 test('a scheduler starts a server of its own when a large object comes from afar', async (t) => {
   const cluster = await newCluster(t)
   const client = cluster.client()

@@ -371,6 +371,7 @@ const report: fc.Arbitrary<SchedulerReport> = fc.record({
   clientReports: list(clientReport, 3),
   clients: uint32,
   waiting: list(waitingCount, 3),
+  freeBytes: uint64,
 })
 
 const waitingTasks: fc.Arbitrary<WaitingTasks> = fc.record({
@@ -452,7 +453,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('storageServers' as const),
-    servers: list(fc.record({ address: text, instance: schedulerIds })),
+    servers: list(fc.record({ address: text, instance: schedulerIds, freeBytes: uint64 })),
     isServer: bool,
   }),
   fc.record({

@@ -40,6 +40,7 @@ const NO_REPORT: SchedulerReport = {
   clientReports: [],
   clients: 0,
   waiting: [],
+  freeBytes: 0,
 }
 
 /** A client whose scheduler says why tasks wait, with a task that it has sent. */

@@ -339,6 +339,8 @@ export interface ObjectEntry {
   counts: FunctionCounts | undefined
   /** For functions: moving average of task durations in seconds, once a task has finished. */
   averageSeconds: number | undefined
+  /** Of a function: how long its results are that are objects, in bytes; 0: none was long. */
+  resultBytes: number
   /** How many tasks were measured for it; not counted any more once there are thousands. */
   measuredTasks: number
   readonly users: Set<ObjectUser>

@@ -38,7 +38,8 @@ const CONNECT_MS = 5_000
 /** How often the server hears of this process, which it forgets after a minute. */
 const HEARTBEAT_MS = 5_000
 
-const ID_BYTES = 24
+/** Of the 24 bytes of an id, these are random, and the others count. */
+const RANDOM_BYTES = 16
 
 /** A server, and the address under which this process reaches it. */
 export interface ServerPlace {
@@ -57,6 +58,8 @@ interface LinkHandler {
   onDown?(reason: string): void
   /** It shares a directory with this process, which other processes here can use, too; or not. */
   onNear?(offer: ObjectFilesMessage | undefined): void
+  /** How much more it can store, with each echo. Undefined: nobody asks. */
+  onFree?(bytes: number): void
   /** Content that was claimed is not there. */
   onMissing?(id: ObjectId): void
 }
@@ -82,6 +85,8 @@ export class StorageLink {
   readonly #logger: Logger
   /** New for each connection: what the last one had stored and not passed on is given up. */
   #identity = newIdentity('Storage')
+  readonly #prefix = bytesToLatin1(randomBytes(RANDOM_BYTES))
+  #count = 0
   #socket: DealerSocket
   readonly #reader: MessageReader
   readonly #gets = new Map<ObjectId, Get>()
@@ -157,7 +162,7 @@ export class StorageLink {
   async put(
     name: Uint8Array,
     { type, chunks }: Part,
-    id: ObjectId = objectId(bytesToLatin1(randomBytes(ID_BYTES))),
+    id: ObjectId = this.#newId(),
   ): Promise<StoredContent | undefined> {
     const byteLength = contentBytes(type, chunks)
     if (!this.#isUp && !(await this.#connected())) return undefined
@@ -169,6 +174,11 @@ export class StorageLink {
     const isStored = await this.#confirm(id)
     if (!isStored) this.delete([id])
     return isStored ? { byteLength, address: this.name, id } : undefined
+  }
+
+  #newId(): ObjectId {
+    this.#count += 1
+    return objectId(this.#prefix + this.#count.toString(16).padStart(8, '0'))
   }
 
   /** Whether some content is there. */
@@ -277,7 +287,8 @@ export class StorageLink {
   }
 
   #greet(): void {
-    this.#send(visitorHeartbeat(!this.#isUp, OUR_FEATURES))
+    const wantsReport = !this.#isUp || this.#handler.onFree !== undefined
+    this.#send(visitorHeartbeat(wantsReport, OUR_FEATURES))
   }
 
   #onMessage(message: Message): void {
@@ -311,8 +322,9 @@ export class StorageLink {
     }
   }
 
-  #onEcho({ schedulerId: instance, features }: ClientHeartbeatEcho): void {
-    if (this.#isUp) return
+  #onEcho({ schedulerId: instance, features, reports }: ClientHeartbeatEcho): void {
+    const [{ freeBytes } = { freeBytes: 0 }] = reports
+    if (this.#isUp) return this.#handler.onFree?.(freeBytes)
     if (!isStorageServer({ features }))
       return this.#onDown('a scheduler listens there, not an object storage server')
     const isRight = this.instance === undefined || this.instance === instance
@@ -321,6 +333,7 @@ export class StorageLink {
     const waiting = this.#waiting ?? []
     this.#giveUpWaiting([])
     if (this.#offer !== undefined) this.#handler.onNear?.(this.#offer)
+    this.#handler.onFree?.(freeBytes)
     this.#handler.onUp?.(instance)
     for (const resolve of waiting) resolve(true)
   }

@@ -23,6 +23,9 @@ import { ObjectServers } from './servers.js'
 
 const SIZE = 300_000
 
+/** A server, of which the free room need not be known. */
+type OfferedServer = Omit<StorageServer, 'freeBytes'> & Partial<StorageServer>
+
 /** The side of the scheduler: what it gets, and what arrives from servers. */
 class Peer {
   readonly sent: Message[] = []
@@ -59,8 +62,10 @@ class Peer {
     t.after(() => this.servers.reset())
   }
 
-  use(...list: readonly StorageServer[]): void {
-    const servers = list.map(({ address, instance }) => ({ address, instance }))
+  use(...list: readonly OfferedServer[]): void {
+    const servers = list.map(({ address, instance, freeBytes = 0 }) => {
+      return { address, instance, freeBytes }
+    })
     this.servers.onServers({ kind: 'storageServers', servers, isServer: false })
   }
 

@@ -4,7 +4,7 @@
 
 import type { ObjectId, SchedulerId } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
-import { parseAddress, parseConnectAddress } from '../../transport/address.js'
+import { parseConnectAddress } from '../../transport/address.js'
 import type {
   Message,
   ObjectContent,
@@ -25,9 +25,9 @@ import {
   type StoredContent,
   storedContentOf,
 } from '../../wire/object-content.js'
-import { isOwnHost } from '../process-usage.js'
 import { inMemory } from '../object-files.js'
 import type { ArrivalStore } from './arrival.js'
+import { chooseServer, isHere } from './choice.js'
 import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
 import { serverAddress, StorageLink } from './link.js'
 
@@ -94,6 +94,7 @@ export class ObjectServers {
   #pendingBytes = 0
   #pendingObjects = 0
   #isFull = false
+  #isAdvancing = false
   /** The scheduler knows that this process reaches servers. */
   #isAble = true
   /** Counts connections: what was begun during an earlier one is dropped. */
@@ -116,7 +117,8 @@ export class ObjectServers {
       if (this.#offerOf(link.name)?.instance !== link.instance) this.#close(link)
     }
     if (!('onNear' in this.#user)) return
-    for (const { address } of this.#offered) if (this.#isHere(address)) this.#linkTo(address)
+    for (const { address } of this.#offered)
+      if (isHere(this.#addressOf(address))) this.#linkTo(address)
   }
 
   /**
@@ -213,7 +215,17 @@ export class ObjectServers {
     if (entry.ready !== undefined) return
     const objectContent = { ...message.objectContent, objectTypes: types, objectBytes: bytes }
     entry.ready = { ...message, bytes: undefined, objectContent }
-    if (connection === this.#connection) this.#advance()
+    if (connection === this.#connection) this.#advanceSoon()
+  }
+
+  /** Once for all that a server has just confirmed: each time, all entries are looked at. */
+  #advanceSoon(): void {
+    if (this.#isAdvancing) return
+    this.#isAdvancing = true
+    queueMicrotask(() => {
+      this.#isAdvancing = false
+      this.#advance()
+    })
   }
 
   /** Sends what waits for nothing any more. */
@@ -330,18 +342,16 @@ export class ObjectServers {
     return positions
   }
 
-  /** One of the servers that can be used: on this machine, if there is one. */
+  /** One of the servers that can be used. */
   #pick(tried: ReadonlySet<string>): StorageLink | undefined {
     const now = performance.now()
-    const names = this.#offered
-      .map(({ address }) => address)
-      .filter((name) => {
-        const isAvoided = (this.#avoided.get(name) ?? 0) > now
-        return !tried.has(name) && !isAvoided && this.#links.get(name)?.hasFailed !== true
-      })
-    const near = names.filter((name) => this.#links.get(name)?.isNear ?? this.#isHere(name))
-    const choice = near.length > 0 ? near : names
-    const name = choice[Math.floor(Math.random() * choice.length)]
+    const choices = this.#offered.flatMap(({ address: name, freeBytes }) => {
+      const link = this.#links.get(name)
+      const isAvoided = (this.#avoided.get(name) ?? 0) > now
+      if (tried.has(name) || isAvoided || link?.hasFailed === true) return []
+      return [{ name, isNear: link?.isNear ?? isHere(this.#addressOf(name)), freeBytes }]
+    })
+    const name = chooseServer(choices, Math.random())
     return name === undefined ? undefined : this.#linkTo(name)
   }
 
@@ -353,11 +363,6 @@ export class ObjectServers {
       this.#user.logger.warn('ignored a wrong address of an object storage server', { name })
       return false
     }
-  }
-
-  #isHere(name: string): boolean {
-    const address = parseAddress(this.#addressOf(name))
-    return address.kind === 'ipc' || isOwnHost(address.host)
   }
 
   #avoid(name: string): void {

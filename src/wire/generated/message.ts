@@ -1790,6 +1790,8 @@ export interface SchedulerReport {
   readonly clients: number
   /** Why tasks wait, if peers were requested; largest counts first, at most 200. */
   readonly waiting: readonly WaitingCount[]
+  /** How much more an object storage server can store, in bytes: at least 1. From schedulers: 0. */
+  readonly freeBytes: number
 }
 
 /** Reads the struct that was entered last. */
@@ -1807,6 +1809,7 @@ export function readSchedulerReport(reader: Reader): SchedulerReport {
     clientReports: readClientReportList(reader, pointersAt + 32, structEnd),
     clients: reader.uint32(structAt + 20, pointersAt),
     waiting: readWaitingCountList(reader, pointersAt + 40, structEnd),
+    freeBytes: reader.uint64(structAt + 24, pointersAt),
   }
 }
 
@@ -1844,14 +1847,14 @@ export function measureSchedulerReportList(
   values: readonly SchedulerReport[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 9)
+  let words = structListWords(values.length, 10)
   for (const value of values) words += measureSchedulerReport(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeSchedulerReport(writer: Writer, at: number, value: SchedulerReport): void {
-  const pointersAt = at + 24
+  const pointersAt = at + 32
   writer.text(pointersAt, value.version)
   writer.text(pointersAt + 8, value.runtime)
   writer.uint64(at, value.clockMS)
@@ -1863,6 +1866,7 @@ function writeSchedulerReport(writer: Writer, at: number, value: SchedulerReport
   addClientReportList(writer, pointersAt + 32, value.clientReports)
   writer.uint32(at + 20, value.clients)
   addWaitingCountList(writer, pointersAt + 40, value.waiting)
+  writer.uint64(at + 24, value.freeBytes)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -1871,11 +1875,11 @@ export function addSchedulerReportList(
   pointerAt: number,
   values: readonly SchedulerReport[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 3, 6)
+  let at = writer.structList(pointerAt, values.length, 4, 6)
   for (const value of values) {
-    writer.zero(at, 3)
+    writer.zero(at, 4)
     writeSchedulerReport(writer, at, value)
-    at += 72
+    at += 80
   }
 }
 
@@ -2767,14 +2771,17 @@ export interface StorageServer {
   readonly address: string
   /** The scheduler id in its echoes: whoever gets another one has reached another server. */
   readonly instance: SchedulerId
+  /** How much more it can store, in bytes, as the scheduler has heard last: at least 1; 0: not known. Only from a scheduler. */
+  readonly freeBytes: number
 }
 
 /** Reads the struct that was entered last. */
 export function readStorageServer(reader: Reader): StorageServer {
-  const { pointersAt, structEnd } = reader
+  const { structAt, pointersAt, structEnd } = reader
   return {
     address: reader.text(pointersAt, structEnd),
     instance: reader.id(pointersAt + 8, structEnd) as SchedulerId,
+    freeBytes: reader.uint64(structAt, pointersAt),
   }
 }
 
@@ -2805,16 +2812,17 @@ export function measureStorageServerList(
   values: readonly StorageServer[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 2)
+  let words = structListWords(values.length, 3)
   for (const value of values) words += measureStorageServer(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeStorageServer(writer: Writer, at: number, value: StorageServer): void {
-  const pointersAt = at
+  const pointersAt = at + 8
   writer.text(pointersAt, value.address)
   writer.id(pointersAt + 8, value.instance)
+  writer.uint64(at, value.freeBytes)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -2823,10 +2831,11 @@ export function addStorageServerList(
   pointerAt: number,
   values: readonly StorageServer[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 0, 2)
+  let at = writer.structList(pointerAt, values.length, 1, 2)
   for (const value of values) {
+    writer.zero(at, 1)
     writeStorageServer(writer, at, value)
-    at += 16
+    at += 24
   }
 }
 

@@ -64,7 +64,14 @@ export function reportFor(
     workerReports: workerRows(state, workers.slice(0, rows)),
     clientReports: clientRows(clients.slice(0, rows)),
     waiting: wantsPeers ? waitingCounts(state) : [],
+    freeBytes: state.options.isStorage === true ? freeBytesOf(state) : 0,
   }
+}
+
+/** 0 would mean that it is not known. */
+function freeBytesOf({ objects }: SchedulerState): number {
+  const bytes = objects.limitBytes - objects.bytes
+  return Math.min(Math.max(1, bytes), Number.MAX_SAFE_INTEGER)
 }
 
 /** The reports about workers; the shell adds their addresses. */

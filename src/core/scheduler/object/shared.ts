@@ -169,7 +169,7 @@ export class SharedObjects {
       objects.use(client, entry)
       for (const user of before) if (user !== client) objects.delete(user, [id])
     }
-    this.#answer(client, isStored ? 'published' : 'unstored', '', id)
+    if (!isClaim || !isStored) this.#answer(client, isStored ? 'published' : 'unstored', '', id)
   }
 
   #replicate(client: ClientEntry, id: ObjectId): void {

@@ -421,25 +421,25 @@ export class ObjectTable {
   }
 
   #entry(id: ObjectId): ObjectEntry {
-    let entry = this.#objects.get(id)
-    if (entry === undefined) {
-      const nothing = {
-        type: 'object',
-        name: NO_BYTES,
-        chunks: [],
-        bytes: 0,
-        counts: undefined,
-        averageSeconds: undefined,
-        measuredTasks: 0,
-        stay: undefined,
-        names: undefined,
-      } as const
-      const createdAt = this.#turn.now
-      const peers = { users: new Set<ObjectUser>(), holders: new Set<WorkerEntry>() }
-      entry = { id, createdAt, ...nothing, ...peers, retained: undefined }
-      this.#objects.set(id, entry)
-      this.#room.enter(entry)
-    }
+    const known = this.#objects.get(id)
+    if (known !== undefined) return known
+    const nothing = {
+      type: 'object',
+      name: NO_BYTES,
+      chunks: [],
+      bytes: 0,
+      counts: undefined,
+      averageSeconds: undefined,
+      resultBytes: 0,
+      measuredTasks: 0,
+      stay: undefined,
+      names: undefined,
+    } as const
+    const createdAt = this.#turn.now
+    const peers = { users: new Set<ObjectUser>(), holders: new Set<WorkerEntry>() }
+    const entry: ObjectEntry = { id, createdAt, ...nothing, ...peers, retained: undefined }
+    this.#objects.set(id, entry)
+    this.#room.enter(entry)
     return entry
   }
 }

@@ -9,6 +9,7 @@ import { durationsOf } from '../../../wire/metadata.js'
 import { countOf, MAX_RUN_TASKS, placeInBlock } from '../../../wire/run.js'
 import { refusalFrom, refusalText } from '../../../wire/storage-refusal.js'
 import { keepRecalled } from '../worker/balance.js'
+import { addResultBytes } from '../worker/load.js'
 import type { TaskEntry, WorkerEntry } from '../entries.js'
 import { rememberAttempt } from '../monitor/explain.js'
 import { publishTask } from '../publication.js'
@@ -19,7 +20,6 @@ import { answerLink, loseLinks } from './links.js'
 import { cancelChildren, endTask, hasWornOut, statusResult, waitInFront } from './task.js'
 import type { TaskCause } from './state.js'
 import { tellQueued } from './update.js'
-import type { WorkerPool } from '../worker/pool.js'
 
 /** Of a result that cannot be read: its tasks end as cancelled. */
 const NO_CONTENT = {
@@ -96,7 +96,7 @@ function onResultOf(
   const pool = state.pools[task.runtime]
   if (isResultLost(state, task, message)) return loseResult(state, task, worker)
   const cause = causeOf(task, message.status)
-  if (cause !== 'gaveUp') measure(pool, task, message.metadata)
+  if (cause !== 'gaveUp') measure(state, task, message)
   const next = state.lifecycle.next(task.id, task.state, cause)
   if (cause === 'retried') expectLate(worker, task)
   // A task that is given back is not a sign of progress.
@@ -263,11 +263,17 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
   return statusResult(task.id, 'canceled', task.count)
 }
 
-/** Records the durations in a result's metadata. docs/protocol.md#profile-result */
-function measure(pool: WorkerPool, task: TaskEntry, metadata: Uint8Array): void {
+/** Records the durations in a result's metadata, and its length. docs/protocol.md#profile-result */
+function measure(
+  { pools, objects }: SchedulerState,
+  task: TaskEntry,
+  { metadata, results: [id] }: TaskResult,
+): void {
+  const bytes = id === undefined ? 0 : (objects.get(id)?.bytes ?? 0)
+  if (task.function !== undefined) addResultBytes(task.function, bytes)
   const durations = durationsOf(metadata, task.count)
   if (durations === undefined) return
   let sumMs = 0
   for (const durationMs of durations) sumMs += durationMs
-  pool.measure(task, sumMs / task.count / 1000)
+  pools[task.runtime].measure(task, sumMs / task.count / 1000)
 }

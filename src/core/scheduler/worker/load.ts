@@ -179,9 +179,25 @@ export function expectedSeconds(task: TaskEntry, worker: WorkerEntry): number {
   return callSeconds(task.function, worker)
 }
 
-/** Of one call on a worker. A function that was never measured is assumed to fill its window. */
-export function callSeconds(fn: ObjectEntry | undefined, worker: WorkerEntry): number {
-  return Math.max(fn?.averageSeconds ?? worker.windowSeconds, MIN_TASK_SECONDS)
+/**
+ * The results of the tasks in a window, in bytes: they wait on the worker's machine, in addition to
+ * what the limits of storage allow, and the longer the busier the scheduler is.
+ */
+const MAX_RESULT_BYTES = 32 * 1024 ** 2
+
+/** What the window of a worker is filled with by one call. */
+type CallCost = Partial<Pick<ObjectEntry, 'averageSeconds' | 'resultBytes'>>
+
+/**
+ * Of one call on a worker, at least the part of the window that its result takes. A function that
+ * was never measured is assumed to fill its window.
+ */
+export function callSeconds(
+  { averageSeconds, resultBytes = 0 }: CallCost = {},
+  { windowSeconds: window }: Pick<WorkerEntry, 'windowSeconds'>,
+): number {
+  const share = Math.min(1, resultBytes / MAX_RESULT_BYTES)
+  return Math.max(averageSeconds ?? window, window * share, MIN_TASK_SECONDS)
 }
 
 /**
@@ -271,6 +287,12 @@ export function addDuration(
   const each = isWarmingUp ? FIRST_WEIGHT : NEWEST_WEIGHT
   const weight = count === 1 ? each : 1 - (1 - each) ** count
   fn.averageSeconds = Math.min(average + weight * (newest - average), MAX_TASK_SECONDS)
+}
+
+/** Notes how long a result of a function is. Rises at once. */
+export function addResultBytes(fn: Pick<ObjectEntry, 'resultBytes'>, bytes: number): void {
+  const less = Math.max(0, fn.resultBytes - bytes)
+  fn.resultBytes = bytes + less * (1 - NEWEST_WEIGHT)
 }
 
 /**

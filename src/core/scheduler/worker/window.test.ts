@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { result, task, type TestScheduler, withPeers, workerHeartbeat } from '../scheduler.kit.js'
-import { addDuration, windowSeconds } from './load.js'
+import { addDuration, addResultBytes, callSeconds, windowSeconds } from './load.js'
 
 const TASK_SECONDS = 0.005
 
@@ -91,4 +91,23 @@ test('the average of tasks that differ is between them, and follows tasks that t
   assert.ok(average > 0.003 && average < 0.007, `${average}`)
   for (let count = 0; count < 20; count += 1) addDuration(fn, 1, 1)
   assert.ok((fn.averageSeconds ?? NaN) > 0.9, `${fn.averageSeconds}`)
+})
+
+test('long results fill a window, however quick their tasks are', () => {
+  const MIB = 2 ** 20
+  const secondsWith = (resultBytes: number, windowSeconds: number): number => {
+    return callSeconds({ averageSeconds: 0.001, resultBytes }, { windowSeconds })
+  }
+  assert.deepEqual([secondsWith(0, 0.5), secondsWith(MIB, 0.02)], [0.001, 0.001])
+  assert.equal(secondsWith(MIB, 0.512), 0.016)
+  assert.deepEqual([secondsWith(32 * MIB, 0.5), secondsWith(2 ** 40, 0.5)], [0.5, 0.5])
+  assert.equal(callSeconds({ resultBytes: MIB }, { windowSeconds: 0.5 }), 0.5)
+})
+
+test('the length of results rises at once, and falls slowly', () => {
+  const fn = { resultBytes: 0 }
+  addResultBytes(fn, 1_000)
+  assert.equal(fn.resultBytes, 1_000)
+  addResultBytes(fn, 0)
+  assert.equal(fn.resultBytes, 800)
 })
