@@ -67,7 +67,7 @@ type Settle<T> = (value: T | undefined) => void
 /** Calls that wait for content. */
 interface Get {
   readonly settles: Settle<Part>[]
-  /** Where the first one wants it. */
+  /** Where it is put for the first one. */
   readonly wanted: Wanted | undefined
 }
 

@@ -27,7 +27,7 @@ const SCRIPT: string = fileURLToPath(
 
 /**
  * A bridge that cannot work exits with this code. We use the same code for a program that cannot be
- * started, or that exits before it has come to the frames: it is no Python, or one that is too old.
+ * started, or that exits before it has come to the frames: it is not Python, or too old.
  */
 const CANNOT_WORK = 9
 

@@ -28,7 +28,7 @@ import { ResultInput, type TaskRecord, type ClientTaskTable } from '../task/task
 /** While tasks wait as well, graphs send at most this many bytes per turn. */
 const MAX_TURN_BYTES = 512 * 1024
 
-/** At most this many losses are recognized if they are told again. */
+/** At most this many losses are recognized if they are reported again. */
 const MAX_UNCONFIRMED = 1_000
 
 /** The parts that graphs share with other tasks. */
