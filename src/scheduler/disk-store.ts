@@ -265,10 +265,8 @@ export class DiskStore {
   }
 
   #makeDirectory(base: string): OwnDirectory {
-    return new OwnDirectory(base, {
-      onError: (error) => {
-        this.#parts.tell('cannot look for abandoned files', { error: messageOf(error) })
-      },
+    return new OwnDirectory(base, (error) => {
+      this.#parts.tell('cannot look for abandoned files', { error: messageOf(error) })
     })
   }
 }

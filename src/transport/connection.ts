@@ -122,11 +122,11 @@ export class Connection {
       giveUp: (reason) => this.close(reason),
     })
     this.#onDelivered = () => socket.resume()
-    this.#delivery = new Delivery(setup.turn, {
-      deliver: (messages) => this.#deliver(messages),
-      hold: () => socket.pause(),
-      release: () => this.#onDelivered(),
-    })
+    this.#delivery = new Delivery(
+      setup.turn,
+      (messages) => this.#deliver(messages),
+      (isHeld) => (isHeld ? socket.pause() : this.#onDelivered()),
+    )
     this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
     socket.on('connect', () => (this.#isConnected = true))
     reader.readTo(this.#onRead)

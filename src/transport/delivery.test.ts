@@ -21,11 +21,11 @@ class Scene {
   readonly seen: number[] = []
   readonly batches: number[] = []
   readonly holds: string[] = []
-  readonly delivery: Delivery = new Delivery(this.turns, {
-    deliver: (batch) => this.#take(batch),
-    hold: () => this.holds.push('hold'),
-    release: () => this.holds.push('release'),
-  })
+  readonly delivery: Delivery = new Delivery(
+    this.turns,
+    (batch) => this.#take(batch),
+    (isHeld) => this.holds.push(isHeld ? 'hold' : 'release'),
+  )
   failsAt: number | undefined
 
   #take(batch: readonly IncomingMessage[]): void {

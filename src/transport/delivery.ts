@@ -10,27 +10,28 @@ const BATCH_MESSAGES = 32
 /** One list for all: a new one after each read would outlive it, for each of thousands of peers. */
 const NONE: readonly IncomingMessage[] = []
 
-/** The operations of a delivery's owner. */
-interface DeliveryActions {
-  deliver(messages: readonly IncomingMessage[]): void
-  /** Messages are queued: pause reading. Messages that still arrive are accepted. */
-  hold(): void
-  /** The queue is empty: resume reading. */
-  release(): void
-}
-
 /** The received messages of one connection that have not been delivered yet. */
 export class Delivery {
   readonly #turn: ReadTurn
-  readonly #actions: DeliveryActions
+  readonly #deliver: (messages: readonly IncomingMessage[]) => void
+  readonly #onHeld: (isHeld: boolean) => void
   #messages: readonly IncomingMessage[] = NONE
   /** Messages before this index have been delivered. */
   #next = 0
   #isHeld = false
 
-  constructor(turn: ReadTurn, actions: DeliveryActions) {
+  /**
+   * `onHeld`: messages are queued, and reading must be paused, but messages that still arrive are
+   * accepted; or the queue is empty, and reading must be resumed.
+   */
+  constructor(
+    turn: ReadTurn,
+    deliver: (messages: readonly IncomingMessage[]) => void,
+    onHeld: (isHeld: boolean) => void,
+  ) {
     this.#turn = turn
-    this.#actions = actions
+    this.#deliver = deliver
+    this.#onHeld = onHeld
   }
 
   /** Whether messages remain to be delivered before the end of the connection may be reported. */
@@ -80,14 +81,14 @@ export class Delivery {
     this.#next = Math.min(start + BATCH_MESSAGES, messages.length)
     const isAll = start === 0 && this.#next === messages.length
     const batch = isAll ? messages : messages.slice(start, this.#next)
-    if (batch.length > 0) this.#actions.deliver(batch)
+    if (batch.length > 0) this.#deliver(batch)
   }
 
   #hold(): void {
     this.#turn.wait(this)
     if (this.#isHeld) return
     this.#isHeld = true
-    this.#actions.hold()
+    this.#onHeld(true)
   }
 
   #release(): void {
@@ -95,7 +96,7 @@ export class Delivery {
     this.#next = 0
     if (!this.#isHeld) return
     this.#isHeld = false
-    this.#actions.release()
+    this.#onHeld(false)
   }
 }
 

@@ -49,7 +49,7 @@ export type FutureOutcome =
 type Status = 'open' | 'cancelling' | 'stored' | 'fetching' | 'lost' | EndState
 
 /** What settles a promise. */
-export interface Settlers<T> {
+export type Settlers<T> = {
   readonly resolve: (value: T) => void
   readonly reject: (error: unknown) => void
 }
