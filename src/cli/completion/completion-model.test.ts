@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bashScript, fishScript, zshScript } from './shells.js'
+import { bashScript, fishScript, zshScript } from './completion.js'
 import { completionModel, type OfferedCommand } from './completion.js'
 import { loadAllCommands } from '../commands.js'
 
