@@ -110,11 +110,10 @@ export class Connection {
       this.#onWritten(hasMoved),
     )
     this.#session = new ZmtpSession(local, options, setup.handler.onLongFrame)
-    this.#heartbeat = new Heartbeat(options, setup.rounds, {
-      outgoing: () => ({
-        takenBytes: socket.bytesWritten - socket.writableLength,
-        isFull: socket.writableLength > 0,
-      }),
+    this.#heartbeat = new Heartbeat({
+      options,
+      rounds: setup.rounds,
+      socket,
       ping: () => {
         // One PING queued behind a long message is enough.
         if (this.#writer.controlFrames === 0) this.sendControl(encodePing(0))

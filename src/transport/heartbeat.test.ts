@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { Heartbeat, Rounds } from './heartbeat.js'
 
-const NOTHING_SENT = { takenBytes: 0, isFull: false }
+const NOTHING_SENT = { bytesWritten: 0, writableLength: 0 }
 
 /** Two ends of a connection. */
 async function socketPair(t: TestContext): Promise<readonly [Socket, Socket]> {
@@ -29,8 +29,10 @@ function compute(durationMs: number): void {
 function afterPing(t: TestContext, near: Socket, onPing: () => void): Promise<string> {
   return new Promise((resolve) => {
     let pings = 0
-    const heartbeat = new Heartbeat({ pingIntervalMs: 50, pingTimeoutMs: 60 }, new Rounds(50), {
-      outgoing: () => NOTHING_SENT,
+    const heartbeat = new Heartbeat({
+      options: { pingIntervalMs: 50, pingTimeoutMs: 60 },
+      rounds: new Rounds(50),
+      socket: NOTHING_SENT,
       ping: () => {
         pings += 1
         // After the timers and the reading of this turn: the timers of the next one come first.
@@ -58,8 +60,10 @@ test('data received while the process was busy is read before the peer is given 
 test('a time to live that passed while the process was busy is checked again', async (t) => {
   const [near, far] = await socketPair(t)
   const reasons: string[] = []
-  const heartbeat = new Heartbeat({ pingIntervalMs: 0, pingTimeoutMs: 0 }, new Rounds(0), {
-    outgoing: () => NOTHING_SENT,
+  const heartbeat = new Heartbeat({
+    options: { pingIntervalMs: 0, pingTimeoutMs: 0 },
+    rounds: new Rounds(0),
+    socket: NOTHING_SENT,
     ping: () => {},
     giveUp: (reason) => reasons.push(reason),
   })

@@ -2,6 +2,8 @@
 // announces in its own (docs/protocol.md#zmtp). Only with ZMTP 3.1 peers. Our PINGs announce no
 // time to live: a process that is busy or was suspended must not be given up for that.
 
+import type { Socket } from 'node:net'
+
 // When to send a PING, and when to give a peer up: rules about time alone, separate from timers and
 // streams. docs/protocol.md#zmtp
 
@@ -71,11 +73,14 @@ export class PeerWatch {
   }
 }
 
-/** What a heartbeat asks of its connection. */
-interface HeartbeatActions {
-  outgoing(): OutgoingState
-  ping(): void
-  giveUp(reason: string): void
+/** The connection of a heartbeat, as far as it needs it. */
+interface HeartbeatSetup {
+  readonly options: PingOptions
+  /** Of `pingIntervalMs`, if that is not 0. */
+  readonly rounds: Rounds
+  readonly socket: Pick<Socket, 'bytesWritten' | 'writableLength'>
+  readonly ping: () => void
+  readonly giveUp: (reason: string) => void
 }
 
 /** Each interval is divided into this many parts. */
@@ -156,9 +161,7 @@ export class Rounds {
 
 /** Watches one connection. Its timers do not keep the process alive. */
 export class Heartbeat {
-  readonly #options: PingOptions
-  readonly #rounds: Rounds
-  readonly #actions: HeartbeatActions
+  readonly #setup: HeartbeatSetup
   #look: (() => void) | undefined
   #ttl: NodeJS.Timeout | undefined
   #ttlMs = 0
@@ -167,29 +170,29 @@ export class Heartbeat {
   /** Updated only while the peer has announced a time to live. */
   #lastHeardMs = 0
 
-  /** `rounds`: of `pingIntervalMs`, if that is not 0. */
-  constructor(options: PingOptions, rounds: Rounds, actions: HeartbeatActions) {
-    this.#options = options
-    this.#rounds = rounds
-    this.#actions = actions
+  constructor(setup: HeartbeatSetup) {
+    this.#setup = setup
   }
 
   /** The handshake with a 3.1 peer is done: starts sending PINGs if enabled. */
   start(): void {
-    const { pingIntervalMs, pingTimeoutMs } = this.#options
-    if (pingIntervalMs === 0) return
-    const watch = new PeerWatch(this.#options, performance.now())
+    const { options, rounds, socket, ping, giveUp } = this.#setup
+    if (options.pingIntervalMs === 0) return
+    const watch = new PeerWatch(options, performance.now())
     this.#look = (): void => {
-      const next = watch.look(performance.now(), this.#hasHeard, this.#actions.outgoing())
+      const unsentBytes = socket.writableLength
+      const takenBytes = socket.bytesWritten - unsentBytes
+      const outgoing = { takenBytes, isFull: unsentBytes > 0 }
+      const next = watch.look(performance.now(), this.#hasHeard, outgoing)
       this.#hasHeard = false
-      if (next === 'ping') this.#actions.ping()
+      if (next === 'ping') ping()
       if (next !== 'giveUp') return
       this.#whenAllIsRead(() => {
         if (this.#hasHeard) return
-        this.#actions.giveUp(`the peer has not answered for ${pingTimeoutMs} ms`)
+        giveUp(`the peer has not answered for ${options.pingTimeoutMs} ms`)
       })
     }
-    this.#rounds.add(this.#look)
+    rounds.add(this.#look)
   }
 
   /** Some bytes have arrived. */
@@ -209,7 +212,7 @@ export class Heartbeat {
   /** Stops all timers. */
   stop(): void {
     this.#isStopped = true
-    if (this.#look !== undefined) this.#rounds.remove(this.#look)
+    if (this.#look !== undefined) this.#setup.rounds.remove(this.#look)
     clearTimeout(this.#ttl)
   }
 
@@ -230,7 +233,7 @@ export class Heartbeat {
     this.#whenAllIsRead(() => {
       const left = this.#ttlLeftMs
       if (left > 0) this.#watchTtl(left)
-      else this.#actions.giveUp(silenceOf(this.#ttlMs))
+      else this.#setup.giveUp(silenceOf(this.#ttlMs))
     })
   }
 
