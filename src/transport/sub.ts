@@ -73,19 +73,6 @@ export class SubSocket {
   }
 
   /**
-   * Keeps the process alive, as it does initially: through its connection, or while it tries to
-   * connect.
-   */
-  ref(): void {
-    this.#connector.ref()
-  }
-
-  /** No longer keeps the process alive. */
-  unref(): void {
-    this.#connector.unref()
-  }
-
-  /**
    * Closes the socket. No more callbacks. Resolves when everything is closed; may be called again.
    */
   close(): Promise<void> {
