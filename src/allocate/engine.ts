@@ -44,7 +44,7 @@ export interface AllocatorEnd {
 }
 
 /** What happens to decisions. */
-export type DecisionListener = (decision: Decision, time: Date) => void
+type DecisionListener = (decision: Decision, time: Date) => void
 
 /** A running allocator. */
 export class AllocatorEngine {

@@ -59,7 +59,7 @@ export interface WorkerRange {
 }
 
 /** Every option of a number of workers that follows the work. */
-export const WORKER_RANGE_OPTIONS: OptionTable<WorkerRange> = {
+const WORKER_RANGE_OPTIONS: OptionTable<WorkerRange> = {
   min: {
     type: { kind: 'integer', min: 0, max: 4_096 },
     description: 'workers to keep, even without work',
@@ -120,7 +120,7 @@ export interface AgentOrder extends Omit<AgentOptions, 'logger'> {
 }
 
 /** The options of a local cluster, split by part. */
-export interface ComboParts {
+interface ComboParts {
   readonly scheduler: SchedulerOrder
   /** The caller fills in the address: the scheduler may choose one. */
   readonly agent: AgentOrder

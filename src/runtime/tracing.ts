@@ -174,7 +174,7 @@ export interface SpanEnd {
 }
 
 /** The SDK of this process. */
-export class Tracing {
+class Tracing {
   readonly #registry: Registry
 
   /** The registry of `@opentelemetry/api`. */

@@ -12,7 +12,7 @@ const KEEP_ALIVE_DELAY_MS = 30_000
 const ADDRESS_ATTEMPT_MS = 2500
 
 /** The options with which Node's streams are opened. */
-export interface StreamOptions {
+interface StreamOptions {
   readonly noDelay: boolean
   readonly keepAlive: boolean
   readonly keepAliveInitialDelay: number
@@ -37,7 +37,7 @@ let shared: Buffer | undefined
 const SHARED_BYTES = 64 * 1024
 
 /** Reads a stream for its sink. Nothing may arrive before the sink is set. */
-export class StreamReader {
+class StreamReader {
   #sink: ReadSink | undefined
 
   /** For the constructor of a `Socket`. */

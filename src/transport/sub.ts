@@ -18,7 +18,7 @@ import type { RemotePeer } from './zmtp/session.js'
  * Callbacks of a subscriber. Never called from within a call of the owner, nor after `close`. Only
  * messages that match a subscription arrive; when connected, the subscriptions have been sent.
  */
-export type SubHandler = Omit<DealerHandler, 'onDrain' | 'onProgress'>
+type SubHandler = Omit<DealerHandler, 'onDrain' | 'onProgress'>
 
 /** The longest prefix: what fits into a command that every peer must accept. */
 const MAX_PREFIX_BYTES = 65_000

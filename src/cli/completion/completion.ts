@@ -9,10 +9,10 @@ import { EXECUTABLES, loadAllCommands } from '../commands.js'
 import { type Flag, flagsOf, namesFiles } from '../option/flag.js'
 
 /** What is offered at a position: file names, fixed words, or anything. */
-export type Offer = 'file' | 'anything' | readonly string[]
+type Offer = 'file' | 'anything' | readonly string[]
 
 /** A flag, as completion offers it. */
-export interface OfferedFlag {
+interface OfferedFlag {
   /** `--logging-level`, and the short ones. */
   readonly names: readonly string[]
   readonly description: string
@@ -30,7 +30,7 @@ export interface OfferedCommand {
 }
 
 /** All commands of `scaler`; `executables` maps the other executables to their commands. */
-export interface CompletionModel {
+interface CompletionModel {
   readonly commands: readonly OfferedCommand[]
   /** `scaler_worker` -> `cluster`. */
   readonly executables: ReadonlyMap<string, string>

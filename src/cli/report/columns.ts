@@ -24,7 +24,7 @@ export function workerRows({ hosts }: ClusterInfo): readonly WorkerRow[] {
 }
 
 /** A worker without what depends on the time at which it is looked at. */
-export type WorkerFacts = Omit<WorkerRow, 'running' | 'silentS'>
+type WorkerFacts = Omit<WorkerRow, 'running' | 'silentS'>
 
 /** Columns of workers, except for what they run. */
 export const WORKER_FACTS: readonly Column<WorkerFacts>[] = [
@@ -76,7 +76,7 @@ export function capabilitiesText(capabilities: WorkerInfo['capabilities']): stri
 }
 
 /** Ids of tasks are shown up to here; that is almost always enough to name one. */
-export const SHORT_ID = 8
+const SHORT_ID = 8
 
 /** A task that runs, or the tasks of one function that wait for the same reason. */
 export interface TaskRow {
@@ -236,7 +236,7 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
 ]
 
 /** An object with the name of its owner: as given to the client, or its process id. */
-export type ObjectRow = ObjectInfo & { readonly ownerName: string | null }
+type ObjectRow = ObjectInfo & { readonly ownerName: string | null }
 
 /** Adds the names of their owners to objects. */
 export function objectRows(
@@ -323,7 +323,7 @@ export function failureRows({ failures, time, clients }: ClusterInfo): readonly 
 }
 
 /** The name in an identity, `<pid>|<name>|<hex digits>`; the beginning of any other identity. */
-export function peerName(id: string): string {
+function peerName(id: string): string {
   return /^\d+\|(.+)\|[0-9a-f]+$/s.exec(id)?.[1] ?? id.slice(0, SHORT_ID)
 }
 

@@ -22,7 +22,7 @@ import { rowsReader, TABLES } from './rows.js'
 const LIMITS = { connections: 128, headerBytes: 8_192, feeds: 32, feedRows: 200 } as const
 
 /** Time limits in milliseconds. */
-export interface ServerTimes {
+interface ServerTimes {
   /** For the head of a request. */
   readonly headerMs: number
   /** For everything that a reader does with one answer, except for events. */

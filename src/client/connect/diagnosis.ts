@@ -76,7 +76,7 @@ export interface FoundScheduler {
 }
 
 /** How long a scheduler takes to answer, in milliseconds. */
-export interface RoundTrip {
+interface RoundTrip {
   readonly medianMs: number
   readonly minMs: number
   readonly maxMs: number
@@ -255,7 +255,7 @@ type Trial = () => [now: number, runtime: string, version: string]
  * scheduler does not answer within `timeoutMs`, with `TimeoutError` if a task has not ended within
  * it, and with any other error that ended it.
  */
-export async function runTrialTask(address: string, timeoutMs: number): Promise<TrialTask> {
+async function runTrialTask(address: string, timeoutMs: number): Promise<TrialTask> {
   const client = await Client.visit(address, { timeoutMs })
   try {
     const trial = runInThisContext(TRIAL, { filename: 'trial.js' }) as Trial
@@ -285,7 +285,7 @@ async function runOnce(client: Client, trial: Trial, timeoutMs: number): Promise
 }
 
 /** What to examine. */
-export interface DiagnosisOptions {
+interface DiagnosisOptions {
   /** How long each step may take. */
   readonly timeoutMs: number
   /** Default: as the scheduler reports, or two ports above it. */

@@ -27,7 +27,7 @@ import { blameCaller, moveToSite, placeError, type CallSite } from '../../runtim
 const INPUTS_PER_TURN = 8_192
 
 /** The parts that a map needs. */
-export interface MapSetup {
+interface MapSetup {
   readonly connection: ClientConnection
   readonly failures: FailureCount
   readonly ids: TaskIds

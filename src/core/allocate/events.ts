@@ -95,7 +95,7 @@ export type AllocatorEvent =
   | { readonly type: 'tick' }
 
 /** What an allocator does now. */
-export type DecisionAction = 'start' | 'drain' | 'wait' | 'back-off'
+type DecisionAction = 'start' | 'drain' | 'wait' | 'back-off'
 
 /** A decision with its reason. */
 export interface Decision {

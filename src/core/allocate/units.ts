@@ -53,7 +53,7 @@ export interface FailedUnit {
 }
 
 /** The settings that matter here. */
-export interface UnitRules {
+interface UnitRules {
   readonly name: string
   readonly workersPerUnit: number
   readonly startTimeoutMs: number

@@ -41,7 +41,7 @@ const HEARTBEAT_MS = 5_000
 const ID_BYTES = 24
 
 /** A server, and the address under which this process reaches it. */
-export interface ServerPlace {
+interface ServerPlace {
   /** What others call it: the address in the name of content. */
   readonly name: string
   readonly address: string

@@ -30,7 +30,7 @@ export interface NameDepth {
 }
 
 /** How a function affects its surroundings and itself. */
-export interface ReadDepths {
+interface ReadDepths {
   readonly byName: ReadonlyMap<string, NameDepth>
   /** Its own name, or `arguments.callee`, is used other than by calling it. */
   readonly exposesItself: boolean

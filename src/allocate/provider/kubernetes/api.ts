@@ -33,7 +33,7 @@ export interface ApiAccess {
 }
 
 /** What to ask for. */
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string>>

@@ -20,7 +20,7 @@ const MAX_PAUSE_MS = 300_000
 const EVENT_MS = 2_000
 
 /** What to watch. */
-export interface WatchedSetup {
+interface WatchedSetup {
   readonly api: Pick<KubernetesApi, 'list' | 'watch'>
   readonly path: string
   readonly labelSelector: string

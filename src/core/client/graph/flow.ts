@@ -32,7 +32,7 @@ const MAX_TURN_BYTES = 512 * 1024
 const MAX_UNCONFIRMED = 1_000
 
 /** The parts that graphs share with other tasks. */
-export interface GraphParts<Owner> {
+interface GraphParts<Owner> {
   readonly tasks: ClientTaskTable<Owner>
   readonly objects: ClientObjectTable
   /** Messages are sent through `flow.sender`. */

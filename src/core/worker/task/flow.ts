@@ -33,7 +33,7 @@ import { WorkerTaskTable } from './table.js'
 import { TaskWatch } from './watch.js'
 
 /** The parts of the worker that tasks need. */
-export interface TaskFlowParts {
+interface TaskFlowParts {
   readonly options: WorkerCoreOptions
   readonly turn: WorkerTurn
   readonly answers: Answers
