@@ -1,9 +1,9 @@
 // A part of an embedded cluster: starts embedded-main.ts as a child process, sends it its order,
 // reads its reports, and restarts it when it exits unexpectedly.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
-import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type Logger } from '../base/logger.js'
@@ -63,6 +63,8 @@ export class EmbeddedProcess {
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
     const main = fileURLToPath(new URL('../../dist/cluster/embedded-main.cjs', import.meta.url))
     // A process group of its own: Ctrl-C is for the program, which shuts this process down.
+    // Loaded when it is needed: all programs load this file.
+    const { spawn } = process.getBuiltinModule('node:child_process')
     const child = spawn(process.execPath, [main, role], {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
@@ -75,7 +77,7 @@ export class EmbeddedProcess {
     this.ended = whenEnded(child, logger)
     this.#started = new Promise((resolve, reject) => {
       const onLine = (line: string): void => onReport(line, logger, resolve)
-      createInterface({ input: child.stdout }).on('line', onLine)
+      onLines(child.stdout, onLine)
       void this.ended.then(({ text }) => {
         const what = `a part of the embedded cluster ended with ${text}`
         reject(new ScalerError('ERR_SCALER_EMBEDDED', what))
@@ -142,10 +144,16 @@ const LAST_WORDS = 20
 /** How long to wait for them after the exit: grandchildren may hold the pipe open. */
 const LAST_WORDS_MS = 100
 
+/** Calls `listener` with each line. */
+function onLines(input: Readable, listener: (line: string) => void): void {
+  const { createInterface } = process.getBuiltinModule('node:readline')
+  createInterface({ input }).on('line', listener)
+}
+
 function whenEnded(child: ChildProcess, logger: Logger): Promise<EmbeddedEnd> {
   const lastWords: string[] = []
   if (child.stderr !== null) {
-    createInterface({ input: child.stderr }).on('line', (line) => {
+    onLines(child.stderr, (line) => {
       lastWords.push(line)
       if (lastWords.length > LAST_WORDS) lastWords.shift()
       logger.error(line)
