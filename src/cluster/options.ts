@@ -59,7 +59,7 @@ export interface WorkerRange {
 }
 
 /** Every option of a number of workers that follows the work. */
-const WORKER_RANGE_OPTIONS: OptionTable<WorkerRange> = {
+export const WORKER_RANGE_OPTIONS: OptionTable<WorkerRange> = {
   min: {
     type: { kind: 'integer', min: 0, max: 4_096 },
     description: 'workers to keep, even without work',
