@@ -215,7 +215,7 @@ function checkSerializer(serializer: Serializer | undefined): Serializer {
 // everything that they start.
 
 /** The environment variable with the default address. */
-const ADDRESS_VARIABLE = 'SCALER_ADDRESS'
+export const ADDRESS_VARIABLE = 'SCALER_ADDRESS'
 
 /**
  * `given`, or the address in `SCALER_ADDRESS`. Throws `ConfigError` if there is neither, with how
@@ -258,7 +258,7 @@ export function checkConnectAddress(address: string): void {
 // the environment says.
 
 /** The environment variable with the default of the option `output`. */
-const OUTPUT_VARIABLE = 'SCALER_OUTPUT'
+export const OUTPUT_VARIABLE = 'SCALER_OUTPUT'
 
 /** The default for a client of the scheduler at `address`. Throws `ConfigError`. */
 export function defaultOutput(address: string): OutputPlace {

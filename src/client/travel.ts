@@ -91,14 +91,14 @@ export function letClientsTravel<C>(clientClass: ClientClass<C> & AnyClass<C>): 
 }
 
 /** The parts of a client that travel. Exported because it travels itself: by its name. */
-function clientToValue(client: unknown): TravellingClient {
+export function clientToValue(client: unknown): TravellingClient {
   const clientClass = (client as { constructor: ClientClass<unknown> }).constructor
   const { signals: _, ...settings } = clientClass.settingsOf(client)
   return { class: clientClass, settings }
 }
 
 /** The client of the task where it arrives, by name. Throws `DeserializeError` outside tasks. */
-function clientFromValue<C>(value: unknown): C {
+export function clientFromValue<C>(value: unknown): C {
   if (taskScopes.current === undefined) {
     throw new DeserializeError('a Client can only be received inside a running task')
   }

@@ -15,7 +15,7 @@ const NEIGHBOURS: readonly string[] = ['cluster/embedded-main.cjs', 'cluster/emb
  * Throws `ConfigError` unless the code at `place` is in the files of this package. `place` is the
  * path or URL of its script according to V8; undefined if V8 has none.
  */
-function refuseBundling(place: string | undefined): void {
+export function refuseBundling(place: string | undefined): void {
   if (place !== undefined && isOwn(place)) return
   const where = place === undefined ? 'evaluated code' : place
   fail(

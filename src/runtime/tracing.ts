@@ -174,7 +174,7 @@ export interface SpanEnd {
 }
 
 /** The SDK of this process. */
-class Tracing {
+export class Tracing {
   readonly #registry: Registry
 
   /** The registry of `@opentelemetry/api`. */

@@ -37,7 +37,7 @@ let shared: Buffer | undefined
 const SHARED_BYTES = 64 * 1024
 
 /** Reads a stream for its sink. Nothing may arrive before the sink is set. */
-class StreamReader {
+export class StreamReader {
   #sink: ReadSink | undefined
 
   /** For the constructor of a `Socket`. */

@@ -78,7 +78,7 @@ export function booleanOf(text: string): boolean | undefined {
 }
 
 /** Splits at commas; an empty text gives an empty list. */
-function splitList(text: string): readonly string[] {
+export function splitList(text: string): readonly string[] {
   return text.trim() === '' ? [] : text.split(',').map((item) => item.trim())
 }
 

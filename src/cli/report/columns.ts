@@ -76,7 +76,7 @@ export function capabilitiesText(capabilities: WorkerInfo['capabilities']): stri
 }
 
 /** Ids of tasks are shown up to here; that is almost always enough to name one. */
-const SHORT_ID = 8
+export const SHORT_ID = 8
 
 /** A task that runs, or the tasks of one function that wait for the same reason. */
 export interface TaskRow {
@@ -323,7 +323,7 @@ export function failureRows({ failures, time, clients }: ClusterInfo): readonly 
 }
 
 /** The name in an identity, `<pid>|<name>|<hex digits>`; the beginning of any other identity. */
-function peerName(id: string): string {
+export function peerName(id: string): string {
   return /^\d+\|(.+)\|[0-9a-f]+$/s.exec(id)?.[1] ?? id.slice(0, SHORT_ID)
 }
 

@@ -170,7 +170,7 @@ export interface DurationBar {
 }
 
 /** The durations of all functions. */
-class Durations {
+export class Durations {
   readonly #byFunction = new Map<string, Histogram>()
 
   add({ function: name, durationMs }: TaskEnded): void {

@@ -255,7 +255,7 @@ type Trial = () => [now: number, runtime: string, version: string]
  * scheduler does not answer within `timeoutMs`, with `TimeoutError` if a task has not ended within
  * it, and with any other error that ended it.
  */
-async function runTrialTask(address: string, timeoutMs: number): Promise<TrialTask> {
+export async function runTrialTask(address: string, timeoutMs: number): Promise<TrialTask> {
   const client = await Client.visit(address, { timeoutMs })
   try {
     const trial = runInThisContext(TRIAL, { filename: 'trial.js' }) as Trial

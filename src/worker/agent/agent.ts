@@ -74,7 +74,7 @@ export class ConnectReport {
 // share one agent, and often one name.
 
 /** `logger`, with `fields` added to every line. */
-function withFields(logger: Logger, fields: LogFields): Logger {
+export function withFields(logger: Logger, fields: LogFields): Logger {
   return {
     debug: (text, more) => logger.debug(text, { ...fields, ...more }),
     info: (text, more) => logger.info(text, { ...fields, ...more }),

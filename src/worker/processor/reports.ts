@@ -79,7 +79,7 @@ class ProgressTeller {
 }
 
 /** How long a result waits for the next one, in milliseconds. */
-const MAX_HOLD_MS = 0.2
+export const MAX_HOLD_MS = 0.2
 
 /** How long results of consecutive tasks wait for each other, in milliseconds. */
 const MAX_SLICE_HOLD_MS = 4

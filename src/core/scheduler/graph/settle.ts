@@ -84,7 +84,7 @@ export function failUnstarted(graph: GraphTables, node: number, outcome: number)
  * Drops an unfinished node whose result is no longer needed. A running one is stopped only with
  * `force`; otherwise it continues, and its result is discarded.
  */
-function dropNode(graph: GraphTables, node: number, force: boolean): void {
+export function dropNode(graph: GraphTables, node: number, force: boolean): void {
   const { nodes, state } = graph
   const before = nodes.stateOf(node)
   const task = before === STARTED ? state.tasks.get(nodes.idOf(node)) : undefined

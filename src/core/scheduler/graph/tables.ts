@@ -31,7 +31,7 @@ export interface Failure {
 }
 
 /** The nodes of a graph that are ready. */
-class ReadyNodes {
+export class ReadyNodes {
   readonly #nodes: NodeTable
   readonly #ready = new ReadySet()
   /** The numbers of those whose results are tiny, as far as is known. */

@@ -33,7 +33,7 @@ import type { FirstRows } from './monitors.js'
 import { waitingCounts } from './waiting.js'
 
 /** Maximum number of workers, and of clients, listed one by one. */
-const MAX_ROWS = 1_000
+export const MAX_ROWS = 1_000
 /** The same for one state of a monitor, so that it costs a few milliseconds. */
 const STATE_ROWS = 250
 
@@ -68,7 +68,7 @@ export function reportFor(
 }
 
 /** The reports about workers; the shell adds their addresses. */
-function workerRows(
+export function workerRows(
   state: SchedulerState,
   workers: readonly WorkerEntry[],
 ): readonly WorkerReport[] {
@@ -76,7 +76,7 @@ function workerRows(
 }
 
 /** The reports about clients. */
-function clientRows(clients: readonly ClientEntry[]): readonly ClientReport[] {
+export function clientRows(clients: readonly ClientEntry[]): readonly ClientReport[] {
   return clients.map(clientReport)
 }
 
