@@ -14,7 +14,7 @@ const OPEN_MS = 2_000
 const MAX_OUTPUT = 16_777_216
 
 /** How a command is run. */
-export interface RunOptions {
+interface RunOptions {
   /** What it reads from stdin. Default: nothing. */
   readonly input?: string
   /** 60,000: when it is killed. */

@@ -6,7 +6,7 @@ import { constants } from 'node:os'
 import type { CommandEnd, RunningCommand } from './command.js'
 
 /** What a stopper needs from the command. */
-export interface StopperHooks {
+interface StopperHooks {
   /** Reopens the log files; if absent, SIGHUP stops the command. */
   readonly reopenLog?: (() => void) | undefined
   /** Called when the command has been stopped, with what stopped it. */

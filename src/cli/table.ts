@@ -44,7 +44,7 @@ export function printWidth({ isTTY, columns }: NodeJS.WriteStream): number {
 }
 
 /** One table of `tableLines`. */
-export interface Table<Row> {
+interface Table<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   /** The header of the first column; default: its name. */
@@ -166,7 +166,7 @@ export function countText(count: number, thing: string): string {
 // Sorting and filtering, as given on the command line.
 
 /** Puts rows into the order of `--sort`. */
-export type Order<Row> = (rows: readonly Row[]) => readonly Row[]
+type Order<Row> = (rows: readonly Row[]) => readonly Row[]
 
 /**
  * The order given by names of columns, the most important first; `-` before a name: from the

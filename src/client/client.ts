@@ -330,10 +330,15 @@ export class Client implements AsyncDisposable {
     const { connection } = this.#session
     if (connection.isClosed) throw new ClientClosedError()
     const { watchCluster } = await import('./monitor/look.js')
+    let stopListening = (): void => {}
     const closed = new Promise<void>((resolve) => {
-      connection.watch({ onOpen: () => {}, onFailure: () => {}, onEnd: () => resolve() })
+      stopListening = connection.listen(({ type }) => type === 'ended' && resolve())
     })
-    yield* watchCluster(monitorSetup(connection), { ...options, closed })
+    try {
+      yield* watchCluster(monitorSetup(connection), { ...options, closed })
+    } finally {
+      stopListening()
+    }
   }
 
   /**

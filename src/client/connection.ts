@@ -20,7 +20,7 @@ import {
   type ClientSocket,
   type ClientSocketSetup,
   ClientTraffic,
-  type ConnectionWatcher,
+  type ConnectionEvent,
   openDealer,
   type OtherAction,
   type TrafficEvent,
@@ -79,7 +79,7 @@ export class ClientConnection {
   readonly #machine: ClientMachine<AnyOwner>
   readonly #clock: Clock
   readonly #traffic: ClientTraffic
-  readonly #watchers = new Set<ConnectionWatcher>()
+  readonly #listeners = new Set<(event: ConnectionEvent) => void>()
   /** The number of reasons to keep the process alive. */
   #retainCount = 0
   #alive: NodeJS.Timeout | undefined
@@ -122,15 +122,11 @@ export class ClientConnection {
       name: this.#isNested ? '' : settings.name,
       logger: settings.logger,
       machine: this.#machine,
-      handler: {
-        perform: (action) => this.#perform(action),
-        wantsReport: () => this.feeders.workers.isWanted,
-        onHandled: () => this.#onHandled(),
-        onFailure: (reason) => {
-          for (const watcher of this.#watchers) watcher.onFailure(reason)
-        },
-        onFault: (error) => this.#onFault(error),
-      },
+      perform: (action) => this.#perform(action),
+      wantsReport: () => this.feeders.workers.isWanted,
+      onHandled: () => this.#onHandled(),
+      onFailure: () => this.#tell({ type: 'failed' }),
+      onFault: (error) => this.#onFault(error),
       openSocket: setup.openSocket ?? openDealer,
       clock: setup.clock,
     })
@@ -278,10 +274,10 @@ export class ClientConnection {
     clearInterval(this.#alive)
   }
 
-  /** Calls `watcher` for each event, until the returned function is called. */
-  watch(watcher: ConnectionWatcher): () => void {
-    this.#watchers.add(watcher)
-    return () => this.#watchers.delete(watcher)
+  /** Calls `listener` for each event, until the returned function is called. */
+  listen(listener: (event: ConnectionEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /**
@@ -388,8 +384,7 @@ export class ClientConnection {
       case 'announceOpen':
         this.#hasOpened = true
         this.feeders.onOpen(action.schedulerId !== '')
-        for (const watcher of this.#watchers) watcher.onOpen()
-        return
+        return this.#tell({ type: 'opened' })
       case 'answerShutdown':
         return this.#onShutdownAnswer(action.answer, action.detail)
       case 'closeLink':
@@ -397,6 +392,10 @@ export class ClientConnection {
       default:
         unreachable(action)
     }
+  }
+
+  #tell(event: ConnectionEvent): void {
+    for (const listener of this.#listeners) listener(event)
   }
 
   #onHandled(): void {
@@ -422,7 +421,7 @@ export class ClientConnection {
   #closeSocket(): void {
     if (this.#isSocketClosing) return
     this.#isSocketClosing = true
-    for (const watcher of this.#watchers) watcher.onEnd(this.#machine.linkTrouble)
+    this.#tell({ type: 'ended', reason: this.#machine.linkTrouble })
     void this.#traffic.close().then(() => {
       this.#printer.endAll()
       this.#programOutput.warn()

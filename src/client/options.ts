@@ -261,11 +261,8 @@ export function checkConnectAddress(address: string): void {
 export const OUTPUT_VARIABLE = 'SCALER_OUTPUT'
 
 /** The default for a client of the scheduler at `address`. Throws `ConfigError`. */
-export function defaultOutput(
-  address: string,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): OutputPlace {
-  const text = env[OUTPUT_VARIABLE]?.trim() ?? ''
+export function defaultOutput(address: string): OutputPlace {
+  const text = process.env[OUTPUT_VARIABLE]?.trim() ?? ''
   if (text !== '') {
     return checkValue(OUTPUT_VARIABLE, CLIENT_OPTIONS.output.type, text, 'log') as OutputPlace
   }

@@ -212,29 +212,14 @@ const MAX_WAITING_BYTES = 4 * 1024 ** 2
 /** The minimum interval between warnings about dropped output. */
 const WARNING_INTERVAL_MS = 1_000
 
-/** The part of `process.stdout` that is needed. */
-interface ProgramStream {
-  readonly writableLength: number
-  readonly destroyed: boolean
-  listenerCount(event: 'error'): number
-  once(event: 'error', listener: () => void): unknown
-  off(event: 'error', listener: () => void): unknown
-  write(chunk: string | Uint8Array, onWritten: () => void): unknown
-}
-
 /** Writes to the program's streams, and warns of dropped output. */
 export class ProgramOutput implements PrintTarget {
-  readonly #streams: () => Readonly<Record<OutputStream, ProgramStream>>
   #droppedBytes = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** `streams` is called anew each time: a program may replace them. */
-  constructor(streams: () => Readonly<Record<OutputStream, ProgramStream>> = () => process) {
-    this.#streams = streams
-  }
-
   write(name: OutputStream, bytes: Uint8Array): boolean {
-    const stream = this.#streams()[name]
+    // Read anew each time: a program may replace it.
+    const stream = process[name]
     if (stream.destroyed) return true
     if (stream.writableLength > MAX_WAITING_BYTES) return false
     // Like console.log: a closed reader must not end the program.

@@ -76,30 +76,16 @@ export type OtherAction = Exclude<TrafficAction, { readonly type: OwnAction }>
 /** A client that leaves waits for object storage servers for this long. */
 const MAX_CLOSE_MS = 2_000
 
-/** Handles the events of the traffic. */
-interface TrafficHandler {
-  perform(action: OtherAction): void
-  /** Whether a heartbeat must request a report (docs/protocol.md#report). */
-  wantsReport(): boolean
-  /** Messages have arrived, or have been sent: there may be room for more. */
-  onHandled(): void
-  /** An attempt to connect failed, or a connection was lost. */
-  onFailure(reason: string): void
-  /** The machine has thrown: a bug of ours. It must not be used afterwards. */
-  onFault(error: unknown): void
-}
+/**
+ * What happens on the way to a scheduler: it has answered; an attempt failed, or a connection was
+ * lost; or there will be no further attempt (`reason`: the last trouble of the connection, or '').
+ */
+export type ConnectionEvent =
+  | { readonly type: 'opened' }
+  | { readonly type: 'failed' }
+  | { readonly type: 'ended'; readonly reason: string }
 
-/** Events on the way to a scheduler. */
-export interface ConnectionWatcher {
-  /** The scheduler has answered. */
-  onOpen(): void
-  /** An attempt failed, or a connection was lost. */
-  onFailure(reason: string): void
-  /** There will be no further attempt: the last trouble of the connection, or ''. */
-  onEnd(reason: string): void
-}
-
-/** The two sides of the traffic. */
+/** The two sides of the traffic, and what its owner does. */
 interface TrafficSetup {
   readonly address: string
   readonly identity: Identity
@@ -111,7 +97,15 @@ interface TrafficSetup {
   readonly name: string
   readonly logger: Logger
   readonly machine: ClientMachine<AnyOwner>
-  readonly handler: TrafficHandler
+  readonly perform: (action: OtherAction) => void
+  /** Whether a heartbeat must request a report (docs/protocol.md#report). */
+  readonly wantsReport: () => boolean
+  /** Messages have arrived, or have been sent: there may be room for more. */
+  readonly onHandled: () => void
+  /** An attempt to connect failed, or a connection was lost. */
+  readonly onFailure: () => void
+  /** The machine has thrown: a bug of ours. It must not be used afterwards. */
+  readonly onFault: (error: unknown) => void
   readonly openSocket: (setup: ClientSocketSetup) => ClientSocket
   readonly clock: Clock | undefined
 }
@@ -135,12 +129,10 @@ function arrivalIn(reused: ReusedMemory, byteLength: number): ArrivingContent | 
 export class ClientTraffic {
   /** The files that this process shares with the scheduler. */
   readonly files: ObjectFiles = new ObjectFiles()
-  readonly #worker: Identity
-  readonly #isVisitor: boolean
+  readonly #setup: TrafficSetup
   readonly #info: PeerInfo
   /** Whether the scheduler of this connection knows what this process is. */
   #isIntroduced = false
-  readonly #handler: TrafficHandler
   readonly #logger: Logger
   readonly #machine: ClientMachine<AnyOwner>
   #proof: Uint8Array = NO_BYTES
@@ -159,26 +151,24 @@ export class ClientTraffic {
   readonly #flush = (): void => {
     if (this.#isCongested) this.#isFlushWanted = true
     else this.post({ type: 'writable' })
-    this.#handler.onHandled()
+    this.#setup.onHandled()
   }
 
   /** Throws `ConfigError` for a wrong address. */
   constructor(setup: TrafficSetup) {
-    const { address, identity, logger, machine, handler, clock } = setup
-    this.#worker = setup.worker
-    this.#isVisitor = setup.isVisitor
+    const { address, identity, logger, machine, clock } = setup
+    this.#setup = setup
     this.#info = peerInfo({ name: setup.name })
-    this.#handler = handler
     this.#machine = machine
     this.#logger = logger
     this.#driver = new Driver({
       machine,
       tick: { type: 'tick' },
       perform: (action) => this.#perform(action),
-      onFault: (error) => handler.onFault(error),
+      onFault: setup.onFault,
       onDue: () => {
         this.post({ type: 'tick' })
-        handler.onHandled()
+        setup.onHandled()
       },
       ...(clock === undefined ? {} : { clock }),
     })
@@ -191,7 +181,7 @@ export class ClientTraffic {
       receive: (response) => {
         this.#onObjects(response)
         for (const chunks of response.objectContent.objectBytes) this.#memory.takeBack(chunks)
-        handler.onHandled()
+        setup.onHandled()
       },
       arrivals: {
         open: (byteLength, first) => {
@@ -275,17 +265,17 @@ export class ClientTraffic {
         this.#logger.info('lost the connection to the scheduler', { reason: text })
         this.#servers.reset()
         this.post({ type: 'disconnected', reason: text })
-        this.#handler.onFailure(text)
-        this.#handler.onHandled()
+        this.#setup.onFailure()
+        this.#setup.onHandled()
       },
       onConnectFailed: ({ reason }) => {
         this.#logger.debug('could not connect to the scheduler', { reason })
         this.post({ type: 'connectFailed', reason })
-        this.#handler.onFailure(reason)
+        this.#setup.onFailure()
       },
       onMessages: (messages) => {
         for (const message of messages) this.#onMessage(message)
-        this.#handler.onHandled()
+        this.#setup.onHandled()
       },
       onProgress: () => this.post({ type: 'progressed' }),
       onDrain: () => this.#onDrain(),
@@ -343,7 +333,7 @@ export class ClientTraffic {
       case 'log':
         return this.#logger[action.level](action.text, action.fields)
       default:
-        this.#handler.perform(action)
+        this.#setup.perform(action)
     }
   }
 
@@ -361,15 +351,16 @@ export class ClientTraffic {
   }
 
   #sendHeartbeat(latencyUS: number): void {
+    const { worker, isVisitor, wantsReport } = this.#setup
     this.#send({
       kind: 'clientHeartbeat',
       resource: this.#sampler.sample().resource,
       latencyUS,
       features: OUR_FEATURES,
       runtime: `node/${process.versions.node}`,
-      worker: this.#worker,
+      worker,
       // With the first one, the scheduler would take this client for a visitor.
-      wantsReport: this.#isVisitor || (this.#isIntroduced && this.#handler.wantsReport()),
+      wantsReport: isVisitor || (this.#isIntroduced && wantsReport()),
       wantsPeers: false,
       info: this.#isIntroduced ? [] : [this.#info],
     })

@@ -6,14 +6,13 @@ import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import { serveLocally } from '../runtime/peer-info.js'
 import { localAddress } from '../transport/address.js'
 import type { EmbeddedOrder, EmbeddedStart, SchedulerPlace } from './embedded-lines.js'
-import { EmbeddedProcess } from './embedded-process.js'
+import { EmbeddedProcess, SupervisedProcess } from './embedded-process.js'
 import {
   checkComboOptions,
   type AgentOrder,
   type ComboOptions,
   type SchedulerOrder,
 } from './options.js'
-import { SupervisedProcess } from './supervised-process.js'
 
 /** What happens on the way to a cluster that is ready. */
 interface StartHandler {
@@ -147,20 +146,14 @@ function newParts(
 ): Record<'scheduler' | 'agent', SupervisedProcess> {
   const open = (role: EmbeddedOrder['role']) => (): EmbeddedProcess =>
     new EmbeddedProcess(role, logger, !isSilent)
-  const endAgent = (): void => void agent.end()
-  const scheduler = new SupervisedProcess(open('scheduler'), logger, {
-    onOver: endAgent,
-    onGivenUp: endAgent,
-  })
-  const agent = new SupervisedProcess(open('agent'), logger, {
+  const scheduler = new SupervisedProcess(open('scheduler'), logger, () => void agent.end())
+  const agent = new SupervisedProcess(open('agent'), logger, (hasDied) => {
+    // Without workers no task ever finishes: clients should not find a scheduler either.
+    if (hasDied) return void scheduler.end()
     // A client has shut the whole cluster down, and the scheduler is about to exit, too. Or the
     // time of the workers has passed.
-    onOver: () => {
-      onWorkersOver()
-      scheduler.release()
-    },
-    // Without workers no task ever finishes: clients should not find a scheduler either.
-    onGivenUp: () => void scheduler.end(),
+    onWorkersOver()
+    scheduler.release()
   })
   return { scheduler, agent }
 }

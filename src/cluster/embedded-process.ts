@@ -1,12 +1,15 @@
-// Starts embedded-main.ts as a child process, sends it its order, and reads its reports.
+// A part of an embedded cluster: starts embedded-main.ts as a child process, sends it its order,
+// reads its reports, and restarts it when it exits unexpectedly.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
-import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type Logger } from '../base/logger.js'
 import { withHugePages } from '../runtime/child-environment.js'
+import { Recurrence } from '../base/recurrence.js'
+import { messageOf } from '../base/text.js'
 import {
   DEPTH_VARIABLE,
   type EmbeddedLine,
@@ -60,6 +63,8 @@ export class EmbeddedProcess {
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
     const main = fileURLToPath(new URL('../../dist/cluster/embedded-main.cjs', import.meta.url))
     // A process group of its own: Ctrl-C is for the program, which shuts this process down.
+    // Loaded when it is needed: all programs load this file.
+    const { spawn } = process.getBuiltinModule('node:child_process')
     const child = spawn(process.execPath, [main, role], {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
@@ -72,7 +77,7 @@ export class EmbeddedProcess {
     this.ended = whenEnded(child, logger)
     this.#started = new Promise((resolve, reject) => {
       const onLine = (line: string): void => onReport(line, logger, resolve)
-      createInterface({ input: child.stdout }).on('line', onLine)
+      onLines(child.stdout, onLine)
       void this.ended.then(({ text }) => {
         const what = `a part of the embedded cluster ended with ${text}`
         reject(new ScalerError('ERR_SCALER_EMBEDDED', what))
@@ -139,10 +144,16 @@ const LAST_WORDS = 20
 /** How long to wait for them after the exit: grandchildren may hold the pipe open. */
 const LAST_WORDS_MS = 100
 
+/** Calls `listener` with each line. */
+function onLines(input: Readable, listener: (line: string) => void): void {
+  const { createInterface } = process.getBuiltinModule('node:readline')
+  createInterface({ input }).on('line', listener)
+}
+
 function whenEnded(child: ChildProcess, logger: Logger): Promise<EmbeddedEnd> {
   const lastWords: string[] = []
   if (child.stderr !== null) {
-    createInterface({ input: child.stderr }).on('line', (line) => {
+    onLines(child.stderr, (line) => {
       lastWords.push(line)
       if (lastWords.length > LAST_WORDS) lastWords.shift()
       logger.error(line)
@@ -169,4 +180,188 @@ function onReport(line: string, logger: Logger, resolve: (start: EmbeddedStart) 
   const message = JSON.parse(line) as EmbeddedReport
   if (message.event === 'log') logger[message.level](message.text, message.fields)
   else resolve(message)
+}
+
+// A part of an embedded cluster that is restarted when it exits unexpectedly: the program that
+// embeds it has no other way to get its results.
+
+// When to restart a part that has exited unexpectedly. Separate, because it only deals with time.
+
+/** Only deaths within this time count. */
+const WINDOW_MS = 60_000
+/** After this many deaths, the part is not restarted any more. */
+const MAX_DEATHS = 10
+const MIN_DELAY_MS = 100
+const MAX_DELAY_MS = 5_000
+
+/** Counts the deaths of one part. */
+export class RestartPolicy {
+  #deaths: number[] = []
+  #refusals = 0
+
+  /**
+   * The part died at `nowMs`. Returns how long to wait before the restart, in milliseconds, or
+   * undefined if it is not restarted any more.
+   */
+  delayAfterDeath(nowMs: number): number | undefined {
+    this.#deaths = this.#deaths.filter((diedAt) => nowMs - diedAt < WINDOW_MS)
+    this.#deaths.push(nowMs)
+    if (this.#deaths.length >= MAX_DEATHS) return undefined
+    return Math.min(MIN_DELAY_MS * 2 ** (this.#deaths.length - 1), MAX_DELAY_MS)
+  }
+
+  /**
+   * The system could not start the part: not the part's fault, and possibly temporary. Returns how
+   * long to wait before the next attempt, in milliseconds.
+   */
+  delayAfterRefusal(): number {
+    this.#refusals += 1
+    return Math.min(MIN_DELAY_MS * 2 ** (this.#refusals - 1), MAX_DELAY_MS)
+  }
+
+  /** The part runs. */
+  onStarted(): void {
+    this.#refusals = 0
+  }
+}
+
+/** One process of a part; see `EmbeddedProcess`. */
+export interface PartProcess {
+  readonly ended: Promise<EmbeddedEnd>
+  prepare(options: AgentOrder): void
+  start(order: EmbeddedOrder): Promise<EmbeddedStart>
+  end(): Promise<void>
+  unref(): void
+}
+
+/** A process that cannot be started is reported at most once per interval. */
+const TELL_INTERVAL_MS = 60_000
+
+/** One part, across restarts. */
+export class SupervisedProcess {
+  readonly #logger: Logger
+  readonly #onEnd: (hasDied: boolean) => void
+  readonly #policy = new RestartPolicy()
+  readonly #refusals = new Recurrence(TELL_INTERVAL_MS)
+  readonly #open: () => PartProcess
+  #process: PartProcess | undefined
+  /** Why the first process could not be started. */
+  readonly #openError: unknown
+  /** The order for a restart. */
+  #order: EmbeddedOrder | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isSupervised = true
+
+  /**
+   * `open` starts a process, now and for each restart; the process waits for `start`. `onEnd` is
+   * called when the part is not restarted: it has died too often, or has shut down normally,
+   * without a call of `end`.
+   */
+  constructor(open: () => PartProcess, logger: Logger, onEnd: (hasDied: boolean) => void) {
+    this.#open = open
+    this.#logger = logger
+    this.#onEnd = onEnd
+    try {
+      this.#process = open()
+    } catch (error) {
+      this.#openError = error
+    }
+  }
+
+  /** Has an agent start processors for its workers, before it gets its order. */
+  prepare(options: AgentOrder): void {
+    this.#process?.prepare(options)
+  }
+
+  /**
+   * Sends the order. Resolves with the first report; rejects if the part cannot start. Once it has
+   * started, it is restarted whenever it exits, with the order that `again` makes of the report.
+   */
+  async start(
+    order: EmbeddedOrder,
+    again: (start: EmbeddedStart) => EmbeddedOrder,
+  ): Promise<EmbeddedStart> {
+    const part = this.#process
+    if (part === undefined) throw this.#openError
+    const start = await part.start(order)
+    this.#order = again(start)
+    this.#watch(part)
+    return start
+  }
+
+  /** From here on, the part is not restarted. */
+  release(): void {
+    this.#isSupervised = false
+    clearTimeout(this.#timer)
+  }
+
+  /** Stops the part for good, gracefully if it is running. */
+  async end(): Promise<void> {
+    this.release()
+    await this.#process?.end()
+  }
+
+  #watch(part: PartProcess): void {
+    part.unref()
+    void part.ended.then((end) => this.#onEnded(end))
+  }
+
+  #onEnded({ isGood, isUnstarted = false, text }: EmbeddedEnd): void {
+    if (!this.#isSupervised) return
+    if (isUnstarted) return this.#onRefused(text)
+    if (isGood) {
+      this.release()
+      return this.#onEnd(false)
+    }
+    const delayMs = this.#policy.delayAfterDeath(performance.now())
+    if (delayMs === undefined) return this.#giveUp(text)
+    this.#warn(`exited and is being restarted: ${text}`)
+    this.#startLater(delayMs)
+  }
+
+  /** The system is out of processes or file descriptors; later some may be free. */
+  #onRefused(text: string): void {
+    const count = this.#refusals.note(performance.now())
+    if (count > 0) this.#warn(`cannot be started, retrying: ${text}`)
+    this.#startLater(this.#policy.delayAfterRefusal())
+  }
+
+  /** The timer does not keep the program alive. */
+  #startLater(delayMs: number): void {
+    this.#timer = setTimeout(() => this.#startAgain(), delayMs).unref()
+  }
+
+  #startAgain(): void {
+    const order = this.#order
+    if (order === undefined) return
+    let part: PartProcess
+    try {
+      part = this.#open()
+    } catch (error) {
+      return this.#onRefused(messageOf(error))
+    }
+    this.#process = part
+    // A failed start shows as an exit, which is watched below.
+    part
+      .start(order)
+      .then(() => this.#policy.onStarted())
+      .catch((error: unknown) => {
+        this.#logger.error(
+          `cannot start the ${order.role} of the embedded cluster: ${String(error)}`,
+        )
+      })
+    this.#watch(part)
+  }
+
+  #giveUp(text: string): void {
+    this.release()
+    this.#warn(`exited too often within a minute and is not restarted: ${text}`)
+    this.#onEnd(true)
+  }
+
+  #warn(text: string): void {
+    const what = `the ${this.#order?.role} of the embedded cluster ${text}`
+    this.#logger.error(what)
+    process.emitWarning(what, { code: 'SCALER_EMBEDDED_ENDED' })
+  }
 }

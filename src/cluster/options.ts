@@ -120,7 +120,7 @@ export interface AgentOrder extends Omit<AgentOptions, 'logger'> {
 }
 
 /** The options of a local cluster, split by part. */
-export interface ComboParts {
+interface ComboParts {
   readonly scheduler: SchedulerOrder
   /** The caller fills in the address: the scheduler may choose one. */
   readonly agent: AgentOrder

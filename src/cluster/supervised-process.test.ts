@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test'
 import { silentLogger } from '../base/logger.js'
 import type { EmbeddedOrder, EmbeddedStart } from './embedded-lines.js'
 import type { EmbeddedEnd } from './embedded-process.js'
-import { SupervisedProcess, type PartProcess } from './supervised-process.js'
+import { SupervisedProcess, type PartProcess } from './embedded-process.js'
 
 const FIRST: EmbeddedOrder = { role: 'scheduler', options: { address: 'tcp://127.0.0.1:0' } }
 const AGAIN: EmbeddedOrder = { role: 'scheduler', options: { address: 'tcp://127.0.0.1:7' } }
@@ -69,9 +69,8 @@ class Fixture {
       this.parts.push(part)
       return part
     }
-    this.process = new SupervisedProcess(open, silentLogger, {
-      onOver: () => this.told.push('over'),
-      onGivenUp: () => this.told.push('given up'),
+    this.process = new SupervisedProcess(open, silentLogger, (hasDied) => {
+      this.told.push(hasDied ? 'given up' : 'over')
     })
   }
 

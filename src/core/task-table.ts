@@ -22,7 +22,7 @@ export interface CountedEntry {
 }
 
 /** Shortens an entry to its first `count` tasks, and returns an entry for the others. */
-export type Cut<T> = (entry: T, count: number) => T
+type Cut<T> = (entry: T, count: number) => T
 
 /** Tasks whose ids are in one block, in order. Invariant: not empty. */
 interface Block<T> {

@@ -27,14 +27,6 @@ const SWEEP_INTERVAL_MS = 20_000
 /** A directory is removed when it has not been shown to be in use for this long. */
 export const ABANDONED_MS = 60_000
 
-/** What happens to a directory at intervals. */
-interface DirectoryWatch {
-  /** Removes what is not needed. May throw. */
-  readonly sweep?: () => void
-  /** That, or showing that the directory is in use, failed for the first time. */
-  readonly onError: (error: unknown) => void
-}
-
 /** A directory that only this user can read. */
 export class OwnDirectory {
   readonly path: string
@@ -45,9 +37,10 @@ export class OwnDirectory {
 
   /**
    * Makes a directory in `base`, and removes abandoned ones there. Throws the system's error if
-   * that is missing, read-only, full, or forbidden.
+   * that is missing, read-only, full, or forbidden. At intervals, the directory is shown to be in
+   * use, and `sweep` removes what is not needed in it; `onError` is called once if that fails.
    */
-  constructor(base: string, watch: DirectoryWatch) {
+  constructor(base: string, onError: (error: unknown) => void = () => {}, sweep?: () => void) {
     this.path = join(base, newDirectoryName())
     try {
       removeAbandoned(base)
@@ -58,7 +51,17 @@ export class OwnDirectory {
       throw error
     }
     watchExit(this.path)
-    this.#timer = setInterval(() => this.#onTimer(watch), SWEEP_INTERVAL_MS).unref()
+    this.#timer = setInterval(() => {
+      try {
+        this.#keep()
+        sweep?.()
+        removeAbandoned(dirname(this.path))
+      } catch (error) {
+        // Once: if the directory is gone, that is so in every round.
+        if (!this.#hasFailed) onError(error)
+        this.#hasFailed = true
+      }
+    }, SWEEP_INTERVAL_MS).unref()
   }
 
   /** The path of a new file, which cannot be guessed. */
@@ -78,17 +81,10 @@ export class OwnDirectory {
     removeDirectory(this.path)
   }
 
-  #onTimer({ sweep, onError }: DirectoryWatch): void {
+  /** Shows that it is in use. */
+  #keep(): void {
     const now = Date.now() / 1000
-    try {
-      utimesSync(join(this.path, KEY_FILE), now, now)
-      sweep?.()
-      removeAbandoned(dirname(this.path))
-    } catch (error) {
-      // Once: if the directory is gone, that is so in every round.
-      if (!this.#hasFailed) onError(error)
-      this.#hasFailed = true
-    }
+    utimesSync(join(this.path, KEY_FILE), now, now)
   }
 }
 

@@ -13,7 +13,7 @@ const MAX_FAILURES = 3
 const QUIET_MS = 1_000
 
 /** An object whose content is on a server. */
-export interface HeldObject {
+interface HeldObject {
   readonly objectId: ObjectId
   readonly byteLength: number
 }
@@ -63,7 +63,7 @@ export class HeldContent {
 }
 
 /** A server, as far as moves are concerned. */
-export interface MovableServer {
+interface MovableServer {
   readonly name: string
   readonly link: StorageLink
   readonly isUp: boolean
@@ -71,7 +71,7 @@ export interface MovableServer {
 }
 
 /** What moves need. */
-export interface MoveParts {
+interface MoveParts {
   /** The servers that can take content now. */
   targets(): readonly MovableServer[]
   /** Resolves when there may be a server, or (false) there will not be any. */

@@ -12,7 +12,6 @@ import {
   writeSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { crc32 } from 'node:zlib'
 import { totalBytes } from '../base/bytes.js'
 import { ConfigError } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
@@ -195,7 +194,7 @@ export class DiskStore {
       let checksum = 0
       try {
         for (const piece of piecesOf(waiting)) {
-          checksum = crc32(piece, checksum)
+          checksum = crcOf(piece, checksum)
           for (let at = 0; at < piece.byteLength;) {
             at += (await handle.write(piece, at)).bytesWritten
           }
@@ -219,7 +218,7 @@ export class DiskStore {
       let checksum = 0
       try {
         for (const piece of piecesOf(waiting)) {
-          checksum = crc32(piece, checksum)
+          checksum = crcOf(piece, checksum)
           for (let at = 0; at < piece.byteLength;) at += writeSync(fd, piece, at)
         }
       } finally {
@@ -265,10 +264,8 @@ export class DiskStore {
   }
 
   #makeDirectory(base: string): OwnDirectory {
-    return new OwnDirectory(base, {
-      onError: (error) => {
-        this.#parts.tell('cannot look for abandoned files', { error: messageOf(error) })
-      },
+    return new OwnDirectory(base, (error) => {
+      this.#parts.tell('cannot look for abandoned files', { error: messageOf(error) })
     })
   }
 }
@@ -305,6 +302,12 @@ interface CheckedContent {
   readonly checksum: number
 }
 
+/** Continues a checksum. */
+function crcOf(bytes: Uint8Array, checksum: number): number {
+  // Loaded when it is needed: all programs load this file.
+  return process.getBuiltinModule('node:zlib').crc32(bytes, checksum)
+}
+
 async function readChecked(path: string, byteLength: number): Promise<CheckedContent> {
   const handle = await open(path, OPEN_FLAGS)
   try {
@@ -314,7 +317,7 @@ async function readChecked(path: string, byteLength: number): Promise<CheckedCon
       const length = Math.min(PIECE_BYTES, byteLength - at)
       const { bytesRead } = await handle.read(bytes, at, length)
       if (bytesRead === 0) return { bytes: undefined, checksum }
-      checksum = crc32(bytes.subarray(at, at + bytesRead), checksum)
+      checksum = crcOf(bytes.subarray(at, at + bytesRead), checksum)
       at += bytesRead
     }
     return { bytes, checksum }

@@ -84,12 +84,10 @@ export class FileStore {
     const base = wish ?? (process.platform === 'linux' ? SHARED_MEMORY : '')
     if (base === '') return
     try {
-      this.#directory = new OwnDirectory(base, {
-        sweep: () => this.#sweep(),
-        onError: (error) => {
-          this.#tell('cannot look for abandoned files', { error: String(error) })
-        },
-      })
+      const onError = (error: unknown): void => {
+        this.#tell('cannot look for abandoned files', { error: String(error) })
+      }
+      this.#directory = new OwnDirectory(base, onError, () => this.#sweep())
     } catch (error) {
       // Missing, read-only, full, or forbidden: all content travels in messages.
       if (wish === undefined) return

@@ -10,7 +10,7 @@ export interface MetricsSnapshot extends SchedulerMetrics {
 }
 
 /** What the scheduler's process is and uses. */
-export interface ProcessFacts {
+interface ProcessFacts {
   readonly cpuSeconds: number
   readonly residentBytes: number
   /** File descriptors: how many are open, and may be; undefined where that is unknown. */

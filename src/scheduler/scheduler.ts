@@ -41,7 +41,7 @@ const STATUS_INTERVAL_MS = 1000
 const COPY_REQUESTS: ReadonlySet<SharedObject['type']> = new Set(['copy', 'source'])
 
 /** Answers such a request. Never rejects. @internal */
-export type AnswerCopy = (message: SharedObject) => Promise<SharedObject>
+type AnswerCopy = (message: SharedObject) => Promise<SharedObject>
 
 /** What a scheduler is made of. */
 interface SchedulerParts {

@@ -38,7 +38,7 @@ import { ShippedFunctions } from './function/reader.js'
 import * as tag from './bytes/tag.js'
 
 /** The parts that a serializer works with. */
-export interface DefaultSerializerOptions {
+interface DefaultSerializerOptions {
   /** Analyses functions. */
   readonly analyst: FunctionAnalyst
   /** Loads values that travel by reference. */

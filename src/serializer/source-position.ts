@@ -27,14 +27,14 @@ interface Mapping {
 }
 
 /** A place in the source as written; line and column from 0. */
-export interface WrittenPlace {
+interface WrittenPlace {
   readonly source: URL
   readonly line: number
   readonly column: number
 }
 
 /** Where to look for maps beside files. */
-export interface MapSources {
+interface MapSources {
   /**
    * The earliest time at which code of this process was read, in ms since 1970: a file that has
    * changed since is not the one that was run.

@@ -10,27 +10,25 @@ const INTERVAL_MS = 60_000
 /** Counts events by kind. */
 export class BoundedLog<Kind, Item> {
   readonly #tell: (item: Item, count: number) => void
-  readonly #intervalMs: number
   readonly #recurrences = new Map<Kind, Recurrence>()
   readonly #last = new Map<Kind, Item>()
   #timer: NodeJS.Timeout | undefined
 
   /** `tell` receives the latest event of a kind and the count since the last line; never 0. */
-  constructor(tell: (item: Item, count: number) => void, intervalMs: number = INTERVAL_MS) {
+  constructor(tell: (item: Item, count: number) => void) {
     this.#tell = tell
-    this.#intervalMs = intervalMs
   }
 
   /** Records an event; it is logged now or later. There must be few kinds. */
   note(kind: Kind, item: Item): void {
     let recurrence = this.#recurrences.get(kind)
     if (recurrence === undefined) {
-      recurrence = new Recurrence(this.#intervalMs)
+      recurrence = new Recurrence(INTERVAL_MS)
       this.#recurrences.set(kind, recurrence)
     }
     this.#last.set(kind, item)
     this.#tellIf(item, recurrence.note(performance.now()))
-    this.#timer ??= setTimeout(() => this.#look(), this.#intervalMs).unref()
+    this.#timer ??= setTimeout(() => this.#look(), INTERVAL_MS).unref()
   }
 
   /** Stops logging; pending counts are discarded. */

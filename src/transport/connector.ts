@@ -15,7 +15,7 @@ import type { OnLongFrame } from './zmtp/frame.js'
 import type { LocalPeer, RemotePeer } from './zmtp/session.js'
 
 /** Callbacks of a connector. Never called from within a call of the owner, nor after `close`. */
-export interface ConnectorHandler {
+interface ConnectorHandler {
   /** The handshake is done. Called before any other callback. */
   onReady(connection: Connection, peer: RemotePeer): void
   onMessages(messages: readonly IncomingMessage[]): void
@@ -29,7 +29,7 @@ export interface ConnectorHandler {
 }
 
 /** Where and how to connect. */
-export interface ConnectorSetup {
+interface ConnectorSetup {
   readonly address: Address
   readonly local: LocalPeer
   readonly options: ConnectOptions

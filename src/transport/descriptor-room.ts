@@ -17,7 +17,7 @@ const RANKS = ['unknown', 'mute', 'monitor'] as const
  * `unknown`: no handshake yet. `mute`: a handshake, but no message. `monitor`: it only receives
  * what is published, as others do.
  */
-export type DescriptorRank = (typeof RANKS)[number]
+type DescriptorRank = (typeof RANKS)[number]
 
 /** The part of a connection that is needed here. */
 export interface Closable {

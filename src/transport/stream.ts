@@ -12,7 +12,7 @@ const KEEP_ALIVE_DELAY_MS = 30_000
 const ADDRESS_ATTEMPT_MS = 2500
 
 /** The options with which Node's streams are opened. */
-export interface StreamOptions {
+interface StreamOptions {
   readonly noDelay: boolean
   readonly keepAlive: boolean
   readonly keepAliveInitialDelay: number

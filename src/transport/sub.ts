@@ -18,7 +18,7 @@ import type { RemotePeer } from './zmtp/session.js'
  * Callbacks of a subscriber. Never called from within a call of the owner, nor after `close`. Only
  * messages that match a subscription arrive; when connected, the subscriptions have been sent.
  */
-export type SubHandler = Omit<DealerHandler, 'onDrain' | 'onProgress'>
+type SubHandler = Omit<DealerHandler, 'onDrain' | 'onProgress'>
 
 /** The longest prefix: what fits into a command that every peer must accept. */
 const MAX_PREFIX_BYTES = 65_000
@@ -70,19 +70,6 @@ export class SubSocket {
   unsubscribe(prefix: string | Uint8Array): void {
     const bytes = prefixBytes(prefix)
     if (this.#prefixes.delete(bytes)) this.#tell(false, bytes)
-  }
-
-  /**
-   * Keeps the process alive, as it does initially: through its connection, or while it tries to
-   * connect.
-   */
-  ref(): void {
-    this.#connector.ref()
-  }
-
-  /** No longer keeps the process alive. */
-  unref(): void {
-    this.#connector.unref()
   }
 
   /**

@@ -5,7 +5,7 @@ import { TurnFlusher } from './writer.js'
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 test('items are flushed at the end of the turn, in order, once', async () => {
-  const flusher = new TurnFlusher()
+  const flusher = new TurnFlusher(() => 0)
   const seen: string[] = []
   flusher.add({ flush: () => seen.push('a') })
   flusher.add({ flush: () => seen.push('b') })
@@ -18,7 +18,7 @@ test('items are flushed at the end of the turn, in order, once', async () => {
 })
 
 test('items added while flushing are flushed as well', async () => {
-  const flusher = new TurnFlusher()
+  const flusher = new TurnFlusher(() => 0)
   const seen: string[] = []
   flusher.add({
     flush: () => {

@@ -143,7 +143,7 @@ export function decode(bytes: Uint8Array): Message {
 }
 
 /**
- * The beginning of a message in one frame, of which so many bytes are missing: its last byte
+ * The beginning of a message in one frame, whose last `missing` bytes are not there: its last byte
  * strings are cut, or empty. Throws `ProtocolError` if anything else is missing, or for what
  * `decode` refuses; `RangeError` if an id or a number is.
  */

@@ -61,15 +61,15 @@ export type OutgoingGraphTask = Omit<Outgoing<'graphTask'>, 'graph'> & {
 }
 
 /** A report to be encoded: fields added by later versions may be omitted. */
-export type OutgoingReport = Omit<SchedulerReport, keyof typeof PLAIN_REPORT> &
+type OutgoingReport = Omit<SchedulerReport, keyof typeof PLAIN_REPORT> &
   Partial<typeof PLAIN_REPORT>
 
 /** Why tasks wait, to be encoded: fields added by later versions may be omitted. */
-export type OutgoingWaitingTasks = Omit<WaitingTasks, keyof typeof PLAIN_WAITING> &
+type OutgoingWaitingTasks = Omit<WaitingTasks, keyof typeof PLAIN_WAITING> &
   Partial<typeof PLAIN_WAITING>
 
 /** An answer to a client's heartbeat, to be encoded. */
-export type OutgoingClientEcho = Omit<Outgoing<'clientHeartbeatEcho'>, 'reports' | 'waiting'> & {
+type OutgoingClientEcho = Omit<Outgoing<'clientHeartbeatEcho'>, 'reports' | 'waiting'> & {
   readonly reports?: readonly OutgoingReport[]
   readonly waiting?: readonly OutgoingWaitingTasks[]
 }

@@ -88,7 +88,7 @@ export function countField(tasks: number): number {
 }
 
 /** Where the entries of packed bytes are. */
-export interface PackedLayout {
+interface PackedLayout {
   /** Where the head begins and ends. */
   readonly headAt: number
   readonly headEnd: number

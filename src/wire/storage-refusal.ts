@@ -8,7 +8,7 @@ import { idToHex, type ObjectId } from '../base/ids.js'
 import { sizeText } from '../base/text.js'
 
 /** Why an object was not stored. Sizes are in bytes. */
-export interface StorageRefusal {
+interface StorageRefusal {
   /** The name of the object for people; '' if it has none. */
   readonly name: string
   /** The size of the object. */

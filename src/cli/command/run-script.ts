@@ -9,7 +9,7 @@ import { extname, resolve } from 'node:path'
 import { ConfigError } from '../../base/errors.js'
 
 /** A file that Node can run, and how. */
-export interface Script {
+interface Script {
   readonly file: string
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv

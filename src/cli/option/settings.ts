@@ -242,7 +242,7 @@ function gatherWords(
   const place = definition.positionals.findIndex(({ env }) => env !== undefined)
   if (place === -1) return { words, address: undefined }
   const address = words[place] ?? addressIn(environment, section)
-  // Behind a word that is the address in the environment, others cannot be told from it.
+  // Behind a word that is the address in the environment, others look just like it.
   const isNext = words.length === place && address !== undefined
   return { words: isNext ? [...words, address] : words, address }
 }

@@ -24,7 +24,7 @@ export function workerRows({ hosts }: ClusterInfo): readonly WorkerRow[] {
 }
 
 /** A worker without what depends on the time at which it is looked at. */
-export type WorkerFacts = Omit<WorkerRow, 'running' | 'silentS'>
+type WorkerFacts = Omit<WorkerRow, 'running' | 'silentS'>
 
 /** Columns of workers, except for what they run. */
 export const WORKER_FACTS: readonly Column<WorkerFacts>[] = [
@@ -236,7 +236,7 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
 ]
 
 /** An object with the name of its owner: as given to the client, or its process id. */
-export type ObjectRow = ObjectInfo & { readonly ownerName: string | null }
+type ObjectRow = ObjectInfo & { readonly ownerName: string | null }
 
 /** Adds the names of their owners to objects. */
 export function objectRows(

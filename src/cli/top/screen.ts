@@ -79,7 +79,7 @@ class Drawing {
     const { silentMs, isPaused } = this.#view
     if (this.#isSilent) {
       const age = span(Math.floor(silentMs / 1_000))
-      return this.#filled(`no news for ${age}; reconnecting to ${this.#address}`, 'inverse')
+      return this.#filled(`no news for ${age}; reconnecting to ${this.#address}`)
     }
     const parts = [
       `scaler ${scheduler.version ?? UNKNOWN}`,
@@ -88,7 +88,7 @@ class Drawing {
       timeOf(time),
     ]
     if (!isPaused) return this.#paint(plainText(parts.join('  ')), 'bold')
-    return this.#filled(`paused, p goes on  ${plainText(parts.join('  '))}`, 'inverse')
+    return this.#filled(`paused, p goes on  ${plainText(parts.join('  '))}`)
   }
 
   get #isSilent(): boolean {
@@ -126,7 +126,7 @@ class Drawing {
 
   #hints(): string {
     const { isTyping, filter, pane } = this.#view
-    if (isTyping) return this.#filled(`filter: ${plainText(filter)}_`, 'inverse')
+    if (isTyping) return this.#filled(`filter: ${plainText(filter)}_`)
     const back = pane === 'workers' ? 'Enter worker' : 'Esc back'
     const keys = `${back}  / filter  p pause  e waiting  F failures  t tasks  ? help  q quit`
     return this.#paint(keys, 'dim')
@@ -147,7 +147,7 @@ class Drawing {
     const { header, keys, lines } = workerLines({ rows: shown, sort, width })
     const table = lines.map((line, at) => {
       const row = shown[at]
-      if (window.first + at === window.cursor) return this.#filled(line, 'inverse')
+      if (window.first + at === window.cursor) return this.#filled(line)
       return this.#paint(line, row && styleOf(row))
     })
     const above = [this.#caption(), this.#fitted(`Sort: ${keys}`), this.#paint(header, 'bold')]
@@ -269,7 +269,7 @@ class Drawing {
       : this.#scrolled(lines.length, page, isLog)
     const shown = lines.slice(window.first, window.first + page).map((line, at) => {
       const isSelected = hasCursor && window.first + at === window.cursor
-      return isSelected ? this.#filled(line, 'inverse') : this.#fitted(line)
+      return isSelected ? this.#filled(line) : this.#fitted(line)
     })
     const blank = Array.from({ length: page - shown.length }, () => '')
     const [title = '', ...rest] = top.map((line) => this.#fitted(line))
@@ -299,10 +299,10 @@ class Drawing {
 
   // Styles.
 
-  /** A whole line, cut if it is too wide. */
-  #filled(text: string, style: Style): string {
+  /** A whole line, inverted, and cut if it is too wide. */
+  #filled(text: string): string {
     const line = this.#fitted(text)
-    return this.#paint(line + spaces(this.#size.columns - textWidth(line)), style)
+    return this.#paint(line + spaces(this.#size.columns - textWidth(line)), 'inverse')
   }
 
   #fitted(text: string): string {

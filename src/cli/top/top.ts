@@ -65,7 +65,7 @@ export interface TopKey {
 }
 
 /** What a key asks of the shell. */
-export type TopAction = 'quit' | 'interrupt' | 'suspend' | 'redraw' | undefined
+type TopAction = 'quit' | 'interrupt' | 'suspend' | 'redraw' | undefined
 
 const PANE_KEYS: ReadonlyMap<string, Pane> = new Map([
   ['e', 'waiting'],

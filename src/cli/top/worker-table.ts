@@ -6,7 +6,7 @@ import type { WorkerRow } from '../report/columns.js'
 import { type Column, grouped, plainText, UNKNOWN } from '../table.js'
 
 /** A column of workers. */
-export type TopColumn = Column<WorkerRow> & {
+type TopColumn = Column<WorkerRow> & {
   /** The key that sorts by it. */
   readonly key?: string
   /** Its cells are padded to this width, so that it does not jump when values change. */
@@ -76,7 +76,7 @@ const MIN_NAME = 16
 const MAX_HOST = 24
 
 /** A table of workers; header and lines are at most as wide as the terminal. */
-export interface WorkerTable {
+interface WorkerTable {
   readonly header: string
   /** The columns that are shown, with the keys that sort by them. */
   readonly keys: string

@@ -63,7 +63,7 @@ export interface Overview extends Freshness {
 }
 
 /** Workers that were lost in the last ten minutes and have not returned. */
-export interface LossSummary {
+interface LossSummary {
   readonly count: number
   /** Which, the last one first, and how that was noticed; empty: none. */
   readonly text: string

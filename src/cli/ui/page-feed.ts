@@ -11,7 +11,7 @@ const MAX_UNREAD_BYTES = 262_144
 const MAX_UNREAD_MS = 15_000
 
 /** Where the messages go. */
-export interface FeedTarget {
+interface FeedTarget {
   /** What has not been sent to the operating system, in bytes. */
   readonly writableLength: number
   write(text: string): boolean
@@ -54,7 +54,7 @@ export class PageFeed {
 // rows by their ids.
 
 /** Something that a page shows, at one moment. */
-export interface Visible {
+interface Visible {
   readonly overview: object
   /** The rows of the table that it shows, if any, with their ids. */
   readonly table?:

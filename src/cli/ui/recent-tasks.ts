@@ -61,7 +61,7 @@ export interface TimelineBar {
 }
 
 /** Part of a timeline. */
-export interface TimelineBars {
+interface TimelineBars {
   readonly bars: readonly TimelineBar[]
   readonly functions: readonly string[]
   /** How much time the shortest bar stands for, in milliseconds. */

@@ -55,7 +55,7 @@ export type FailureEntry = Omit<FailureGroup, 'workers' | 'clients'> & {
 }
 
 /** Some rows of a table. `total`: how many satisfy the filters. */
-export interface RowsAnswer {
+interface RowsAnswer {
   readonly total: number
   readonly offset: number
   readonly limit: number
@@ -185,7 +185,7 @@ const LISTINGS = new Map([
 export const TABLES: readonly string[] = [...LISTINGS.keys()]
 
 /** Reads a table. */
-export type RowsReader = (board: Board) => RowsAnswer & { readonly ids: readonly string[] }
+type RowsReader = (board: Board) => RowsAnswer & { readonly ids: readonly string[] }
 
 /**
  * Prepares to read the rows of a table that a query asks for, again and again. Undefined if there

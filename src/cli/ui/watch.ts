@@ -16,7 +16,7 @@ const RETRY_MS = 2_000
 const ASK_LIMIT_MS = 6_000
 
 /** A cluster that is watched. */
-export interface Watch {
+interface Watch {
   readonly ask: Ask
   /** Rejects for an invalid address, and for a bug; resolves after `stop`. */
   readonly ended: Promise<void>

@@ -14,7 +14,7 @@ export interface WorkerEntry extends Omit<WorkerRow, 'silentS' | 'running'> {
 }
 
 /** A task that runs. */
-export interface RunningSince {
+interface RunningSince {
   readonly task: string
   readonly name: string
   readonly since: Date

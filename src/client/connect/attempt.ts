@@ -15,7 +15,7 @@ export async function firstAnswer(connection: ClientConnection, timeoutMs: numbe
   const { address } = connection
   let failures = 0
   let timer: NodeJS.Timeout | undefined
-  let stopWatching = (): void => {}
+  let stopListening = (): void => {}
   const failure = (within: string, suffix = ''): ConnectError => {
     return noScheduler({ finding: connection.end, address, timeoutMs }, within, suffix)
   }
@@ -26,21 +26,20 @@ export async function firstAnswer(connection: ClientConnection, timeoutMs: numbe
   try {
     await new Promise<void>((resolve, reject) => {
       timer = setTimeout(() => reject(giveUp()), timeoutMs)
-      stopWatching = connection.watch({
-        onOpen: resolve,
-        onFailure: () => {
+      stopListening = connection.listen((event) => {
+        if (event.type === 'opened') return resolve()
+        if (event.type === 'failed') {
           failures += 1
-          if (isFinal(connection.end)) reject(failure(''))
-        },
-        onEnd: (reason) => {
-          if (reason !== NO_SCHEDULER_HERE) return reject(giveUp())
-          const finding = { kind: 'notScheduler', reason } as const
-          reject(noScheduler({ finding, address, timeoutMs }, ''))
-        },
+          return isFinal(connection.end) ? reject(failure('')) : undefined
+        }
+        const { reason } = event
+        if (reason !== NO_SCHEDULER_HERE) return reject(giveUp())
+        const finding = { kind: 'notScheduler', reason } as const
+        reject(noScheduler({ finding, address, timeoutMs }, ''))
       })
     })
   } finally {
-    stopWatching()
+    stopListening()
     clearTimeout(timer)
   }
 }

@@ -76,7 +76,7 @@ export interface FoundScheduler {
 }
 
 /** How long a scheduler takes to answer, in milliseconds. */
-export interface RoundTrip {
+interface RoundTrip {
   readonly medianMs: number
   readonly minMs: number
   readonly maxMs: number
@@ -285,7 +285,7 @@ async function runOnce(client: Client, trial: Trial, timeoutMs: number): Promise
 }
 
 /** What to examine. */
-export interface DiagnosisOptions {
+interface DiagnosisOptions {
   /** How long each step may take. */
   readonly timeoutMs: number
   /** Default: as the scheduler reports, or two ports above it. */

@@ -40,7 +40,7 @@ export interface FoundWorker {
 }
 
 /** A running task. */
-export interface FoundTask {
+interface FoundTask {
   readonly task: string
   readonly name: string
   readonly forMs: number

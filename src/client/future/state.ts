@@ -29,7 +29,7 @@ import {
 } from './profile.js'
 
 /** The states of a settled future. */
-export type EndState = 'done' | 'failed' | 'cancelled'
+type EndState = 'done' | 'failed' | 'cancelled'
 
 /** Called when a future has settled, synchronously. */
 export interface EndListener {
@@ -37,7 +37,7 @@ export interface EndListener {
 }
 
 /** The value of a task, or its error. */
-export type FutureOutcome =
+type FutureOutcome =
   | { readonly isSuccess: true; readonly value: unknown }
   | { readonly isSuccess: false; readonly error: unknown }
 
@@ -49,7 +49,7 @@ export type FutureOutcome =
 type Status = 'open' | 'cancelling' | 'stored' | 'fetching' | 'lost' | EndState
 
 /** What settles a promise. */
-export interface Settlers<T> {
+export type Settlers<T> = {
   readonly resolve: (value: T) => void
   readonly reject: (error: unknown) => void
 }

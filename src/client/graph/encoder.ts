@@ -21,7 +21,7 @@ export interface GraphCodec {
 }
 
 /** The result of the serialization. */
-export interface EncodedGraph {
+interface EncodedGraph {
   readonly nodes: GraphNodes
   /**
    * By the number of the node: why it cannot travel. If there are any, `nodes` must not be used.

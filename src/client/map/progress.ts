@@ -61,7 +61,7 @@ export interface MapWatcher {
 }
 
 /** The observed map. */
-export interface WatchedMap {
+interface WatchedMap {
   /** The name of the function, or that of the tasks. */
   readonly label: string
   readonly inputs: unknown

@@ -8,6 +8,7 @@ import { TaskCancelledError } from '../../base/errors.js'
 import { Fifo } from '../../base/collection/fifo.js'
 import type { FailureCount } from '../future/home.js'
 import type { Settlers } from '../future/state.js'
+import type { MapRun } from './run.js'
 
 // The results of a map by position, without gaps in memory: results arrive in any order, and an
 // array that is filled far beyond its end becomes slow.
@@ -93,19 +94,12 @@ export interface MapEnd {
   readonly isInputRead: boolean
 }
 
-/** The requests of consumers of results to the map. */
-export interface MapConsumerActions {
-  /** A result was taken, or is about to be waited for: there may be room for more. */
-  onConsumed(): void
-  /** The rest is not needed. */
-  onAbandoned(): void
-}
-
 /** The results of one map. */
 export class MapResults {
   readonly #isOrdered: boolean
   readonly #failureCount: FailureCount
-  readonly #actions: MapConsumerActions
+  /** Undefined: there was nothing to run. */
+  readonly #run: MapRun | undefined
   #use: 'none' | 'gather' | 'iterate' = 'none'
   readonly #slots = new MapSlots()
   /** In order of completion; only used when iterating without order. */
@@ -122,10 +116,10 @@ export class MapResults {
   #settledGatherers: Settlers<PromiseSettledResult<unknown>[]> | undefined
   readonly #asked: Settlers<IteratorResult<unknown>>[] = []
 
-  constructor(isOrdered: boolean, failureCount: FailureCount, actions: MapConsumerActions) {
+  constructor(isOrdered: boolean, failureCount: FailureCount, run?: MapRun) {
     this.#isOrdered = isOrdered
     this.#failureCount = failureCount
-    this.#actions = actions
+    this.#run = run
   }
 
   /** How they are taken; `none`: not known yet. */
@@ -216,7 +210,7 @@ export class MapResults {
     if (this.#use !== 'none') throw argumentError(USED_TWICE)
     if (!this.#isOrdered) for (const pair of this.#slots.entries()) this.#queue.push(pair)
     this.#claim('iterate')
-    this.#actions.onConsumed()
+    this.#run?.onConsumed()
     return { next: () => this.#next(), return: () => this.#return() }
   }
 
@@ -266,14 +260,14 @@ export class MapResults {
       this.#asked.push({ resolve, reject })
     })
     // Results that wait for an earlier one do not count while the loop waits for it, too.
-    if (this.#readyCount > 0) this.#actions.onConsumed()
+    if (this.#readyCount > 0) this.#run?.onConsumed()
     return next
   }
 
   #return(): Promise<IteratorResult<unknown>> {
     this.#isErrorTaken = true
     this.#isAbandoned = true
-    if (this.#end === undefined) this.#actions.onAbandoned()
+    if (this.#end === undefined) this.#run?.onAbandoned()
     return Promise.resolve(NO_MORE)
   }
 
@@ -286,7 +280,7 @@ export class MapResults {
   #take(): IteratorResult<unknown> {
     const value = this.#isOrdered ? this.#slots.take() : this.#queue.shift()
     this.#readyCount -= 1
-    this.#actions.onConsumed()
+    this.#run?.onConsumed()
     return { done: false, value }
   }
 

@@ -15,7 +15,7 @@ import type { InputSources } from '../submit/inputs.js'
 import type { TaskIds } from '../ids.js'
 import { MapPacker, PACKED } from './packer.js'
 import type { MapCounts, MapWatcher } from './progress.js'
-import { MapResults, type MapConsumerActions, type MapEnd } from './results.js'
+import { MapResults, type MapEnd } from './results.js'
 import { outcomeError, type OutcomeDetails } from '../future/error.js'
 import { isPartOf, MapPart, MapTask } from './task.js'
 import { MapWindow, PullPace } from './window.js'
@@ -27,7 +27,7 @@ import { blameCaller, moveToSite, placeError, type CallSite } from '../../runtim
 const INPUTS_PER_TURN = 8_192
 
 /** The parts that a map needs. */
-export interface MapSetup {
+interface MapSetup {
   readonly connection: ClientConnection
   readonly failures: FailureCount
   readonly ids: TaskIds
@@ -53,7 +53,7 @@ export interface MapSetup {
 }
 
 /** One map. */
-export class MapRun implements MapConsumerActions, Cancellable, MapCounts {
+export class MapRun implements Cancellable, MapCounts {
   readonly results: MapResults
   readonly #setup: MapSetup
   readonly #connection: ClientConnection
@@ -159,11 +159,15 @@ export class MapRun implements MapConsumerActions, Cancellable, MapCounts {
     this.#stop('cancelled', new TaskCancelledError('the map was cancelled: its client was cleared'))
   }
 
-  /** A loop takes what there is in one turn: the inputs that follow are one run. */
+  /**
+   * A result was taken, or is about to be waited for: there may be room for more. A loop takes what
+   * there is in one turn: the inputs that follow are one run.
+   */
   onConsumed(): void {
     this.#pullInNextTurn()
   }
 
+  /** The rest of the results is not needed. */
   onAbandoned(): void {
     this.cancel(undefined)
   }

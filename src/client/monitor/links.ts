@@ -57,7 +57,7 @@ export interface Link {
 }
 
 /** How a link tells what it sees. */
-export interface MonitorHandler {
+interface MonitorHandler {
   /** One report. `events` is empty if there is nothing to tell. */
   onReport(events: readonly ClusterEvent[], picture: ClusterPicture, link: Link): void
   /** The answer to a request. */

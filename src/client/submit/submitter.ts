@@ -263,8 +263,7 @@ export class Submitter {
     error: unknown,
     isOrdered: boolean,
   ): MapFuture<unknown, unknown> {
-    const noWatcher = { onConsumed: () => {}, onAbandoned: () => {} }
-    const results = new MapResults(isOrdered, this.#parts.failures, noWatcher)
+    const results = new MapResults(isOrdered, this.#parts.failures)
     results.finish({ kind, error, isInputRead: false })
     return new MapFuture({ results, cancel: () => false })
   }

@@ -112,7 +112,7 @@ export function changeTaskSettings(settings: TaskSettings, given: TaskOptions): 
 }
 
 /** The position of a task among others. */
-export interface TaskPlace {
+interface TaskPlace {
   readonly taskId: TaskId
   readonly priority: number
   readonly output: OutputPlace

@@ -1,5 +1,5 @@
-// What an allocator's core is told, and what it answers with. docs/allocate.md describes the
-// behaviour, docs/protocol.md#allocators the report.
+// The events and actions of an allocator's core. docs/allocate.md describes the behaviour,
+// docs/protocol.md#allocators the report.
 
 import type { InstantMs, LogAction } from '../../base/machine.js'
 
@@ -95,7 +95,7 @@ export type AllocatorEvent =
   | { readonly type: 'tick' }
 
 /** What an allocator does now. */
-export type DecisionAction = 'start' | 'drain' | 'wait' | 'back-off'
+type DecisionAction = 'start' | 'drain' | 'wait' | 'back-off'
 
 /** A decision with its reason. */
 export interface Decision {

@@ -53,7 +53,7 @@ export interface FailedUnit {
 }
 
 /** The settings that matter here. */
-export interface UnitRules {
+interface UnitRules {
   readonly name: string
   readonly workersPerUnit: number
   readonly startTimeoutMs: number
@@ -103,7 +103,7 @@ export class UnitTable {
 
   /**
    * Whether there are units from before a restart whose workers have not come, while it is unknown
-   * how long that takes: how much they will have done by then cannot be told.
+   * how long that takes: how much they will have done by then is unknown, too.
    */
   isRelearning(now: InstantMs): boolean {
     if (this.#bootSeconds > 0) return false

@@ -33,7 +33,7 @@ const NO_CONTENT: ObjectContent = {
 }
 
 /** How to write a Task. */
-export interface TaskForm {
+interface TaskForm {
   /** False: fields unknown to 1.9.9 are left out. */
   readonly isExtended: boolean
   /** Another scheduler had it before: a worker may still have it. */

@@ -37,7 +37,7 @@ export interface MonitorWishes {
 }
 
 /** Settings of one monitor. */
-export interface MonitorCoreOptions {
+interface MonitorCoreOptions {
   /** Undefined: no reports. */
   readonly wishes: MonitorWishes | undefined
   readonly heartbeatIntervalMs: number

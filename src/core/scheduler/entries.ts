@@ -61,7 +61,7 @@ export interface ClientEntry {
 
 /** What is lost to a client that may not know it yet (object/losses.ts). */
 export interface Losses {
-  /** What it was told, or will be told when it has connected again; the oldest first. */
+  /** Messages that were sent to it, or will be when it has connected again; the oldest first. */
   readonly messages: ObjectLoss[]
   /** How many of them name each object. Invariant: above 0. */
   readonly objects: Map<ObjectId, number>

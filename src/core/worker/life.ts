@@ -146,7 +146,7 @@ export interface AgentLimits {
 }
 
 /** What follows from the limits: it ends now, for this reason, or they are looked at again. */
-export type AgentVerdict = { readonly endsBecause: string } | { readonly nextLookAt: InstantMs }
+type AgentVerdict = { readonly endsBecause: string } | { readonly nextLookAt: InstantMs }
 
 /**
  * Whether an agent ends now. `idleSince`: since when each worker has had no task; undefined for one

@@ -12,6 +12,8 @@ import type {
 import { contentBytes, isSerializerId, spokenName } from '../../wire/object-content.js'
 import { send, sendToProcessor, type WorkerTurn } from './events.js'
 import type { ProcessorSlot } from './processor/slot.js'
+import type { Dispatcher } from './queue/dispatcher.js'
+import type { WorkerTaskTable } from './task/table.js'
 import type { ObjectEntry, WorkerTask } from './task/task.js'
 
 // Which objects the current processor has or is about to receive, which tasks wait for them, and
@@ -217,48 +219,45 @@ const EVICTION_INTERVAL_MS = 200
 /** Longer names are cut: they are only displayed. */
 const MAX_NAME_BYTES = 1_000
 
-/** The tasks as the fetcher needs them, and its notifications. */
-interface FetcherHandler {
-  /** All tasks, whose objects must stay. */
-  tasks(): Iterable<WorkerTask>
-  /** The processor has all objects that the task needs. */
-  onComplete(task: WorkerTask): void
-  /** The scheduler does not have these objects. */
-  onMissing(task: WorkerTask, ids: readonly ObjectId[]): void
-}
-
 /** The parts and settings of a fetcher. */
 interface FetcherParts {
   readonly turn: WorkerTurn
   readonly slot: ProcessorSlot
+  readonly tasks: WorkerTaskTable
+  readonly dispatcher: Dispatcher
   /** Above this size, objects are kept only while tasks need them. */
   readonly limitBytes: number
+  /** The scheduler does not have these objects. */
+  readonly onMissing: (task: WorkerTask, ids: readonly ObjectId[]) => void
 }
 
 /**
  * Requests objects, each once per processor, forwards them to the processor, and evicts old ones.
  */
 export class Fetcher {
+  readonly #parts: FetcherParts
   readonly #turn: WorkerTurn
-  readonly #handler: FetcherHandler
-  readonly #table = new WorkerObjectTable()
   readonly #slot: ProcessorSlot
-  readonly #limitBytes: number
+  readonly #table = new WorkerObjectTable()
   #request: ObjectId[] = []
   /** When to try to evict again. Invariant: set only while the limit is exceeded. */
   readonly #alarm: Alarm
 
-  constructor({ turn, slot, limitBytes }: FetcherParts, handler: FetcherHandler) {
-    this.#turn = turn
-    this.#slot = slot
-    this.#limitBytes = limitBytes
-    this.#handler = handler
-    this.#alarm = turn.alarm(() => this.#evict())
+  constructor(parts: FetcherParts) {
+    this.#parts = parts
+    this.#turn = parts.turn
+    this.#slot = parts.slot
+    this.#alarm = this.#turn.alarm(() => this.#evict())
   }
 
   /** Whether the processor still has the objects that were found at the task's last look-up. */
   isUpToDate(task: WorkerTask): boolean {
     return task.epoch === this.#table.epoch
+  }
+
+  /** Queues a task as soon as the processor has its objects. */
+  prepare(task: WorkerTask): void {
+    if (this.#slot.isListening && this.fetch(task)) this.#onComplete(task)
   }
 
   /** Looks up the objects of the task and requests the missing ones. True if none is missing. */
@@ -352,20 +351,21 @@ export class Fetcher {
    * at intervals.
    */
   #evict(): void {
-    if (this.#table.bytes <= this.#limitBytes) {
+    const { limitBytes } = this.#parts
+    if (this.#table.bytes <= limitBytes) {
       this.#alarm.clear()
       return
     }
     if (this.#alarm.isSet || !this.#slot.isListening) return
     const needed = this.#neededIds()
-    const ids = this.#table.evict(this.#limitBytes, (id) => needed.has(id))
+    const ids = this.#table.evict(limitBytes, (id) => needed.has(id))
     if (ids.length > 0) sendToProcessor(this.#turn, deletionOf(ids))
-    if (this.#table.bytes > this.#limitBytes) this.#alarm.set(this.#turn.now + EVICTION_INTERVAL_MS)
+    if (this.#table.bytes > limitBytes) this.#alarm.set(this.#turn.now + EVICTION_INTERVAL_MS)
   }
 
   #neededIds(): ReadonlySet<ObjectId> {
     const ids = new Set<ObjectId>()
-    for (const { serializerId, functionId, argumentIds } of this.#handler.tasks()) {
+    for (const { serializerId, functionId, argumentIds } of this.#parts.tasks.values()) {
       ids.add(serializerId)
       ids.add(functionId)
       for (const id of argumentIds) ids.add(id)
@@ -373,7 +373,10 @@ export class Fetcher {
     return ids
   }
 
-  readonly #onComplete = (task: WorkerTask): void => this.#handler.onComplete(task)
+  readonly #onComplete = (task: WorkerTask): void => {
+    this.#parts.tasks.change(task, 'objectsPresent')
+    this.#parts.dispatcher.add(task)
+  }
 
   #miss(ids: readonly ObjectId[]): void {
     const missing = new Map<WorkerTask, ObjectId[]>()
@@ -386,7 +389,7 @@ export class Fetcher {
     }
     for (const [task, taskIds] of missing) {
       // A link ends with the task before it.
-      if (task.state === 'fetching') this.#handler.onMissing(task, taskIds)
+      if (task.state === 'fetching') this.#parts.onMissing(task, taskIds)
     }
   }
 }

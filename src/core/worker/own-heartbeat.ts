@@ -8,7 +8,7 @@ import type { WorkerCoreOptions } from './events.js'
 const NO_RESOURCE = { cpu: 0, rss: 0 }
 
 /** What changes from one heartbeat to the next. */
-export interface HeartbeatFacts {
+interface HeartbeatFacts {
   /** The first heartbeat of this connection contains more. */
   readonly isFirst: boolean
   readonly queuedCount: number

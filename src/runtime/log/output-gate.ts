@@ -14,7 +14,7 @@ export const MAX_OUTPUT_BYTES: number = 4 * 1024 ** 2
 const MAX_CLIENTS = 10_000
 
 /** The queue behind a gate. */
-export interface OutputQueue {
+interface OutputQueue {
   /** Queues the output for a client. */
   send(client: Identity, frame: OutgoingFrame): void
   /** Everything queued for the client, of any kind, in bytes. */

@@ -42,7 +42,7 @@ const HEARTBEAT_MS = 5_000
 const RANDOM_BYTES = 16
 
 /** A server, and the address under which this process reaches it. */
-export interface ServerPlace {
+interface ServerPlace {
   /** What others call it: the address in the name of content. */
   readonly name: string
   readonly address: string
@@ -70,7 +70,7 @@ type Settle<T> = (value: T | undefined) => void
 /** Calls that wait for content. */
 interface Get {
   readonly settles: Settle<Part>[]
-  /** Where the first one wants it. */
+  /** Where it is put for the first one. */
   readonly wanted: Wanted | undefined
 }
 

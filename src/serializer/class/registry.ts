@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto'
 import { SharedRegistry } from '../../base/finalization.js'
 
 /** What can have an identity. */
-export type Identified = object | symbol
+type Identified = object | symbol
 
 /** The length of the random word: enough for any number of processes. */
 const ORIGIN_BYTES = 12

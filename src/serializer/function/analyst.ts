@@ -32,7 +32,7 @@ import { LiveExports, memberIn, type Seen } from './modules.js'
 import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './scripts.js'
 
 /** The settings of an analyst. */
-export interface AnalystOptions {
+interface AnalystOptions {
   readonly natives: NativeNames
   readonly modules: ModuleNames
   readonly explicit: ExplicitFunctions

@@ -32,7 +32,7 @@ export interface ReadCapture {
 }
 
 /** The function whose captures are read. */
-export interface CaptureOwner {
+interface CaptureOwner {
   readonly fn: AnyFunction
   readonly view: FunctionView
   /** URL or path of its file. */
@@ -41,7 +41,7 @@ export interface CaptureOwner {
 }
 
 /** The settings of a capture reader. */
-export interface CaptureReaderOptions {
+interface CaptureReaderOptions {
   readonly modules: ModuleNames
   readonly scripts: ScriptTable
   readonly cells: CellKeys

@@ -7,7 +7,7 @@ import { readText, Refusal, textOf } from '../refusal.js'
 import type { Capture, FunctionAnalyst, SourceParts } from './parts.js'
 
 /** The settings of an explanation. */
-export interface ExplainOptions {
+interface ExplainOptions {
   readonly analyst: FunctionAnalyst
   /** The bytes of a value by itself. Throws if it cannot be sent. */
   readonly serialize: (value: unknown) => Uint8Array

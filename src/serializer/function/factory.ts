@@ -91,7 +91,7 @@ export class FunctionFactory {
 
   #compile(): Compiled {
     const { code, url } = this.shipped
-    const names = this.#namesGiven(CAPTURE_CONSTANT)
+    const names = this.#constantNames
     for (const { name } of code.runtime) names.push(name)
     const parameters = this.#parametersFor(names)
     if (code.parentName !== undefined) parameters.push(code.parentName)
@@ -156,9 +156,9 @@ export class FunctionFactory {
     }
   }
 
-  #namesGiven(kind: number): string[] {
+  get #constantNames(): string[] {
     return this.shipped.code.names
-      .filter((_, index) => this.captures[index] === kind)
+      .filter((_, index) => this.captures[index] === CAPTURE_CONSTANT)
       .map(({ name }) => name)
   }
 

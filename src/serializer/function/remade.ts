@@ -4,7 +4,6 @@
 
 import net from 'node:net'
 import { types } from 'node:util'
-import { MessagePort, Worker } from 'node:worker_threads'
 import type { FunctionView, Inspector } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
 import type { Binding, FunctionSite, Shape } from '../source/sites.js'
@@ -103,7 +102,7 @@ export function isAtWork(value: unknown): boolean {
     const object = queue[at]
     if (!isObject(object) || seen.has(object) || types.isProxy(object)) continue
     seen.add(object)
-    if (AT_WORK.some((constructor) => object instanceof constructor)) return true
+    if (isHandle(object)) return true
     for (const { value: part } of Object.values(Object.getOwnPropertyDescriptors(object))) {
       queue.push(part)
     }
@@ -116,12 +115,12 @@ export function isAtWork(value: unknown): boolean {
   return false
 }
 
-const AT_WORK: readonly (abstract new (...parameters: never[]) => unknown)[] = [
-  net.Socket,
-  net.Server,
-  Worker,
-  MessagePort,
-]
+function isHandle(object: object): boolean {
+  if (object instanceof net.Socket || object instanceof net.Server) return true
+  // Loaded when it is needed: all programs load this file.
+  const { MessagePort, Worker } = process.getBuiltinModule('node:worker_threads')
+  return object instanceof MessagePort || object instanceof Worker
+}
 
 function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'

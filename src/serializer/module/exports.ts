@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { types } from 'node:util'
 
 /** A value among the exports of a file. */
-export interface LoadedExport {
+interface LoadedExport {
   /** The path of the file. */
   readonly filename: string
   /** Empty for the exports as a whole. */

@@ -136,11 +136,8 @@ const STATIC = /^static(?:\s|\/\*[^]*?\*\/|\/\/[^\n\r\u2028\u2029]*)*/
 
 function isPlainName(key: Node): boolean {
   if (key.type === 'Literal') return true
-  return key.type === 'MemberExpression' && !key.computed && isName(key.object, 'Symbol')
-}
-
-function isName(node: Node, name: string): boolean {
-  return node.type === 'Identifier' && node.name === name
+  if (key.type !== 'MemberExpression' || key.computed) return false
+  return key.object.type === 'Identifier' && key.object.name === 'Symbol'
 }
 
 /** Whether the class says `extends null`. */

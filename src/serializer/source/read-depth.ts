@@ -30,7 +30,7 @@ export interface NameDepth {
 }
 
 /** How a function affects its surroundings and itself. */
-export interface ReadDepths {
+interface ReadDepths {
   readonly byName: ReadonlyMap<string, NameDepth>
   /** Its own name, or `arguments.callee`, is used other than by calling it. */
   readonly exposesItself: boolean
@@ -50,7 +50,7 @@ export function readDepthsOf(
   for (const [name, all] of uses.free) {
     const depthAs = (kind: FlowKind): number => {
       const flow = new Flow(uses, isGlobal, kind)
-      return Math.min(...all.map((use) => flow.depthOf(use, 0)))
+      return Math.min(...all.map((use) => flow.depthOf(use)))
     }
     const depth = depthAs('plain')
     const rootDepth = uses.callsItself ? depth : depthAs('root')
@@ -95,11 +95,11 @@ class Flow {
     this.#inner = kind === 'module' ? new Flow(uses, isGlobal, 'plain') : this
   }
 
-  /** The first level that may change, for a value of this level. */
-  depthOf({ node, access, around }: NameUse, level: number): number {
+  /** The first level of the value that may change. */
+  depthOf({ node, access, around }: NameUse): number {
     // The variable gets another value: its previous value is unchanged.
     if (access === 'write') return Infinity
-    return access === 'read' ? this.#at(node, { around, index: 0 }, level) : level
+    return access === 'read' ? this.#at(node, { around, index: 0 }, 0) : 0
   }
 
   /** `node` has the value. */
@@ -323,7 +323,7 @@ class Flow {
     this.#known.set(variable, 0)
     const uses = this.#uses.local.get(variable) ?? []
     const isSteady = uses.every(({ access }) => access === 'read' || access === 'initialize')
-    const depths = uses.filter(({ access }) => access === 'read').map((use) => this.depthOf(use, 0))
+    const depths = uses.filter(({ access }) => access === 'read').map((use) => this.depthOf(use))
     const depth = isSteady ? Math.min(Infinity, ...depths) : 0
     this.#known.set(variable, depth)
     return depth

@@ -94,7 +94,7 @@ export interface GivenTo extends TextPlace {
 }
 
 /** A variable of a parameter, and its distance from the argument. */
-export interface ParameterChanges {
+interface ParameterChanges {
   readonly changes: Changes | undefined
   readonly distance: number
 }

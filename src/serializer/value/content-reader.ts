@@ -26,7 +26,7 @@ import { KEY_FIRST, KEY_SYMBOL, KEY_TEXT } from './tables.js'
 type Fields = Record<string | symbol, unknown>
 
 /** The parts of the unit that are needed here. */
-export interface ContentSource {
+interface ContentSource {
   readonly reader: ByteReader
   value(): unknown
   /** The value after a tag that was read. */

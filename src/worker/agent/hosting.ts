@@ -26,7 +26,7 @@ export interface TaskHosting {
 }
 
 /** What the machine of a worker needs. */
-export interface MachineOptions {
+interface MachineOptions {
   readonly identity: Identity
   readonly info: PeerInfo
   readonly settings: CheckedAgentOptions

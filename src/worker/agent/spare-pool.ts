@@ -36,7 +36,7 @@ const EXTRA_MS = 60_000
 const FILL_DELAY_MS = 200
 
 /** The options of a pool. */
-export interface SparePoolOptions {
+interface SparePoolOptions {
   readonly processor: ProcessorOptions
   /** The minimum number of spares; 0 = no spares at all. */
   readonly count: number

@@ -109,7 +109,7 @@ const PROCESSOR_FLAGS: readonly string[] = []
 export const PULSE_INTERVAL_MS = 10_000
 
 /** How processors are started. */
-export interface SpawnOptions {
+interface SpawnOptions {
   /** Command line options of Node. */
   readonly execArgv: readonly string[]
   readonly env: NodeJS.ProcessEnv

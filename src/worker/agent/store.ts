@@ -35,7 +35,7 @@ export class AgentStore implements HostStore, ArrivalStore {
     this.#isOff = this.#base === ''
     if (this.#isOff || wish === undefined) return
     try {
-      this.#directory = new OwnDirectory(this.#base, { onError: () => {} })
+      this.#directory = new OwnDirectory(this.#base)
     } catch (error) {
       throw new ConfigError(`option objectDirectory: ${messageOf(error)}`, { cause: error })
     }
@@ -115,7 +115,7 @@ export class AgentStore implements HostStore, ArrivalStore {
   #newPath(byteLength: number): string | undefined {
     if (this.#isOff || byteLength > MAX_FILE_BYTES) return undefined
     if (!hasRoom(this.#base, byteLength)) return undefined
-    this.#directory ??= new OwnDirectory(this.#base, { onError: () => {} })
+    this.#directory ??= new OwnDirectory(this.#base)
     return this.#directory.newPath()
   }
 

@@ -13,7 +13,7 @@ import { FrameBatch, FrameParser, type FrameReceiver } from './pipe.js'
 const FLUSH_BYTES = 64 * 1024
 
 /** Handles the events of an agent link. */
-export interface AgentLinkHandler extends FrameReceiver {
+interface AgentLinkHandler extends FrameReceiver {
   /** All frames that arrived together were handled. */
   onPause(): void
   /** Whether incoming chunks must wait until the other pipes were read in this turn. */

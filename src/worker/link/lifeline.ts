@@ -37,10 +37,10 @@ export class Lifeline {
   readonly #tell: (event: LifelineEvent) => void
   /** Requests to take tasks back that are not answered yet. */
   readonly #asked: (readonly number[])[] = []
-  readonly #pulse = new Pulse({
-    ask: () => this.#ask({ type: 'pulse' }),
-    onFrozen: (silentMs) => this.#tell({ type: 'frozen', silentMs }),
-  })
+  readonly #pulse = new Pulse(
+    () => this.#ask({ type: 'pulse' }),
+    (silentMs) => this.#tell({ type: 'frozen', silentMs }),
+  )
 
   constructor(stream: Duplex, tell: (event: LifelineEvent) => void) {
     this.#stream = stream
@@ -136,24 +136,19 @@ export function killOwnGroup(): void {
  */
 const MAX_MISSED_BEATS = 6
 
-/** The other process. */
-export interface PulsePeer {
-  /** Asks it to answer. */
-  ask(): void
-  /** It has not answered for this long. Called once. */
-  onFrozen(silentMs: number): void
-}
-
 /** Checks one process. */
 export class Pulse {
-  readonly #peer: PulsePeer
+  readonly #ask: () => void
+  readonly #onFrozen: (silentMs: number) => void
   #timer: NodeJS.Timeout | undefined
   /** Whether anything has arrived since the last beat. */
   #isAnswered = true
   #missedBeats = 0
 
-  constructor(peer: PulsePeer) {
-    this.#peer = peer
+  /** `ask` asks it to answer; `onFrozen` is called once, when it is frozen. */
+  constructor(ask: () => void, onFrozen: (silentMs: number) => void) {
+    this.#ask = ask
+    this.#onFrozen = onFrozen
   }
 
   /** Checks it at this interval from now on. */
@@ -176,12 +171,12 @@ export class Pulse {
     if (this.#isAnswered) {
       this.#isAnswered = false
       this.#missedBeats = 0
-      this.#peer.ask()
+      this.#ask()
       return
     }
     this.#missedBeats += 1
     if (this.#missedBeats !== MAX_MISSED_BEATS) return
     this.stop()
-    this.#peer.onFrozen(this.#missedBeats * intervalMs)
+    this.#onFrozen(this.#missedBeats * intervalMs)
   }
 }

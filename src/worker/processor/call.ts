@@ -100,7 +100,7 @@ export interface PackedEntry {
 }
 
 /** The part of a Task that has the arguments of a run. */
-export type PackedTask = Pick<Task, 'taskId' | 'attempt' | 'packed' | 'count' | 'keepsResult'>
+type PackedTask = Pick<Task, 'taskId' | 'attempt' | 'packed' | 'count' | 'keepsResult'>
 
 /** The arguments of tasks that arrived together. */
 export class PackedArguments {

@@ -141,7 +141,7 @@ interface ContentFile {
 const MAX_OPEN = 256
 /** With more tasks that may read it, the content is kept in memory. */
 const MAX_READERS = 1_000
-/** At most this much of what is read again and again is in memory, and for so long after that. */
+/** How much of what is read again and again is kept in memory at most, and for how long. */
 const [MAX_COPIED_BYTES, COPIED_MS] = [16 * 1024 ** 2, 1_000]
 
 /** One object. Tasks that need it keep it alive after it is deleted from the store. */

@@ -52,7 +52,7 @@ function pickledRuntimeError(): Uint8Array {
 const NO_OBJECT = new StoredObject([])
 
 /** What the process has to do, not its tasks. */
-export type Order =
+type Order =
   | Extract<AgentFrame, { readonly type: 'guard' | 'collect' | 'end' }>
   | { readonly type: 'tell'; readonly message: Message }
 

@@ -27,19 +27,17 @@ const INTERVAL_MS = 100
 /** Forwards the progress of tasks. */
 class ProgressTeller {
   readonly #outbox: Outbox
-  readonly #now: () => number
   /** Runs whose last progress was not sent yet. */
   readonly #late = new Set<TaskRun>()
   #isPlanned = false
 
-  constructor(outbox: Outbox, now: () => number = () => performance.now()) {
+  constructor(outbox: Outbox) {
     this.#outbox = outbox
-    this.#now = now
   }
 
   /** A run has made progress: sends it now or later. */
   onProgress(run: TaskRun): void {
-    if (this.#now() - run.progressToldAt >= INTERVAL_MS) {
+    if (performance.now() - run.progressToldAt >= INTERVAL_MS) {
       // The task may not return to the event loop for long.
       this.tell(run)
       this.#outbox.flush()
@@ -54,7 +52,7 @@ class ProgressTeller {
     const { progress } = run
     if (progress === undefined) return
     this.forget(run)
-    run.progressToldAt = this.#now()
+    run.progressToldAt = performance.now()
     const update = { kind: 'taskUpdate', taskId: run.id, update: 'progress', ...progress } as const
     this.#outbox.add(encodeFrame(update))
   }
@@ -73,7 +71,7 @@ class ProgressTeller {
 
   #tellDue(): void {
     this.#isPlanned = false
-    const now = this.#now()
+    const now = performance.now()
     for (const run of this.#late) if (now - run.progressToldAt >= INTERVAL_MS) this.tell(run)
     this.#outbox.flush()
     this.#plan()

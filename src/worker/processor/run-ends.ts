@@ -20,7 +20,7 @@ import type { TaskBoard } from './shared-memory.js'
 import type { SliceRunner, SliceTask } from './slice.js'
 
 /** What is needed to end runs. */
-export interface RunEndParts {
+interface RunEndParts {
   readonly meter: TaskMeter
   readonly board: TaskBoard
   readonly scopes: TaskScopes
@@ -104,7 +104,7 @@ export class RunEnds {
 }
 
 /** What a held task needs. */
-export interface HeldParts extends Pick<RunEndParts, 'board' | 'scopes' | 'reports'> {
+interface HeldParts extends Pick<RunEndParts, 'board' | 'scopes' | 'reports'> {
   readonly ends: RunEnds
   readonly slices: SliceRunner
   /** The task that was held is over, or has become a run that is pending. */

@@ -64,13 +64,6 @@ export class RunQueue<T extends QueuedRun> {
     return undefined
   }
 
-  /** Takes the first run. */
-  shift(): T | undefined {
-    const { first } = this
-    if (first !== undefined) this.drop(first)
-    return first
-  }
-
   /** Takes out a run that is queued. */
   drop(run: T): void {
     run.isSkipped = true

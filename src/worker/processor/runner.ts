@@ -33,7 +33,7 @@ const MAX_BURST_MS = 5
 const LONG_TASK_MS = 1
 
 /** What a runner needs. */
-export interface TaskRunnerOptions extends Omit<RunReportsOptions, 'outside'> {
+interface TaskRunnerOptions extends Omit<RunReportsOptions, 'outside'> {
   readonly meter: TaskMeter
   readonly board: TaskBoard
   readonly claims: ClaimTable

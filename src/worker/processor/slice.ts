@@ -168,7 +168,7 @@ export interface SliceHandler extends RunHandler {
 }
 
 /** What the loop needs. */
-export interface SliceParts {
+interface SliceParts {
   readonly meter: TaskMeter
   readonly board: TaskBoard
   readonly claims: ClaimTable

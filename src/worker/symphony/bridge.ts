@@ -27,7 +27,7 @@ const SCRIPT: string = fileURLToPath(
 
 /**
  * A bridge that cannot work exits with this code. We use the same code for a program that cannot be
- * started, or that exits before it has come to the frames: it is no Python, or one that is too old.
+ * started, or that exits before it has come to the frames: it is not Python, or too old.
  */
 const CANNOT_WORK = 9
 
@@ -90,10 +90,10 @@ export class Bridge {
   readonly #handler: BridgeHandler
   /** The end of stderr, and of what was printed to stdout before the first frame. */
   readonly #tails = { stderr: new ByteTail(TAIL_BYTES), stdout: new ByteTail(TAIL_BYTES) }
-  readonly #pulse = new Pulse({
-    ask: () => this.#send(PING, []),
-    onFrozen: (silentMs) => this.#onFrozen(silentMs),
-  })
+  readonly #pulse = new Pulse(
+    () => this.#send(PING, []),
+    (silentMs) => this.#onFrozen(silentMs),
+  )
   readonly #pulseIntervalMs: number
   #chunks: Buffer[] = []
   #bytes = 0

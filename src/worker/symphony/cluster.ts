@@ -19,7 +19,7 @@ import { SymphonyProcessor } from './processor.js'
 import { PythonForm } from './python-form.js'
 
 /** What workers for Symphony need. */
-export interface SymphonyClusterOptions extends SymphonyOptions {
+interface SymphonyClusterOptions extends SymphonyOptions {
   /** The address of the scheduler. */
   readonly address: string
   /** The service of Symphony that runs the tasks. */

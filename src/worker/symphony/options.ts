@@ -21,7 +21,7 @@ type SharedOption =
 const RUNTIMES = ['python', 'node'] as const
 
 /** A runtime whose tasks can go to Symphony. */
-export type SymphonyRuntime = (typeof RUNTIMES)[number]
+type SymphonyRuntime = (typeof RUNTIMES)[number]
 
 /** The options of `scaler symphony-cluster`. Times are in milliseconds, sizes in bytes. */
 export interface SymphonyOptions extends Pick<AgentOptions, SharedOption> {
@@ -82,7 +82,7 @@ export const SYMPHONY_OPTIONS: OptionTable<SymphonyOptions> = {
 }
 
 /** The options with all defaults filled in. */
-export interface CheckedSymphonyOptions extends Settled<
+interface CheckedSymphonyOptions extends Settled<
   SymphonyOptions,
   SharedOption | 'workerName' | 'runtimes'
 > {

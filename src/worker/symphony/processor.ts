@@ -28,7 +28,7 @@ import type { HostFacts, LogLine } from '../link/frames.js'
 import { Bridge, type BridgeHandler, type BridgeOptions } from './bridge.js'
 
 /** An object that tasks need. */
-export interface HeldObject {
+interface HeldObject {
   readonly type: ObjectContent['objectTypes'][number]
   readonly name: Uint8Array
   readonly chunks: readonly Uint8Array[]

@@ -28,12 +28,12 @@ export interface ApiAccess {
   /** `https://host:port`, possibly with a path. */
   readonly server: string
   readonly namespace: string
-  /** Adds certificates, headers and the like to a request. */
+  /** Adds to a request what it is authenticated with: certificates, headers. */
   prepare(options: RequestOptions): Promise<void>
 }
 
 /** What to ask for. */
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string>>

@@ -23,7 +23,7 @@ const GRACE_SECONDS = 25
 const MIN_KEPT_SECONDS = 300
 
 /** An object as it is in JSON or YAML. */
-export type Fields = Readonly<Record<string, unknown>>
+type Fields = Readonly<Record<string, unknown>>
 
 /** What a pod template may have. */
 export interface PodTemplate {

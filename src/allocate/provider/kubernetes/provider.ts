@@ -166,7 +166,7 @@ export class KubernetesProvider implements Provider {
     const key = newUnitKey()
     const id = jobName(this.#options, key)
     const body = jobOf(this.#options, template, key)
-    // A field that the server does not know is an error, not a warning that nobody reads.
+    // A field that the server does not know is an error, not a warning that goes unread.
     const query = { fieldValidation: 'Strict' }
     jobs.expect(id)
     try {

@@ -7,7 +7,7 @@ import { nearestHint, show } from '../../../base/option.js'
 import { checkScript, noTypeScript } from '../run-script.js'
 
 /** A function that can be submitted. */
-export type TargetFunction = (...args: unknown[]) => unknown
+type TargetFunction = (...args: unknown[]) => unknown
 
 /** The module could not be loaded; `cause` is the error that it threw. */
 export class LoadFailure extends Error {}

@@ -28,11 +28,11 @@ import { ResultInput, type TaskRecord, type ClientTaskTable } from '../task/task
 /** While tasks wait as well, graphs send at most this many bytes per turn. */
 const MAX_TURN_BYTES = 512 * 1024
 
-/** At most this many losses are recognized if they are told again. */
+/** At most this many losses are recognized if they are reported again. */
 const MAX_UNCONFIRMED = 1_000
 
 /** The parts that graphs share with other tasks. */
-export interface GraphParts<Owner> {
+interface GraphParts<Owner> {
   readonly tasks: ClientTaskTable<Owner>
   readonly objects: ClientObjectTable
   /** Messages are sent through `flow.sender`. */

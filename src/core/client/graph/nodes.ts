@@ -302,13 +302,6 @@ export class GraphNodes {
     return chunk?.subarray(start, start + this.#valueBytes.at(value)) ?? Buffer.alloc(0)
   }
 
-  /** The memory of all values that are bytes. */
-  get valueBytes(): number {
-    let bytes = this.#chunkUsed
-    for (const chunk of this.#chunks.slice(0, -1)) bytes += chunk.byteLength
-    return bytes
-  }
-
   #addBytes(bytes: Uint8Array): void {
     let chunk = this.#chunks.at(-1)
     if (chunk === undefined || chunk.byteLength - this.#chunkUsed < bytes.byteLength) {

@@ -15,7 +15,7 @@ import type { TaskRecord } from '../task/task.js'
  * was notified of that. `over`: the scheduler has nothing more to do for it, although it may keep
  * results of targets.
  */
-export type GraphPhase = 'open' | 'sent' | 'over'
+type GraphPhase = 'open' | 'sent' | 'over'
 
 /** Marks of a node. */
 const NEEDED = 1

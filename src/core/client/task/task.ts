@@ -57,7 +57,7 @@ export class ResultInput<Owner> {
 export type TaskInput<Owner> = Uint8Array | ClientObject | ResultInput<Owner>
 
 /** The packed arguments of a submitted run. Tasks that are cut from it share them. */
-export interface PackedRun {
+interface PackedRun {
   readonly id: TaskId
   readonly count: number
   readonly packed: Uint8Array

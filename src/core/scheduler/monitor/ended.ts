@@ -1,4 +1,4 @@
-// Tasks that have ended, as monitors are told about them.
+// Tasks that have ended, as they are reported to monitors.
 
 import { identity, type Identity, type TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'

@@ -72,7 +72,7 @@ export function onLossConfirmed({ clients }: SchedulerState, from: Identity): vo
   if (client.losses.messages.length === 0) client.losses = undefined
 }
 
-/** A client has connected again: it may have missed what it was told. */
+/** A client has connected again: it may have missed what was sent to it. */
 export function tellLosses({ output }: SchedulerState, { identity, losses }: ClientEntry): void {
   for (const message of losses?.messages ?? []) output.send(identity, message)
 }

@@ -190,8 +190,8 @@ function causeOf(task: TaskEntry, status: TaskStatus): TaskCause {
 }
 
 /**
- * Whether the object of a result was lost with its server before the result arrived: nobody could
- * get it anymore.
+ * Whether the object of a result was lost with its server before the result arrived: it could
+ * not be fetched anymore.
  */
 function isResultLost(
   { objects, lostEarly }: SchedulerState,

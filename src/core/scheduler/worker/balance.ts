@@ -28,7 +28,7 @@ const DEFAULT_TRIGGER_TIMES = 2
 const EAGERNESS = 10
 
 /** The result of one check of the workers of a runtime. */
-export interface Survey {
+interface Survey {
   /** Workers that may get tasks. */
   count: number
   idleCount: number

@@ -25,7 +25,7 @@ const MAX_LANES = 256
 const MAX_LOOKS = 20
 
 /** A worker in a lane. */
-export interface Seat extends HeapItem {
+interface Seat extends HeapItem {
   readonly worker: WorkerEntry
   readonly lane: Lane
   /** The units of its agent that a task of the lane takes. */

@@ -33,7 +33,7 @@ import { WorkerTaskTable } from './table.js'
 import { TaskWatch } from './watch.js'
 
 /** The parts of the worker that tasks need. */
-export interface TaskFlowParts {
+interface TaskFlowParts {
   readonly options: WorkerCoreOptions
   readonly turn: WorkerTurn
   readonly answers: Answers
@@ -80,37 +80,33 @@ export class WorkerTaskFlow {
     this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true, onCut, onLeft)
     this.#dispatcher = new Dispatcher(options.units, options.gateway?.concurrency)
     answers.outputs.listenTo(this.#tasks, this.#dispatcher)
-    this.#watch = new TaskWatch(turn, options.cancelGraceMs, {
-      separate: (task, number) => this.#tasks.separate(task, number - task.dispatchNumber),
+    const [tasks, dispatcher] = [this.#tasks, this.#dispatcher]
+    this.#watch = new TaskWatch({
+      turn,
+      tasks,
+      graceMs: options.cancelGraceMs,
       onTimeout: (task, runningMs) => this.#onTimeout(task, runningMs),
       onKill: (task, reason) => this.#killOnPurpose({ task, reason }),
     })
     // Its tick is an event like any other, after which tasks are dispatched.
     this.#turnAlarm = turn.alarm(() => {})
-    const limitBytes = options.objectCacheBytes
-    this.fetcher = new Fetcher(
-      { turn, slot, limitBytes },
-      {
-        tasks: () => this.#tasks.values(),
-        onComplete: (task) => this.#enqueue(task),
-        onMissing: (task, ids) => this.#ends.onMissing(task, ids),
-      },
-    )
-    const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.fetcher]
+    const fetcher = new Fetcher({
+      turn,
+      slot,
+      tasks,
+      dispatcher,
+      limitBytes: options.objectCacheBytes,
+      onMissing: (task, ids) => this.#ends.onMissing(task, ids),
+    })
+    this.fetcher = fetcher
     this.#ends = new WorkerTaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
     const { inlineLimitBytes } = options
     const drop = (task: WorkerTask): void => this.#drop(task)
     this.#links = new TaskLinks({ tasks, dispatcher, answers, inlineLimitBytes, drop })
-    this.orders = new TaskOrders(
-      { options, tasks, answers, giveBack: this.#giveBack, links: this.#links },
-      {
-        onAdded: (task) => this.#fetch(task),
-        onSentAgain: (task) => this.#takeUpAgain(task),
-        drop,
-      },
-    )
+    const [giveBack, links] = [this.#giveBack, this.#links]
+    this.orders = new TaskOrders({ options, tasks, answers, fetcher, giveBack, links, drop })
     this.#beginnings = new Beginnings({ turn, slot, answers, tasks, dispatcher })
   }
 
@@ -201,7 +197,7 @@ export class WorkerTaskFlow {
   /** A processor was started: every waiting task needs its objects there. */
   onProcessorStarted(): void {
     this.#killed = undefined
-    for (const task of this.#tasks.values()) this.#fetch(task)
+    for (const task of this.#tasks.values()) this.fetcher.prepare(task)
   }
 
   /** The processor has finished some tasks. A processor with an invalid answer is killed. */
@@ -268,7 +264,7 @@ export class WorkerTaskFlow {
   #takeBack(task: WorkerTask): void {
     this.#tasks.change(task, 'requeued')
     // An abandoned task that was sent again: it waits from the start.
-    if (!this.#giveBack.onTakenBack(task)) this.#fetch(task)
+    if (!this.#giveBack.onTakenBack(task)) this.fetcher.prepare(task)
   }
 
   /** The processor is gone, and its objects. Returns fields for the log: which task, what cause. */
@@ -363,15 +359,6 @@ export class WorkerTaskFlow {
     return this.#dispatcher.roomFor(task, hasCandidates)
   }
 
-  #fetch(task: WorkerTask): void {
-    if (this.#slot.isListening && this.fetcher.fetch(task)) this.#enqueue(task)
-  }
-
-  #enqueue(task: WorkerTask): void {
-    this.#tasks.change(task, 'objectsPresent')
-    this.#dispatcher.add(task)
-  }
-
   /** Its objects were deleted while it waited. */
   #sendBack(task: WorkerTask): void {
     this.#dispatcher.remove(task)
@@ -386,12 +373,6 @@ export class WorkerTaskFlow {
     this.#turn.act({ type: 'dispatch', bytes: bytesOf(task), units: task.grant?.units })
     this.#watch.onHandedOver(task)
     this.#beginnings.onHandedOver()
-  }
-
-  /** A task that continued while the connection was lost is awaited again. */
-  #takeUpAgain(task: WorkerTask): void {
-    this.#tasks.change(task, 'sentAgain')
-    if (task.isWaiting) this.#answers.waits(task)
   }
 
   /** Drops a task, whether it has started or not. */

@@ -30,7 +30,7 @@ const RESULT_OVERHEAD_BYTES = 512
 const LARGE_CHUNK_BYTES = 16 * 1024
 
 /** A result that is kept. */
-export interface KeptResult {
+interface KeptResult {
   readonly result: TaskResult
   /** The client that submitted the task. */
   readonly source: Identity

@@ -5,7 +5,7 @@ import type { TaskId } from '../../../base/ids.js'
 import type { Task, TaskCancel } from '../../../wire/message.js'
 import { countOf, nthTaskId, placeInBlock } from '../../../wire/run.js'
 import type { WorkerCoreOptions } from '../events.js'
-import { SerializerIds } from '../objects.js'
+import { type Fetcher, SerializerIds } from '../objects.js'
 import type { GiveBack } from '../queue/give-back.js'
 import type { Answers } from './ends.js'
 import type { TaskLinks } from './links.js'
@@ -17,18 +17,11 @@ interface OrderParts {
   readonly options: WorkerCoreOptions
   readonly tasks: WorkerTaskTable
   readonly answers: Answers
+  readonly fetcher: Fetcher
   readonly giveBack: GiveBack
   readonly links: TaskLinks
-}
-
-/** What happens to tasks. */
-interface OrderHandler {
-  /** A task was added. */
-  onAdded(task: WorkerTask): void
-  /** A task that continued while the connection was lost was sent again. */
-  onSentAgain(task: WorkerTask): void
   /** Drops a task, whether it has started or not. */
-  drop(task: WorkerTask): void
+  readonly drop: (task: WorkerTask) => void
 }
 
 /** Carries out the orders of the scheduler. */
@@ -37,18 +30,20 @@ export class TaskOrders {
   readonly #answers: Answers
   readonly #giveBack: GiveBack
   readonly #links: TaskLinks
-  readonly #handler: OrderHandler
+  readonly #fetcher: Fetcher
+  readonly #drop: (task: WorkerTask) => void
   readonly #serializerIds: SerializerIds
   readonly #workersTimeoutMs: number
   /** The number of tasks that have arrived. */
   #arrivals = 0
 
-  constructor({ options, tasks, answers, giveBack, links }: OrderParts, handler: OrderHandler) {
+  constructor({ options, tasks, answers, fetcher, giveBack, links, drop }: OrderParts) {
     this.#tasks = tasks
     this.#answers = answers
+    this.#fetcher = fetcher
     this.#giveBack = giveBack
     this.#links = links
-    this.#handler = handler
+    this.#drop = drop
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
     this.#workersTimeoutMs = options.taskTimeoutMs ?? 0
   }
@@ -97,24 +92,30 @@ export class TaskOrders {
       return
     }
     this.#tasks.add(task)
-    this.#handler.onAdded(task)
+    this.#fetcher.prepare(task)
   }
 
   #onKnownTask(known: WorkerTask, message: Task): void {
     if (known.isPacked !== message.packed.byteLength > 0) {
       // Its answer would be of no use to this scheduler.
-      this.#handler.drop(known)
+      this.#drop(known)
       this.#onNewTask(message)
       return
     }
     renew(known, message)
     if (!this.#links.join(known)) this.#cancel(known)
-    else if (known.state === 'abandoned') this.#handler.onSentAgain(known)
+    else if (known.state === 'abandoned') this.#takeUpAgain(known)
+  }
+
+  /** A task that continued while the connection was lost is awaited again. */
+  #takeUpAgain(task: WorkerTask): void {
+    this.#tasks.change(task, 'sentAgain')
+    if (task.isWaiting) this.#answers.waits(task)
   }
 
   #cancel(task: WorkerTask): void {
     this.#answers.cancel(task.id, 'canceled', task.count)
-    this.#handler.drop(task)
+    this.#drop(task)
   }
 
   /** Answers for tasks `from` up to, not including, `to`, which the worker does not have. */

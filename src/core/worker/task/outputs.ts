@@ -21,7 +21,7 @@ type PrintedPiece = Pick<TaskOutput, 'stream' | 'content'> &
   Partial<Pick<TaskOutput, 'taskId' | 'name' | 'droppedBytes'>>
 
 /** Tasks of a processor, by id. */
-export interface OutTasks {
+interface OutTasks {
   /** The task with this id, as an entry of its own. */
   getOut(id: TaskId): WorkerTask | undefined
   /** The entry that includes the task. */

@@ -52,8 +52,8 @@ export class WorkerTaskTable {
   constructor(
     turn: WorkerTurn,
     logsTasks: boolean,
-    onCut: (task: WorkerTask, rest: WorkerTask) => void = () => {},
-    onLeft: (task: WorkerTask) => void = () => {},
+    onCut: (task: WorkerTask, rest: WorkerTask) => void,
+    onLeft: (task: WorkerTask) => void,
   ) {
     this.#turn = turn
     this.#logsTasks = logsTasks

@@ -14,6 +14,7 @@ import { assert } from '../../../base/assert.js'
 import { IndexedHeap, type HeapItem } from '../../../base/collection/indexed-heap.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { RunStatus, StopReason, WorkerTurn } from '../events.js'
+import type { WorkerTaskTable } from './table.js'
 import type { WorkerTask } from './task.js'
 
 /** The time between two queries about a task that has not started. */
@@ -47,21 +48,22 @@ interface Stop {
 
 const NEW_STOP = { isGivenUp: false, stuckSince: undefined }
 
-/** The decisions of a watch. */
-export interface TaskWatchHandler {
-  /** Makes the task with this dispatch number an entry of its own. */
-  separate(task: WorkerTask, dispatchNumber: number): WorkerTask
+/** The parts of the worker that are needed here, and what is decided. */
+interface WatchParts {
+  readonly turn: WorkerTurn
+  readonly tasks: WorkerTaskTable
+  /** How long a task that listens to its signal may take to end, in milliseconds. */
+  readonly graceMs: number
   /** The task has exceeded its time limit after `runningMs`. `stop` must be called next. */
-  onTimeout(task: WorkerTask, runningMs: number): void
+  readonly onTimeout: (task: WorkerTask, runningMs: number) => void
   /** The task can be ended only by ending the processor. */
-  onKill(task: WorkerTask, reason: StopReason): void
+  readonly onKill: (task: WorkerTask, reason: StopReason) => void
 }
 
 /** Watches some of the tasks in the current processor. */
 export class TaskWatch {
+  readonly #parts: WatchParts
   readonly #turn: WorkerTurn
-  readonly #graceMs: number
-  readonly #handler: TaskWatchHandler
   readonly #watches = new Map<WorkerTask, Watch>()
   /** Invariant: all watches except the one that is being queried. */
   readonly #due = new IndexedHeap<Watch>(isBefore)
@@ -69,11 +71,10 @@ export class TaskWatch {
   #queriedAt: InstantMs = 0
   readonly #alarm: Alarm
 
-  constructor(turn: WorkerTurn, graceMs: number, handler: TaskWatchHandler) {
-    this.#turn = turn
-    this.#graceMs = graceMs
-    this.#handler = handler
-    this.#alarm = turn.alarm(() => this.#onDue())
+  constructor(parts: WatchParts) {
+    this.#parts = parts
+    this.#turn = parts.turn
+    this.#alarm = this.#turn.alarm(() => this.#onDue())
   }
 
   /** A task was dispatched. */
@@ -88,7 +89,7 @@ export class TaskWatch {
     const { now } = this.#turn
     this.#turn.act({ type: 'stopTask', taskId: task.id, count: task.count, reason })
     const watch = this.#watches.get(task) ?? this.#add(task, now)
-    watch.stop = { reason, graceEnd: now + this.#graceMs, ...NEW_STOP, requestedAt: now }
+    watch.stop = { reason, graceEnd: now + this.#parts.graceMs, ...NEW_STOP, requestedAt: now }
     watch.at = now
     if (watch !== this.#queried) this.#due.update(watch)
     this.#queryNext()
@@ -176,10 +177,8 @@ export class TaskWatch {
       const { stop } = watch
       // Which task of several it is cannot be known: the first one that was not answered.
       const task = this.#separate(watch, watch.task.dispatchNumber)
-      if (stop === undefined) {
-        this.#handler.onTimeout(task, this.#turn.now - task.dispatchedAt)
-      }
-      this.#handler.onKill(task, stop?.reason ?? 'timedOut')
+      if (stop === undefined) this.#parts.onTimeout(task, this.#turn.now - task.dispatchedAt)
+      this.#parts.onKill(task, stop?.reason ?? 'timedOut')
     } else this.#queryNext()
   }
 
@@ -206,12 +205,13 @@ export class TaskWatch {
     const { task } = watch
     const leftMs = task.timeoutMs - (isStarted ? runningMs : 0)
     if (leftMs > 0) this.#postpone(watch, this.#turn.now + leftMs)
-    else this.#handler.onTimeout(this.#separate(watch, taskNumber), runningMs)
+    else this.#parts.onTimeout(this.#separate(watch, taskNumber), runningMs)
   }
 
   /** The task with this number, which was asked about as part of the watched entry. */
   #separate({ task }: Watch, dispatchNumber: number): WorkerTask {
-    return task.count === 1 ? task : this.#handler.separate(task, dispatchNumber)
+    if (task.count === 1) return task
+    return this.#parts.tasks.separate(task, dispatchNumber - task.dispatchNumber)
   }
 
   #checkStop(asked: Watch, status: RunStatus): void {
@@ -220,16 +220,16 @@ export class TaskWatch {
     const stop = watch.stop as Stop
     const { now } = this.#turn
     if (!status.isStarted) {
-      if (isStuck(stop, status, now)) this.#handler.onKill(watch.task, stop.reason)
+      if (isStuck(stop, status, now)) this.#parts.onKill(watch.task, stop.reason)
       else this.#postpone(watch, now + QUERY_INTERVAL_MS)
       return
     }
     if (status.isListening && now < stop.graceEnd) return this.#postpone(watch, stop.graceEnd)
-    if (status.isAlone) return this.#handler.onKill(watch.task, stop.reason)
+    if (status.isAlone) return this.#parts.onKill(watch.task, stop.reason)
     if (!stop.isGivenUp) this.#giveUp(watch.task, stop)
     const killAt = stop.requestedAt + REACTION_MS
     if (now < killAt) this.#postpone(watch, killAt)
-    else this.#handler.onKill(watch.task, stop.reason)
+    else this.#parts.onKill(watch.task, stop.reason)
   }
 
   #giveUp(task: WorkerTask, stop: Stop): void {
