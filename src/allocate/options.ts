@@ -100,6 +100,7 @@ export interface AllocatorOptions {
 const A_DAY_MS = 86_400_000
 const WAIT = { kind: 'duration', min: 1_000, max: A_DAY_MS } as const
 const TEXT = { kind: 'text' } as const
+const FLAGS = { kind: 'text', hasDashes: true } as const
 
 /** The options of an allocator, for code and commands. */
 export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
@@ -187,7 +188,7 @@ export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
     flag: 'worker-runtime',
   },
   workerArgs: {
-    type: TEXT,
+    type: FLAGS,
     description: 'further flags for scaler_cluster',
     flag: 'worker-args',
   },
@@ -216,7 +217,7 @@ export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
   partition: { type: TEXT, description: 'slurm: the partition', flag: 'partition' },
   account: { type: TEXT, description: 'slurm: the account', flag: 'account' },
   sbatchArgs: {
-    type: TEXT,
+    type: FLAGS,
     description: 'slurm: further arguments of sbatch',
     flag: 'sbatch-args',
   },

@@ -28,7 +28,7 @@ function workOf(
   runs: Readonly<Record<string, number>> = {},
 ): WaitingWork | undefined {
   const running = Object.entries(runs).map(([name, seconds]) => {
-    return { task: '01', name, sinceMs: seconds * 1_000 }
+    return { task: '01', name, function: name, sinceMs: seconds * 1_000 }
   })
   const workers = [worker('7|one|a', { running })]
   const hosts = [{ host: 'one', address: undefined, cpu: 0, freeBytes: 0, workers }]

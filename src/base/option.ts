@@ -58,9 +58,9 @@ export function show(value: unknown): string {
 // structure and checks values against it.
 
 /**
- * `isRepeatable`: on command lines, each further use adds to it. `hasDashes`: its value may begin
- * with a dash. `isRecord`: in code, also an object from names to integers; -1 for a name alone:
- * `['a', 'b=2']`.
+ * `isRepeatable`: on command lines, each further use adds to it. `hasDashes`: there, its value may
+ * begin with a dash. `isRecord`: in code, also an object from names to integers; -1 for a name
+ * alone: `['a', 'b=2']`.
  */
 interface ListType {
   readonly kind: 'list'
@@ -78,7 +78,7 @@ export type OptionType =
   | { readonly kind: 'duration'; readonly min: number; readonly max: number }
   /** True or false; a switch on command lines. */
   | { readonly kind: 'boolean' }
-  | { readonly kind: 'text' }
+  | { readonly kind: 'text'; readonly hasDashes?: boolean }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
   /** Strings: separated by commas (`'commas'`), or as words of a command line (`'words'`). */
   | ListType

@@ -20,6 +20,8 @@ export interface Positional {
   readonly isVerbatim?: boolean
   /** The fallback if it is missing: `SCALER_ADDRESS`, then the key `address` of the file. */
   readonly env?: 'ADDRESS'
+  /** A word that is an address, `tcp://…`, is the value of the option `--address` instead. */
+  readonly takesAddress?: boolean
   /** What completion offers: file names, or these words. Nothing by default. */
   readonly completion?: 'file' | readonly string[]
 }

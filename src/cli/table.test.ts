@@ -113,10 +113,12 @@ test('filters compare values, parts of text and numbers with units', () => {
   assert.equal(filtered('weight>1.2kB'), 'Zoe')
   assert.equal(filtered('weight<0.5 min'), 'Ada')
   assert.equal(filtered('dog>1'), '')
+  assert.equal(filtered('dog==Rex'), 'Rex')
+  assert.equal(filtered('O'), 'bob Zoe')
 })
 
 for (const [text, message] of [
-  ['dog', /^option filter: expected COLUMN=VALUE, .+, got "dog"$/],
+  ['dog: rex', /^option filter: expected COLUMN=VALUE, .+, got "dog: rex"$/],
   ['age=1', /^option filter: unknown column "age"; there are dog, /],
   ['weight=heavy', /^option filter: expected a number after weight=, got "heavy"$/],
   ['weight!=heavy', /^option filter: expected a number after weight!=, got "heavy"$/],

@@ -204,16 +204,22 @@ function compare(a: Value, b: Value, sign: number): number {
 
 /**
  * Whether a row satisfies one `--filter`: `COLUMN=VALUE` and `COLUMN!=VALUE` (the whole value),
- * `COLUMN~TEXT` (a part of it), `COLUMN>N`, `>=`, `<`, `<=`. Upper and lower case are the same;
- * numbers may have units. Throws `ConfigError` if it cannot be read.
+ * `COLUMN~TEXT` (a part of it), `COLUMN>N`, `>=`, `<`, `<=`; a word alone is a part of any column.
+ * Upper and lower case are the same; numbers may have units. Throws `ConfigError` if it cannot be
+ * read.
  */
 export function readFilter<Row>(
   columns: readonly Column<Row>[],
   text: string,
 ): (row: Row) => boolean {
-  const [, name = '', sign = '', operand = ''] = /^([\w-]+)(!=|>=|<=|[=~<>])(.*)$/s.exec(text) ?? []
+  if (/^[\w.-]+$/.test(text)) {
+    const contains = columns.map((column) => containing(column, text))
+    return (row) => contains.some((isIn) => isIn(row))
+  }
+  const [, name = '', sign = '', operand = ''] =
+    /^([\w-]+)(!=|>=|<=|==?|[~<>])(.*)$/s.exec(text) ?? []
   if (sign === '') {
-    const forms = 'COLUMN=VALUE, COLUMN!=VALUE, COLUMN~TEXT, COLUMN>N or COLUMN<N'
+    const forms = 'COLUMN=VALUE, COLUMN!=VALUE, COLUMN~TEXT, COLUMN>N, COLUMN<N or a word'
     throw new ConfigError(`option filter: expected ${forms}, got ${JSON.stringify(text)}`)
   }
   const column = columnNamed(columns, name, 'filter')
@@ -227,11 +233,9 @@ export function readFilter<Row>(
     if (typeof own === 'number' && number !== undefined) return own === number
     return String(own ?? '').toLowerCase() === lower || column.cell(row).toLowerCase() === lower
   }
-  if (sign === '=') return isEqual
+  if (sign === '=' || sign === '==') return isEqual
   if (sign === '!=') return (row) => !isEqual(row)
-  if (sign === '~') {
-    return (row) => `${value(row) ?? ''}\n${column.cell(row)}`.toLowerCase().includes(lower)
-  }
+  if (sign === '~') return containing(column, operand)
   if (number === undefined) throw noNumber(name + sign, operand)
   return (row) => {
     const own = value(row)
@@ -239,6 +243,13 @@ export function readFilter<Row>(
     if (own === number) return sign.endsWith('=')
     return sign.startsWith('>') ? own > number : own < number
   }
+}
+
+/** Whether a cell contains a text, in any case. */
+function containing<Row>(column: Column<Row>, text: string): (row: Row) => boolean {
+  const value = valueOf(column)
+  const lower = text.toLowerCase()
+  return (row) => `${value(row) ?? ''}\n${column.cell(row)}`.toLowerCase().includes(lower)
 }
 
 function noNumber(before: string, operand: string): ConfigError {

@@ -231,9 +231,10 @@ export class MetricsServer {
   }
 }
 
-/** OpenMetrics for readers that ask for this version of it and do not prefer the older format. */
+/** OpenMetrics, unless the reader prefers text: older readers of metrics do, and browsers. */
 function formatFor(accept: string): MetricsFormat {
-  let [open, plain] = [0, 0]
+  let plain = 0
+  let open: number | undefined
   for (const range of accept.toLowerCase().split(',')) {
     const [type, ...parameters] = range.split(';').map((part) => part.trim())
     const valueOf = (name: string): string | undefined =>
@@ -241,10 +242,10 @@ function formatFor(accept: string): MetricsFormat {
     const weight = Number(valueOf('q') ?? 1)
     const version = valueOf('version') ?? '1.0.0'
     if (type === 'application/openmetrics-text' && version === '1.0.0') {
-      open = Math.max(open, weight)
-    } else if (type === 'text/plain') plain = Math.max(plain, weight)
+      open = Math.max(open ?? 0, weight)
+    } else if (type?.startsWith('text/') === true) plain = Math.max(plain, weight)
   }
-  return open > 0 && open >= plain ? 'openmetrics' : 'plain'
+  return open === 0 || plain > (open ?? 0) ? 'plain' : 'openmetrics'
 }
 
 function listenError(address: string, error: unknown): unknown {

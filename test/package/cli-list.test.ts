@@ -105,7 +105,7 @@ test('lists show what runs, waits and has failed, sorted and filtered', async (t
 
 for (const [args, message] of [
   [['--sort', 'size'], /^scaler workers: --sort: unknown column "size"; there are worker, state/],
-  [['--filter', 'state'], /^scaler workers: --filter: expected COLUMN=VALUE/],
+  [['--filter', 'state is'], /^scaler workers: --filter: expected COLUMN=VALUE/],
   [['--filter', 'lag>x'], /^scaler workers: --filter: expected a number after lag>/],
   [['--filter', 'cpu=abc'], /^scaler workers: --filter: expected a number after cpu=/],
   [['--sort', '-'], /^scaler workers: --sort: expected a column after -/],

@@ -50,6 +50,10 @@ test('explain: a waiting, a running and a failed task, and unknown ids', async (
     String(story),
     /: failed .+ ago\n(.*\n)* {2}attempt {2}failed, .+\n {2}error {4}RangeError: no price for -1\n/,
   )
+  for (const where of [[address], ['--monitor-address', scheduler.monitorAddress ?? '']]) {
+    const [given] = await run(t, 'explain', forever.id, ...where)
+    assert.equal(given, 0, where.join(' '))
+  }
   assert.deepEqual(await explain('abcdef0123'), [
     1,
     '',

@@ -67,6 +67,14 @@ test('--watch prints it once per second until it is stopped', async (t) => {
   assert.deepEqual([end.code, end.stderr], [130, ''])
 })
 
+test('--watch ends when nothing reads its output any more', async (t) => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const command = startCommand(t, 'scaler', ['status', '--address', scheduler.address, '--watch'])
+  command.child.stdout?.once('data', () => command.child.stdout?.destroy())
+  const end = await command.ended
+  assert.deepEqual([end.code, end.stderr], [0, ''])
+})
+
 test('an address without a scheduler is one line and exit code 1', async (t) => {
   const end = await status(t, 'tcp://127.0.0.1:1', '--timeout-seconds', '0.5')
   assert.deepEqual([end.code, end.stdout], [1, ''])

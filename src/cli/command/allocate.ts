@@ -110,6 +110,8 @@ async function allocate(input: CommandInput): Promise<RunningCommand> {
     const line = { time, provider, ...decision }
     process.stdout.write(`${JSON.stringify(line)}\n`)
   })
+  // `| head -1`: what only prints its decisions ends without a reader.
+  if (json && options.dryRun) process.stdout.once('error', () => void engine.stop())
   return { ended: engine.ended, stop: () => engine.stop() }
 }
 

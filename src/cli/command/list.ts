@@ -30,7 +30,7 @@ const LIST_OPTIONS = {
     type: { kind: 'list', separator: 'words', isRepeatable: true },
     description:
       'only rows where COLUMN=VALUE, COLUMN!=VALUE, COLUMN~TEXT (a part of it), COLUMN>N or ' +
-      'COLUMN<N; N may have a unit: 30s, 1.5GB; several must all hold',
+      'COLUMN<N, or with a word in any column; N may have a unit: 30s, 1.5GB; all must hold',
     flag: 'filter',
     short: ['-f'],
   },

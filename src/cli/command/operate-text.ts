@@ -125,6 +125,6 @@ function title({
   name,
   function: fn,
 }: Pick<ExplainedTask, 'task' | 'name' | 'function'>): string {
-  const shown = name ?? (fn === null ? null : functionName(fn))
+  const shown = name === null || name === fn ? fn && functionName(fn) : name
   return shown === null ? task : `${task} (${plainText(shown)})`
 }

@@ -13,6 +13,7 @@ import {
   type CommandInput,
   interruptible,
   JSON_OPTION,
+  MONITOR_ADDRESS_OPTION,
   REPORT_TIMEOUT_OPTION,
 } from '../command.js'
 import type { WorkerRow } from '../report/columns.js'
@@ -21,6 +22,7 @@ import type * as operateText from './operate-text.js'
 /** The options of all of them. */
 const OPERATE_OPTIONS = {
   address: CLUSTER_ADDRESS_OPTION,
+  monitorAddress: MONITOR_ADDRESS_OPTION,
   timeoutMs: { ...REPORT_TIMEOUT_OPTION, default: 10_000 },
   json: JSON_OPTION,
 } as const satisfies AnyOptionTable
@@ -54,7 +56,7 @@ const WORKER = 'the id of a worker, its beginning, or its name'
 export const EXPLAIN: CommandDefinition = {
   name: 'explain',
   summary: 'Show the state of a task, why it waits, and which workers had it.',
-  positionals: [{ name: 'task', description: TASK }],
+  positionals: [{ name: 'task', description: TASK, takesAddress: true }],
   tables: [OPERATE_OPTIONS],
   examples: [
     'scaler explain 0001ad79a140 --address tcp://127.0.0.1:2345',
@@ -68,7 +70,7 @@ export const EXPLAIN: CommandDefinition = {
 export const CANCEL: CommandDefinition = {
   name: 'cancel',
   summary: 'Cancel tasks of any client. A protected scheduler refuses this.',
-  positionals: [{ name: 'tasks', description: TASK, isVariadic: true }],
+  positionals: [{ name: 'tasks', description: TASK, isVariadic: true, takesAddress: true }],
   tables: [OPERATE_OPTIONS],
   examples: ['scaler cancel 0001ad79a140 --address tcp://127.0.0.1:2345'],
   hasLog: false,
@@ -79,7 +81,7 @@ export const CANCEL: CommandDefinition = {
 export const STACK: CommandDefinition = {
   name: 'stack',
   summary: 'Show which JavaScript a task or a worker is running, even in an endless loop.',
-  positionals: [{ name: 'target', description: `${TASK}; or ${WORKER}` }],
+  positionals: [{ name: 'target', description: `${TASK}; or ${WORKER}`, takesAddress: true }],
   tables: [OPERATE_OPTIONS],
   examples: [
     'scaler stack 0001ad79a140 --address tcp://127.0.0.1:2345',
@@ -93,7 +95,7 @@ export const STACK: CommandDefinition = {
 export const LOGS: CommandDefinition = {
   name: 'logs',
   summary: 'Show the last lines of a worker: its log, and what its tasks have printed.',
-  positionals: [{ name: 'worker', description: WORKER }],
+  positionals: [{ name: 'worker', description: WORKER, takesAddress: true }],
   tables: [LOGS_OPTIONS],
   examples: ['scaler logs left --lines 20 --address tcp://127.0.0.1:2345'],
   hasLog: false,
@@ -105,7 +107,12 @@ export const DRAIN: CommandDefinition = {
   name: 'drain',
   summary: 'Make workers leave when their running tasks end. A protected scheduler refuses this.',
   positionals: [
-    { name: 'workers', description: `${WORKER}; or the name of a host`, isVariadic: true },
+    {
+      name: 'workers',
+      description: `${WORKER}; or the name of a host`,
+      isVariadic: true,
+      takesAddress: true,
+    },
   ],
   tables: [DRAIN_OPTIONS],
   examples: [
@@ -248,7 +255,7 @@ interface Prepared {
 
 async function prepare({ values }: CommandInput): Promise<Prepared> {
   const options = optionsIn<OptionsOf<typeof OPERATE_OPTIONS>>(OPERATE_OPTIONS, values)
-  const { address, timeoutMs } = options
+  const { monitorAddress, timeoutMs, address = monitorAddress } = options
   if (address === undefined) {
     throw new ConfigError('no scheduler: use --address tcp://host:port, or set SCALER_ADDRESS')
   }
@@ -256,7 +263,7 @@ async function prepare({ values }: CommandInput): Promise<Prepared> {
   const { lookAtCluster, requestOf, requestRefusal } = await import('../../client/monitor/look.js')
   const { workerRows } = await import('../report/columns.js')
   const text = await import('./operate-text.js')
-  const place = await locate(address, { timeoutMs, monitorAddress: undefined })
+  const place = await locate(address, { timeoutMs, monitorAddress })
   const { address: found } = place
   if (found === undefined) throw requestRefusal(address)
   return {

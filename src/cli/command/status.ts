@@ -49,7 +49,7 @@ const HOME = '\u001b[H'
 const CLEAR_REST = '\u001b[J'
 const CLEAR_LINE_END = '\u001b[K'
 
-async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEnd> {
+async function show(input: CommandInput, stopped: AbortSignal): Promise<CommandEnd> {
   const { openLook } = await import('../../client/connect/locate.js')
   const { statusText } = await import('../report/status.js')
   const { printWidth } = await import('../table.js')
@@ -59,6 +59,10 @@ async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEn
   )
   const [address = ''] = input.positionals
   const { stdout } = process
+  // `| head -1`: without a reader, there is nothing to watch for.
+  const closed = new AbortController()
+  stdout.once('error', () => closed.abort())
+  const signal = AbortSignal.any([stopped, closed.signal])
   const look = await openLook(address, { timeoutMs, monitorAddress })
   const isScreen = watch && !json && stdout.isTTY
   const print = (info: Awaited<ReturnType<typeof look>>): void => {

@@ -133,6 +133,30 @@ for (const [what, line, message] of WRONG) {
   })
 }
 
+test('an address is a word or a flag, whichever a command prefers', () => {
+  const place: Positional = { name: 'address', description: '', env: 'ADDRESS' }
+  for (const line of [
+    ['x', 'tcp://x:1', 'y'],
+    ['--address', 'tcp://x:1', 'x', 'y'],
+    ['x', 'y', '--address=tcp://x:1'],
+  ]) {
+    const positionals = [
+      { name: 'first', description: '' },
+      place,
+      { name: 'last', description: '' },
+    ]
+    assert.deepEqual(read(line, positionals), [['x', 'tcp://x:1', 'y'], {}])
+  }
+  const task: Positional = { name: 'task', description: '', takesAddress: true }
+  for (const line of [
+    ['abcd', 'tcp://x:1'],
+    ['ipc:///x', 'abcd'],
+  ]) {
+    const address = line.find((word) => word !== 'abcd')
+    assert.deepEqual(read(line, [task]), [['abcd'], { address }])
+  }
+})
+
 test('a list of words ends before an address, with or without tcp://', () => {
   for (const address of ['tcp://127.0.0.1:2345', '127.0.0.1:2345', 'host.example:1', '*:2345']) {
     const [words, options] = read(['--logging-paths', 'a.log', 'b:log', address])

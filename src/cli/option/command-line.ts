@@ -44,6 +44,10 @@ class CommandLineReader {
   readonly #words: readonly string[]
   readonly #flags: readonly Flag[]
   readonly #isVariadic: boolean
+  /** Which word is the address of the scheduler; -1: none is. */
+  readonly #addressPlace: number
+  /** Whether a word that is an address is a value of `--address`. */
+  readonly #takesAddress: boolean
   /** After this many words that are not flags, no flags are parsed. */
   readonly #verbatimFrom: number
   readonly #positionals: string[] = []
@@ -58,21 +62,27 @@ class CommandLineReader {
     this.#words = words
     this.#flags = flags
     this.#isVariadic = positionals.some(({ isVariadic }) => isVariadic === true)
+    this.#addressPlace = positionals.findIndex(({ env }) => env !== undefined)
+    this.#takesAddress = positionals.some(({ takesAddress }) => takesAddress === true)
     const verbatim = positionals.findIndex(({ isVerbatim }) => isVerbatim === true)
     this.#verbatimFrom = verbatim === -1 ? Number.POSITIVE_INFINITY : verbatim
   }
 
   read(): CommandLine {
     let hasFlags = true
+    let address: string | undefined
     for (let word = this.#take(); word !== undefined; word = this.#take()) {
       if (this.#positionals.length >= this.#verbatimFrom) hasFlags = false
       else if (word === '--' && hasFlags) {
         hasFlags = false
         continue
       }
-      if (hasFlags && isFlagLike(word)) this.#readFlag(this.#find(word))
-      else this.#positionals.push(word)
+      if (!hasFlags || !isFlagLike(word)) this.#readWord(word)
+      else if (this.#addressPlace !== -1 && /^--address(=|$)/.test(word)) {
+        address = word.includes('=') ? word.slice(10) : this.#takeValue(word)
+      } else this.#readFlag(this.#find(word))
     }
+    if (address !== undefined) this.#positionals.splice(this.#addressPlace, 0, address)
     return { positionals: this.#positionals, options: this.#options }
   }
 
@@ -82,6 +92,12 @@ class CommandLineReader {
     return word
   }
 
+  #readWord(word: string): void {
+    if (this.#takesAddress && /^(tcp|tls|ipc):\/\//.test(word)) {
+      this.#options.set('address', { value: word, origin: { kind: 'word', name: 'address' } })
+    } else this.#positionals.push(word)
+  }
+
   #readFlag({ flag, typed, attached }: Found): void {
     const { type } = flag.spec
     const origin: Origin = { kind: 'flag', flag: `--${flag.key}`, typed }
@@ -89,7 +105,7 @@ class CommandLineReader {
     const isWords = type.kind === 'list' && type.separator === 'words'
     let value: OptionValue
     if (isWords) value = attached === undefined ? this.#takeList() : [attached]
-    else if (type.kind === 'list' && type.hasDashes === true) {
+    else if ((type.kind === 'list' || type.kind === 'text') && type.hasDashes === true) {
       value = readText(as, type, attached ?? this.#take() ?? this.#takeValue(as))
     } else if (type.kind === 'boolean') value = this.#readSwitch(as, attached)
     else value = readText(as, type, attached ?? this.#takeValue(as))

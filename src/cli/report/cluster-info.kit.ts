@@ -80,6 +80,7 @@ export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
     objects: {
       count: 3,
       bytes: 1_500,
+      serverBytes: 0,
       limitBytes: 1_000_000,
       diskBytes: 0,
       refused: 0,

@@ -73,7 +73,8 @@ function isAllocated({ allocators = [], waiting }: ClusterInfo): boolean {
 }
 
 function* problemsOfStorage(objects: ObjectTotals): Generator<StatusProblem> {
-  const { bytes = 0, limitBytes = Infinity, diskError = '' } = objects
+  const { bytes: all = 0, serverBytes = 0, limitBytes = Infinity, diskError = '' } = objects
+  const bytes = all - serverBytes
   if (diskError !== '') {
     const what = `objects cannot be moved to disk (${plainText(diskError)})`
     yield { what, advice: 'free space there, or set --object-spill-directory' }

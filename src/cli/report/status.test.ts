@@ -17,7 +17,14 @@ const BUSY = info({
         worker('4711|a-host-with-a-name-that-is-rather-long|0123456789abcdef0123456789abcdef', {
           state: 'busy',
           queued: 1_234,
-          running: [{ task: '00ff00ff00ff00ff', name: 'price-of-an-option', sinceMs: 65_000 }],
+          running: [
+            {
+              task: '00ff00ff00ff00ff',
+              name: 'price-of-an-option',
+              function: 'price-of-an-option',
+              sinceMs: 65_000,
+            },
+          ],
         }),
       ],
     },

@@ -139,13 +139,16 @@ function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readon
 
 /** The limit is shown once it matters. */
 function objectText(objects: ClusterInfo['objects']): string {
-  const { count, bytes, limitBytes = Infinity, diskBytes = 0, refused = 0 } = objects
+  const { count, bytes, serverBytes = 0, limitBytes = Infinity } = objects
+  const { diskBytes = 0, refused = 0 } = objects
   if (bytes === undefined) return grouped(count)
-  const isNear = bytes > limitBytes / 2 || refused > 0
-  const stored = isNear ? `${sizeText(bytes)} of ${sizeText(limitBytes)}` : sizeText(bytes)
+  const own = bytes - serverBytes
+  const isNear = own > limitBytes / 2 || refused > 0
+  const stored = isNear ? `${sizeText(own)} of ${sizeText(limitBytes)}` : sizeText(own)
   const parts = [
     grouped(count),
     stored,
+    ...(serverBytes === 0 ? [] : [`${sizeText(serverBytes)} on object storage servers`]),
     ...(diskBytes === 0 ? [] : [`${sizeText(diskBytes)} on disk`]),
     ...(refused === 0 ? [] : [`${grouped(refused)} refused`]),
   ]

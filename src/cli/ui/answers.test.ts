@@ -54,7 +54,7 @@ test('a bad parameter is refused with its name', () => {
     ['workers', 'offset=-1', /^parameter offset: /],
     ['workers', 'offset=1&offset=2', /^parameter offset: given more than once$/],
     ['workers', 'sort=size', /^parameter sort: unknown column "size"; there are worker, /],
-    ['workers', 'filter=state', /^parameter filter: expected /],
+    ['workers', 'filter=state%20x', /^parameter filter: expected /],
     ['workers', 'filter=cpu%3Eabc', /^parameter filter: expected a number/],
     ['workers', 'width=5', /^unknown parameter width: there are offset, limit, sort, filter$/],
     ['overview', 'from=x', /^parameter from: /],
@@ -226,7 +226,7 @@ test('a worker costs nothing while only time passes', () => {
   const maker = new DeltaMaker()
   const text = (): string | undefined => maker.next({ overview: {}, table: reader?.(from) })
   const later = (ms: number, silentS: number): ClusterInfo => {
-    const running = [{ task: 'aa00', name: 'price', sinceMs: 500 + ms }]
+    const running = [{ task: 'aa00', name: 'price', function: 'price', sinceMs: 500 + ms }]
     const workers = [worker('w1', { running, silentS }), worker('w2', { silentS })]
     const host = { host: 'one', address: undefined, cpu: 20, freeBytes: 4e9, workers }
     return info({ time: new Date(start + ms), hosts: [host] })

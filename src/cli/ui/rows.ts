@@ -228,9 +228,9 @@ function taskEntries(board: Board, info: ClusterInfo): readonly TaskEntry[] {
   const running = board.workers.all.flatMap(({ running: runs, id: worker }) => {
     return runs
       .filter(({ task }) => board.tasks.get(task) === undefined)
-      .map(({ task, name, since }): TaskEntry => {
+      .map(({ task, name, function: fn, since }): TaskEntry => {
         const durationMs = Math.max(0, Math.floor((timeMs - since.getTime()) / 1_000) * 1_000)
-        return { ...NO_TASK, id: task, name, function: '', state: 'running', worker, durationMs }
+        return { ...NO_TASK, id: task, name, function: fn, state: 'running', worker, durationMs }
       })
   })
   running.sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))

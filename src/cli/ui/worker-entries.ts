@@ -17,6 +17,7 @@ export interface WorkerEntry extends Omit<WorkerRow, 'silentS' | 'running'> {
 interface RunningSince {
   readonly task: string
   readonly name: string
+  readonly function: string
   readonly since: Date
 }
 
@@ -78,12 +79,12 @@ function keptOf(row: WorkerRow, timeMs: number, before: Kept | undefined): Kept 
 }
 
 function since(
-  { task, name, sinceMs }: RunningInfo,
+  { sinceMs, ...run }: RunningInfo,
   timeMs: number,
   before: readonly RunningSince[] | undefined,
 ): RunningSince {
-  const known = before?.find((each) => each.task === task)
-  return { task, name, since: moment(timeMs - sinceMs, known?.since) }
+  const known = before?.find(({ task }) => task === run.task)
+  return { ...run, since: moment(timeMs - sinceMs, known?.since) }
 }
 
 /** The time as reported before, unless it has changed. */

@@ -209,6 +209,8 @@ export interface RunningInfo {
   readonly task: string
   /** Its name, or that of its function; empty if neither has one. */
   readonly name: string
+  /** Empty: it has no name, or the scheduler does not report it. */
+  readonly function: string
   /** Since when it runs: milliseconds before `time`. */
   readonly sinceMs: number
 }
@@ -286,7 +288,7 @@ export interface FailureInfo {
   readonly time: Date
   /** Its id, in hex. */
   readonly task: string
-  /** Its name; empty if it has none. */
+  /** Its name, or that of its function; empty if neither has one. */
   readonly name: string
   readonly function: string
   /** Undefined if the client has left. */
@@ -305,8 +307,11 @@ export interface FailureInfo {
 /** What the scheduler stores. */
 export interface ObjectTotals {
   readonly count: number
+  /** Everywhere, including object storage servers. */
   readonly bytes: number | undefined
-  /** How many bytes can be stored, in memory and on disk. */
+  /** How many of them are on object storage servers, which have limits of their own. */
+  readonly serverBytes: number | undefined
+  /** How many bytes the scheduler can store, in memory and on disk. */
   readonly limitBytes: number | undefined
   /** How many bytes were moved to disk. */
   readonly diskBytes: number | undefined
@@ -343,6 +348,7 @@ export interface TaskEnded {
   readonly time: Date
   /** Its id, in hex. */
   readonly task: string
+  /** Its name, or that of its function; empty if neither has one. */
   readonly name: string
   readonly function: string
   readonly client: string | undefined

@@ -102,6 +102,7 @@ function objectInfo(story: ObjectStory): ObjectInfo {
 export interface ExplainedTask {
   /** Its id, in hex. */
   readonly task: string
+  /** Its name, or that of its function. */
   readonly name: string | null
   readonly function: string | null
   readonly client: string | null
@@ -126,7 +127,7 @@ function explainedTask(story: TaskStory, nowMs: number): ExplainedTask {
   const [first] = error
   return {
     task: idToHex(story.taskId),
-    name: story.name || null,
+    name: story.name || story.function || null,
     function: story.function || null,
     client: story.client || null,
     state: isWaiting ? 'waiting' : status,

@@ -164,7 +164,8 @@ const ALLOCATOR_INFO = {
 test('a state is translated into the words and units of users', () => {
   const picture = new ClusterPicture('tcp://h:1')
   assert.deepEqual([picture.isComplete, picture.info(NOW)], [false, undefined])
-  const running = [{ taskId: taskId('\u0001'), forMS: 40, name: 'price' }]
+  const task = { taskId: taskId('\u0001'), forMS: 40, name: 'of an option', function: 'price' }
+  const running = [task]
   const waiting = {
     reason: 'noCapability',
     needs: 'tpu=1',
@@ -235,7 +236,7 @@ test('a state is translated into the words and units of users', () => {
             name: 'left',
             state: 'busy',
             capabilities: { gpu: 2 },
-            running: [{ task: '01', name: 'price', sinceMs: 40 }],
+            running: [{ task: '01', name: 'of an option', function: 'price', sinceMs: 40 }],
             queued: 2,
             cpu: 50,
             rssBytes: 70,
@@ -272,7 +273,8 @@ test('a state is translated into the words and units of users', () => {
     failures: [],
     objects: {
       count: 6,
-      bytes: 66,
+      bytes: 96,
+      serverBytes: 30,
       limitBytes: undefined,
       diskBytes: undefined,
       refused: undefined,
@@ -433,7 +435,7 @@ test('ended tasks are told with their times, after those that were lost', () => 
     type: 'task',
     time: new Date(NOW - 500),
     task: '02',
-    name: '',
+    name: 'f',
     function: 'f',
     client: 'C',
     errorName: '',

@@ -306,8 +306,8 @@ function workerInfo(report: WorkerReport): WorkerInfo {
     name: info?.name ?? '',
     state: stateOf(report),
     capabilities: Object.fromEntries(capabilities.map(({ name, value }) => [name, value])),
-    running: running.map(({ taskId, forMS, name }) => {
-      return { task: idToHex(taskId), name, sinceMs: forMS }
+    running: running.map(({ taskId, forMS, ...task }) => {
+      return { task: idToHex(taskId), name: task.name, function: task.function, sinceMs: forMS }
     }),
     queued: Math.max(0, worker.sent - running.length),
     cpu: percent(resources.reduce((sum, { cpu }) => sum + cpu, 0)),
@@ -366,7 +366,7 @@ function failureInfo(failure: TaskFailure, time: number): FailureInfo {
   return {
     time: new Date(time - failure.agoMS),
     task: idToHex(failure.taskId),
-    name: failure.name,
+    name: failure.name || failure.function,
     function: failure.function,
     client: failure.client === '' ? undefined : failure.client,
     worker: failure.worker === '' ? undefined : failure.worker,
@@ -384,7 +384,7 @@ function taskEnded(event: TaskEvent, time: number): TaskEnded {
     type: 'task',
     time: new Date(time - endAgoMS),
     task: idToHex(event.taskId),
-    name: event.name,
+    name: event.name || event.function,
     function: event.function,
     client: event.client === '' ? undefined : event.client,
     worker: event.worker === '' ? undefined : event.worker,
@@ -409,6 +409,7 @@ function round(value: number, digits: number): number {
 
 const UNKNOWN_OBJECTS: Omit<ObjectTotals, 'count'> = {
   bytes: undefined,
+  serverBytes: undefined,
   limitBytes: undefined,
   diskBytes: undefined,
   refused: undefined,
@@ -417,8 +418,10 @@ const UNKNOWN_OBJECTS: Omit<ObjectTotals, 'count'> = {
 
 /** A scheduler without limits says nothing about them. */
 function objectTotals(state: MonitorState): ObjectTotals {
-  const { objects: count, objectBytes: bytes, objectLimitBytes: limitBytes } = state
-  if (limitBytes === 0) return { ...UNKNOWN_OBJECTS, count, bytes }
+  const { objects: count, objectBytes, objectLimitBytes: limitBytes } = state
+  const serverBytes = state.storageServers.reduce((sum, server) => sum + server.objectBytes, 0)
+  const stored = { count, bytes: objectBytes + serverBytes, serverBytes }
+  if (limitBytes === 0) return { ...UNKNOWN_OBJECTS, ...stored }
   const { objectDiskBytes: diskBytes, objectsRefused: refused, diskError } = state
-  return { count, bytes, limitBytes, diskBytes, refused, diskError }
+  return { ...stored, limitBytes, diskBytes, refused, diskError }
 }
