@@ -58,6 +58,9 @@ struct RunningTask $extension {
 
   name @2 :Text;
   # Its name for display. Empty in heartbeats.
+
+  function @3 :Text;
+  # The name of its function for display. Empty in heartbeats.
 }
 
 struct ObjectManagerStatus {

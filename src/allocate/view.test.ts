@@ -21,14 +21,14 @@ function measured(name: string, meanMs: number | undefined): ClusterInfo['functi
   return { name, count: 1, failed: 0, ...times, peakBytes: undefined }
 }
 
-/** The work of one row, while workers run tasks of these names for so many seconds. */
+/** The work of one row, while workers run tasks of these functions for so many seconds. */
 function workOf(
   row: Partial<Row>,
   functions: ClusterInfo['functions'],
   runs: Readonly<Record<string, number>> = {},
 ): WaitingWork | undefined {
-  const running = Object.entries(runs).map(([name, seconds]) => {
-    return { task: '01', name, sinceMs: seconds * 1_000 }
+  const running = Object.entries(runs).map(([fn, seconds]) => {
+    return { task: '01', name: 'a task', function: fn, sinceMs: seconds * 1_000 }
   })
   const workers = [worker('7|one|a', { running })]
   const hosts = [{ host: 'one', address: undefined, cpu: 0, freeBytes: 0, workers }]

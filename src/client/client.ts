@@ -204,7 +204,7 @@ export class Client implements AsyncDisposable {
     inputs: Iterable<Liftable<T>> | AsyncIterable<Liftable<T>>,
     options?: O,
   ): MapFuture<Awaited<R>, MapItem<Awaited<R>, O>> {
-    const future = this.#submitter.map(fn, inputs, options ?? {}, false)
+    const future = this.#submitter.map(fn, inputs, options === undefined ? {} : options, false)
     return future as MapFuture<Awaited<R>, MapItem<Awaited<R>, O>>
   }
 
@@ -214,7 +214,7 @@ export class Client implements AsyncDisposable {
     inputs: Iterable<readonly [...Lift<A>]> | AsyncIterable<readonly [...Lift<A>]>,
     options?: O,
   ): MapFuture<Awaited<R>, MapItem<Awaited<R>, O>> {
-    const future = this.#submitter.map(fn, inputs, options ?? {}, true)
+    const future = this.#submitter.map(fn, inputs, options === undefined ? {} : options, true)
     return future as MapFuture<Awaited<R>, MapItem<Awaited<R>, O>>
   }
 
@@ -307,7 +307,7 @@ export class Client implements AsyncDisposable {
    * `TimeoutError` if there is no answer within the client's `timeoutMs`, with `ConnectError` if
    * the scheduler does not tell (Python Scaler), and with `ClientClosedError`.
    */
-  objects(): Promise<readonly ObjectInfo[]> {
+  objects(): Promise<ObjectInfo[]> {
     return asCalled(captureSite(1), async () => {
       const { connection } = this.#session
       if (connection.isClosed) throw new ClientClosedError()

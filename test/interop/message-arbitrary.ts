@@ -187,7 +187,7 @@ const peerInfo: fc.Arbitrary<PeerInfo> = fc.record({
   endsInMS: uint64,
 })
 const infos = fc.array(peerInfo, { maxLength: 2 })
-const running = list(fc.record({ taskId: taskIds, forMS: uint32, name: text }))
+const running = list(fc.record({ taskId: taskIds, forMS: uint32, name: text, function: text }))
 
 const workerReport: fc.Arbitrary<WorkerReport> = fc.record({
   worker,

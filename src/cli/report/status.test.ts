@@ -6,6 +6,7 @@ import { info, TIME, worker } from './cluster-info.kit.js'
 import { problemsOf } from './problem.js'
 import { statusText } from './status.js'
 
+const PRICE = { name: 'price-of-an-option', function: 'price' }
 const BUSY = info({
   hosts: [
     {
@@ -17,7 +18,7 @@ const BUSY = info({
         worker('4711|a-host-with-a-name-that-is-rather-long|0123456789abcdef0123456789abcdef', {
           state: 'busy',
           queued: 1_234,
-          running: [{ task: '00ff00ff00ff00ff', name: 'price-of-an-option', sinceMs: 65_000 }],
+          running: [{ ...PRICE, task: '00ff00ff00ff00ff', sinceMs: 65_000 }],
         }),
       ],
     },

@@ -142,7 +142,7 @@ test('every size is filled exactly, with every pane', () => {
 
 test('names and errors cannot control the terminal, and wide ones are cut', () => {
   const hostile = '\u001b[2J\r\n\u202e漢字漢字漢字漢字漢字漢字漢字漢字'
-  const running = [{ task: '01', name: hostile, sinceMs: 5 }]
+  const running = [{ task: '01', name: hostile, function: '', sinceMs: 5 }]
   const workers = [worker(hostile, { name: hostile, running, itl: hostile })]
   const failure = { time: TIME, task: '0', name: hostile, function: hostile, attempts: 1 }
   const error = { errorName: hostile, message: hostile, stack: hostile }
@@ -201,7 +201,7 @@ test('the rows follow the cursor, also after the terminal has become smaller', (
 })
 
 test('a filter matches workers by id, name, host and what they run', () => {
-  const running = [{ task: '01', name: 'price', sinceMs: 5 }]
+  const running = [{ task: '01', name: 'price', function: 'price', sinceMs: 5 }]
   const report = clusterOf([
     worker('1|one|a', { running }),
     worker('2|one|b', { name: 'Left' }),
@@ -228,7 +228,7 @@ test('a filter matches workers by id, name, host and what they run', () => {
 })
 
 test('a worker that is opened shows what it runs and its last lines, scrolled from the end', () => {
-  const running = [{ task: 'abcd', name: 'price', sinceMs: 65_000 }]
+  const running = [{ task: 'abcd', name: 'price', function: 'price', sinceMs: 65_000 }]
   const report = clusterOf([worker('1|one|a', { running }), worker('2|one|b')])
   const top = state(report, 'n', 'down', 'return')
   assert.equal(top.wantedLog, '1|one|a')

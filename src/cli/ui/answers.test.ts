@@ -226,7 +226,7 @@ test('a worker costs nothing while only time passes', () => {
   const maker = new DeltaMaker()
   const text = (): string | undefined => maker.next({ overview: {}, table: reader?.(from) })
   const later = (ms: number, silentS: number): ClusterInfo => {
-    const running = [{ task: 'aa00', name: 'price', sinceMs: 500 + ms }]
+    const running = [{ task: 'aa00', name: 'price', function: 'price', sinceMs: 500 + ms }]
     const workers = [worker('w1', { running, silentS }), worker('w2', { silentS })]
     const host = { host: 'one', address: undefined, cpu: 20, freeBytes: 4e9, workers }
     return info({ time: new Date(start + ms), hosts: [host] })

@@ -65,7 +65,7 @@ export function lostWorker(id: string, more: Partial<LostWorker> = {}): LostWork
 
 /** A cluster with two workers. */
 export function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
-  const running = [{ task: 'aa00', name: 'price', sinceMs: 500 }]
+  const running = [{ task: 'aa00', name: 'price', function: 'price', sinceMs: 500 }]
   const workers = [worker('w1', { state: 'busy', running, cpu: 90 }), worker('w2')]
   return plainInfo({
     tasks: { waiting: 4, running: 1, success: 12_345, failed: 2, canceled: 0, notFound: 0 },

@@ -173,6 +173,17 @@ test('a cancelled future is rejected immediately, with the reason as cause', asy
   await until(() => client.scheduler.unfinished.size === 0)
 })
 
+test('whatever was given as the reason is the cause, null too', async () => {
+  const client = testClient()
+  for (const reason of [null, 0, '', false]) {
+    const future = submit(client, double, 1)
+    future.cancel(reason)
+    await assert.rejects(future, { name: 'TaskCancelledError', cause: reason })
+    const aborted = client.with({ signal: AbortSignal.abort(reason) }).submit(double, [1])
+    await assert.rejects(aborted, { name: 'TaskCancelledError', cause: reason })
+  }
+})
+
 test('a settled future cannot be cancelled', async () => {
   const client = testClient()
   const [done, failed, cancelled] = [

@@ -239,7 +239,8 @@ export class FutureState implements TaskOwner, Cancellable {
   end(reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
     if (this.hasEnded) return this.#lose(storedResultError(this.taskId, { reason, detail }))
     const { names, connection } = this.#home
-    const cause = this.#outcome ?? connection.cancelReasons.of(failedTaskId) ?? names?.cancelReason
+    const causes = [this.#outcome, connection.cancelReasons.of(failedTaskId), names?.cancelReason]
+    const cause = causes.find((reason) => reason !== undefined)
     const name = this.#site?.taskName ?? ''
     const error = outcomeError(this.taskId, { reason, name, detail, failedTaskId, cause })
     if (this.#site !== undefined) moveToSite(error, this.#site)

@@ -209,6 +209,8 @@ export interface RunningInfo {
   readonly task: string
   /** Its name, or that of its function; empty if neither has one. */
   readonly name: string
+  /** The name of its function; empty: it has none, or the scheduler is older. */
+  readonly function: string
   /** Since when it runs: milliseconds before `time`. */
   readonly sinceMs: number
 }

@@ -164,7 +164,7 @@ const ALLOCATOR_INFO = {
 test('a state is translated into the words and units of users', () => {
   const picture = new ClusterPicture('tcp://h:1')
   assert.deepEqual([picture.isComplete, picture.info(NOW)], [false, undefined])
-  const running = [{ taskId: taskId('\u0001'), forMS: 40, name: 'price' }]
+  const running = [{ taskId: taskId('\u0001'), forMS: 40, name: 'first', function: 'price' }]
   const waiting = {
     reason: 'noCapability',
     needs: 'tpu=1',
@@ -235,7 +235,7 @@ test('a state is translated into the words and units of users', () => {
             name: 'left',
             state: 'busy',
             capabilities: { gpu: 2 },
-            running: [{ task: '01', name: 'price', sinceMs: 40 }],
+            running: [{ task: '01', name: 'first', function: 'price', sinceMs: 40 }],
             queued: 2,
             cpu: 50,
             rssBytes: 70,

@@ -306,8 +306,8 @@ function workerInfo(report: WorkerReport): WorkerInfo {
     name: info?.name ?? '',
     state: stateOf(report),
     capabilities: Object.fromEntries(capabilities.map(({ name, value }) => [name, value])),
-    running: running.map(({ taskId, forMS, name }) => {
-      return { task: idToHex(taskId), name, sinceMs: forMS }
+    running: running.map(({ taskId, forMS, name, function: fn }) => {
+      return { task: idToHex(taskId), name, function: fn, sinceMs: forMS }
     }),
     queued: Math.max(0, worker.sent - running.length),
     cpu: percent(resources.reduce((sum, { cpu }) => sum + cpu, 0)),

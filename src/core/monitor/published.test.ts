@@ -132,10 +132,11 @@ test('a worker runs the oldest of its tasks, if it runs any', () => {
     const [report] = reportOf(published, 1_000, state({}, itl)).states
     return report?.workerReports[0]?.running
   }
-  assert.deepEqual(runningOf('111'), [{ taskId: 'a', name: 'price', forMS: 1_000 }])
+  const price = { name: 'price', function: 'price' }
+  assert.deepEqual(runningOf('111'), [{ taskId: 'a', ...price, forMS: 1_000 }])
   assert.deepEqual(runningOf('101'), [])
   published.handle(change('a', 'success'), 1_100)
-  assert.deepEqual(runningOf('111'), [{ taskId: 'b', name: 'price', forMS: 900 }])
+  assert.deepEqual(runningOf('111'), [{ taskId: 'b', ...price, forMS: 900 }])
 })
 
 test('what is remembered is bounded, and what is left out is counted', () => {

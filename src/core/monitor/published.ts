@@ -192,7 +192,7 @@ export class PublishedState {
     const running = new Map<Identity, RunningTask>()
     for (const [taskId, { worker, name, sentAt }] of this.#tasks) {
       if (worker === '' || running.has(worker)) continue
-      running.set(worker, { taskId, name, forMS: now - sentAt })
+      running.set(worker, { taskId, name, function: name, forMS: now - sentAt })
     }
     return running
   }

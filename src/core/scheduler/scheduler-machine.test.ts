@@ -58,12 +58,12 @@ function reportIn(scheduler: TestScheduler): CoreReport | undefined {
 test('a client that requests the peers gets what they reported about themselves', () => {
   const scheduler = withPeers({ clients: ['C'] })
   const info = { ...INFO, name: 'w' }
-  const running = [{ taskId: taskId('t'), forMS: 300, name: '' }]
+  const running = [{ taskId: taskId('t'), forMS: 300, name: '', function: '' }]
   scheduler.receive('W', { ...workerHeartbeat(), agentId: 'a', info: [info] })
   scheduler.receive('C', { ...clientHeartbeat(), info: [INFO] })
   scheduler.receive('C', { ...task('t', 'C'), name: 'fib' })
   // It sends its information only once, but its running tasks each time.
-  const gone = { taskId: taskId('gone'), forMS: 1, name: '' }
+  const gone = { taskId: taskId('gone'), forMS: 1, name: '', function: '' }
   scheduler.receive('W', { ...workerHeartbeat(), agentId: 'a', running: [...running, gone] })
   scheduler.moveTo(200).actions()
   scheduler.receive('V', { ...clientHeartbeat(), wantsReport: true, wantsPeers: true })
@@ -78,7 +78,7 @@ test('a client that requests the peers gets what they reported about themselves'
         capabilities: [],
         isLeaving: false,
         info: [info],
-        running: [{ taskId: 't', forMS: 500, name: 'fib' }],
+        running: [{ taskId: 't', forMS: 500, name: 'fib', function: 'name of f' }],
         address: '',
       },
     ],
@@ -118,6 +118,7 @@ test('data from peers cannot make a report too long to send', () => {
     taskId: taskId('t'),
     forMS: 1,
     name: long.slice(0, 99),
+    function: '',
   }))
   scheduler.receive('W', { ...workerHeartbeat(), running }).actions()
   scheduler.receive('V', { ...clientHeartbeat(), wantsReport: true, wantsPeers: true })

@@ -54,7 +54,8 @@ export function runsOf(tasks: readonly WorkerTask[], now: InstantMs): readonly R
   const runs: RunningTask[] = []
   for (const { id, state, begunAt } of tasks) {
     if (state !== 'dispatched' || begunAt === undefined) continue
-    runs.push({ taskId: id, forMS: Math.max(0, Math.floor(now - begunAt)), name: '' })
+    const forMS = Math.max(0, Math.floor(now - begunAt))
+    runs.push({ taskId: id, forMS, name: '', function: '' })
     if (runs.length === MAX_RUNS) break
   }
   return runs

@@ -153,6 +153,8 @@ export interface RunningTask {
   readonly forMS: number
   /** Its name for display. Empty in heartbeats. */
   readonly name: string
+  /** The name of its function for display. Empty in heartbeats. */
+  readonly function: string
 }
 
 /** Reads the struct that was entered last. */
@@ -162,6 +164,7 @@ export function readRunningTask(reader: Reader): RunningTask {
     taskId: reader.id(pointersAt, structEnd) as TaskId,
     forMS: reader.uint32(structAt, pointersAt),
     name: reader.text(pointersAt + 8, structEnd),
+    function: reader.text(pointersAt + 16, structEnd),
   }
 }
 
@@ -184,7 +187,7 @@ export function readRunningTaskList(
 
 /** Words of everything that the struct points to. */
 export function measureRunningTask(value: RunningTask, _referenceFrom: number): number {
-  return idWords(value.taskId) + textWords(value.name)
+  return idWords(value.taskId) + textWords(value.name) + textWords(value.function)
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
@@ -192,7 +195,7 @@ export function measureRunningTaskList(
   values: readonly RunningTask[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 3)
+  let words = structListWords(values.length, 4)
   for (const value of values) words += measureRunningTask(value, referenceFrom)
   return words
 }
@@ -203,6 +206,7 @@ function writeRunningTask(writer: Writer, at: number, value: RunningTask): void 
   writer.id(pointersAt, value.taskId)
   writer.uint32(at, value.forMS)
   writer.text(pointersAt + 8, value.name)
+  writer.text(pointersAt + 16, value.function)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -211,11 +215,11 @@ export function addRunningTaskList(
   pointerAt: number,
   values: readonly RunningTask[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 1, 2)
+  let at = writer.structList(pointerAt, values.length, 1, 3)
   for (const value of values) {
     writer.zero(at, 1)
     writeRunningTask(writer, at, value)
-    at += 24
+    at += 32
   }
 }
 

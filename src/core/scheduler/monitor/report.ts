@@ -103,8 +103,9 @@ function runningOf(state: SchedulerState, worker: WorkerEntry): readonly Running
   return worker.heartbeat.running.slice(0, MOST.running).flatMap(({ taskId, forMS }) => {
     const task = state.tasks.peek(taskId)
     if (task?.worker !== worker) return []
-    const name = clipped(titleOf(task.extra?.name ?? '', task.function))
-    return [{ taskId, forMS: Math.min(forMS + sinceMs, MAX_MS), name }]
+    const fn = clipped(titleOf('', task.function))
+    const name = clipped(task.extra?.name ?? '') || fn
+    return [{ taskId, forMS: Math.min(forMS + sinceMs, MAX_MS), name, function: fn }]
   })
 }
 
