@@ -296,8 +296,9 @@ export class Client implements AsyncDisposable {
       const { connection } = this.#session
       if (connection.isClosed) throw new ClientClosedError()
       const { timeoutMs } = connection.settings
-      const { lookAtCluster } = await import('./monitor/look.js')
-      return lookAtCluster(monitorSetup(connection), { ...options, timeoutMs })
+      const { checkedSignal, lookAtCluster } = await import('./monitor/look.js')
+      const signal = checkedSignal('info', options)
+      return lookAtCluster(monitorSetup(connection), { signal, timeoutMs })
     })
   }
 
@@ -329,11 +330,12 @@ export class Client implements AsyncDisposable {
   async *events(options: LookOptions = {}): AsyncGenerator<ClusterEvent, void, undefined> {
     const { connection } = this.#session
     if (connection.isClosed) throw new ClientClosedError()
-    const { watchCluster } = await import('./monitor/look.js')
+    const { checkedSignal, watchCluster } = await import('./monitor/look.js')
+    const signal = checkedSignal('events', options)
     const closed = new Promise<void>((resolve) => {
       connection.watch({ onOpen: () => {}, onFailure: () => {}, onEnd: () => resolve() })
     })
-    yield* watchCluster(monitorSetup(connection), { ...options, closed })
+    yield* watchCluster(monitorSetup(connection), { signal, closed })
   }
 
   /**

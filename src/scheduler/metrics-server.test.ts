@@ -68,7 +68,7 @@ test('a scheduler serves metrics in both formats, and probes', async () => {
   )
   const samples = readMetrics(await open.text())
   assert.equal(samples.get('scaler_tasks_running'), 0)
-  const plain = await fetch(`${base}/metrics`)
+  const plain = await fetch(`${base}/metrics`, { headers: { accept: 'text/plain' } })
   assert.equal(plain.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   await plain.text()
   for (const [path, status] of [
@@ -95,8 +95,12 @@ test('the format is the one that the reader prefers', async () => {
     [`text/plain;q=0.5, ${open};q=0.5`, true],
     [`${open};version=2.0.0`, false],
     [`${open};q=much`, false],
-    ['*/*', false],
-    ['', false],
+    ['*/*', true],
+    ['', true],
+    ['*/*;q=0', false],
+    ['text/plain;version=0.0.4;q=1,*/*;q=0.1', false],
+    ['text/html,application/xhtml+xml,*/*;q=0.8', false],
+    ['application/json', false],
   ]
   for (const [accept, isOpen] of cases) {
     const response = await fetch(`http://${scheduler.metricsAddress}/metrics`, {

@@ -231,19 +231,24 @@ export class MetricsServer {
   }
 }
 
-/** OpenMetrics for readers that ask for this version of it and do not prefer the older format. */
+/**
+ * OpenMetrics, except for readers that prefer the older format, or do not accept this version.
+ * Browsers get the older one: they show it, and would save the other one in a file.
+ */
 function formatFor(accept: string): MetricsFormat {
-  let [open, plain] = [0, 0]
-  for (const range of accept.toLowerCase().split(',')) {
+  let [open, plain, other] = [-1, 0, 0]
+  for (const range of (accept || '*/*').toLowerCase().split(',')) {
     const [type, ...parameters] = range.split(';').map((part) => part.trim())
     const valueOf = (name: string): string | undefined =>
       parameters.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1)
     const weight = Number(valueOf('q') ?? 1)
     const version = valueOf('version') ?? '1.0.0'
-    if (type === 'application/openmetrics-text' && version === '1.0.0') {
-      open = Math.max(open, weight)
-    } else if (type === 'text/plain') plain = Math.max(plain, weight)
+    if (type === 'application/openmetrics-text') {
+      open = Math.max(open, version === '1.0.0' ? weight : 0)
+    } else if (type === 'text/plain' || type === 'text/html') plain = Math.max(plain, weight)
+    else if (type === '*/*') other = weight
   }
+  if (open === -1) return other > plain ? 'openmetrics' : 'plain'
   return open > 0 && open >= plain ? 'openmetrics' : 'plain'
 }
 

@@ -218,7 +218,7 @@ async function testPython(): Promise<void> {
     theirs.map(([, , value]) => value),
     [...readMetrics(text).values()],
   )
-  const older = await read(await scrape(''), 'plain')
+  const older = await read(await scrape('text/plain'), 'plain')
   const keys = (samples: readonly PythonSample[]): readonly string[] =>
     samples.map(([name, labels]) => JSON.stringify([name, labels])).toSorted()
   assert.deepEqual(keys(older), keys(theirs))
@@ -259,7 +259,7 @@ async function resultsOf(address: string, expr: string): Promise<readonly number
 async function testPrometheus(t: TestContext): Promise<void> {
   const promtool = join(PROMETHEUS, 'promtool')
   await output(promtool, ['check', 'config', join(ROOT, 'deploy/prometheus.yml')], '')
-  await output(promtool, ['check', 'metrics'], await scrape(''))
+  await output(promtool, ['check', 'metrics'], await scrape('text/plain'))
   const address = await startPrometheus(t)
   for (const { title, expr } of QUERIES) {
     await until(`${title} shows something: ${expr}`, async () => {

@@ -257,6 +257,23 @@ test('result() gives up after timeoutMs and leaves the task alone', async () => 
   assert.equal(await future, 8)
 })
 
+test('the error of result() says why the task waits, as the scheduler knows it', async () => {
+  const client = testClient()
+  Object.assign(client.scheduler, { isHolding: true, isBusy: true })
+  const future = submit(client, double, 4)
+  let error: unknown
+  // In a process that stalls, the answer may come after a time limit.
+  for (let left = 100; left > 0; left -= 1) {
+    error = await future.result({ timeoutMs: 40 }).catch((reason: unknown) => reason)
+    if (error instanceof TimeoutError && error.reason !== undefined) break
+  }
+  assert(error instanceof TimeoutError)
+  assert.equal(error.reason, 'all-busy')
+  assert.match(error.message, /it continues: all workers .* are busy \(all-busy\)$/)
+  client.scheduler.release()
+  assert.equal(await future, 8)
+})
+
 test('result() gives up when its signal is aborted, with the reason', async () => {
   const client = testClient()
   client.scheduler.isHolding = true

@@ -107,6 +107,12 @@ export class FutureState implements TaskOwner, Cancellable {
     return this.hasEnded ? undefined : this.#home.connection.waitingOf(this.taskId)
   }
 
+  /** Whether only the scheduler knows why it waits, if it does; and it is not asked much already. */
+  get isUnexplained(): boolean {
+    const isUnknown = this.state === 'queued' && this.waiting === undefined
+    return isUnknown && !this.#home.connection.explanations.isBusy
+  }
+
   /** See `Future.explain`. */
   async explain(): Promise<TaskExplanation> {
     const { taskId } = this

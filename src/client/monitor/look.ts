@@ -192,7 +192,8 @@ export async function* watchCluster(
   }
 }
 
-function checkedSignal(call: string, options: LookOptions): AbortSignal | undefined {
+/** The signal of a call. Throws `ConfigError` if its options are wrong. */
+export function checkedSignal(call: string, options: LookOptions): AbortSignal | undefined {
   checkNames(call, { signal: true }, options)
   const { signal } = options
   if (signal === undefined || signal instanceof AbortSignal) return signal
