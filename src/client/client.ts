@@ -204,7 +204,7 @@ export class Client implements AsyncDisposable {
     inputs: Iterable<Liftable<T>> | AsyncIterable<Liftable<T>>,
     options?: O,
   ): MapFuture<Awaited<R>, MapItem<Awaited<R>, O>> {
-    const future = this.#submitter.map(fn, inputs, options ?? {}, false)
+    const future = this.#submitter.map(fn, inputs, options === undefined ? {} : options, false)
     return future as MapFuture<Awaited<R>, MapItem<Awaited<R>, O>>
   }
 
@@ -214,7 +214,7 @@ export class Client implements AsyncDisposable {
     inputs: Iterable<readonly [...Lift<A>]> | AsyncIterable<readonly [...Lift<A>]>,
     options?: O,
   ): MapFuture<Awaited<R>, MapItem<Awaited<R>, O>> {
-    const future = this.#submitter.map(fn, inputs, options ?? {}, true)
+    const future = this.#submitter.map(fn, inputs, options === undefined ? {} : options, true)
     return future as MapFuture<Awaited<R>, MapItem<Awaited<R>, O>>
   }
 
@@ -296,8 +296,9 @@ export class Client implements AsyncDisposable {
       const { connection } = this.#session
       if (connection.isClosed) throw new ClientClosedError()
       const { timeoutMs } = connection.settings
-      const { lookAtCluster } = await import('./monitor/look.js')
-      return lookAtCluster(monitorSetup(connection), { ...options, timeoutMs })
+      const { checkedSignal, lookAtCluster } = await import('./monitor/look.js')
+      const signal = checkedSignal('info', options)
+      return lookAtCluster(monitorSetup(connection), { signal, timeoutMs })
     })
   }
 
@@ -307,7 +308,7 @@ export class Client implements AsyncDisposable {
    * `TimeoutError` if there is no answer within the client's `timeoutMs`, with `ConnectError` if
    * the scheduler does not tell (Python Scaler), and with `ClientClosedError`.
    */
-  objects(): Promise<readonly ObjectInfo[]> {
+  objects(): Promise<ObjectInfo[]> {
     return asCalled(captureSite(1), async () => {
       const { connection } = this.#session
       if (connection.isClosed) throw new ClientClosedError()
@@ -329,13 +330,14 @@ export class Client implements AsyncDisposable {
   async *events(options: LookOptions = {}): AsyncGenerator<ClusterEvent, void, undefined> {
     const { connection } = this.#session
     if (connection.isClosed) throw new ClientClosedError()
-    const { watchCluster } = await import('./monitor/look.js')
+    const { checkedSignal, watchCluster } = await import('./monitor/look.js')
+    const signal = checkedSignal('events', options)
     let stopListening = (): void => {}
     const closed = new Promise<void>((resolve) => {
       stopListening = connection.listen(({ type }) => type === 'ended' && resolve())
     })
     try {
-      yield* watchCluster(monitorSetup(connection), { ...options, closed })
+      yield* watchCluster(monitorSetup(connection), { signal, closed })
     } finally {
       stopListening()
     }

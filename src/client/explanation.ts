@@ -260,6 +260,9 @@ interface Question {
   readonly resolve: (explanation: SentExplanation | undefined) => void
 }
 
+/** More open questions would be a burden for the scheduler. */
+const MAX_QUESTIONS = 100
+
 /** Explanations of the tasks of one client. */
 export class Explanations {
   readonly #ask: (id: TaskId) => void
@@ -273,6 +276,11 @@ export class Explanations {
   /** `ask` calls `answer` for the task in any case. */
   constructor(ask: (id: TaskId) => void) {
     this.#ask = ask
+  }
+
+  /** Whether so many questions are open that none should be added without need. */
+  get isBusy(): boolean {
+    return this.#questions.size >= MAX_QUESTIONS
   }
 
   /** The scheduler's answer about an unfinished task; undefined if there is none. */

@@ -6,6 +6,7 @@ import { NO_BYTES, bytesToLatin1 } from '../base/bytes.js'
 import {
   FEATURE_GRAPHS,
   FEATURE_INLINE,
+  FEATURE_PEERS,
   FEATURE_RUNS,
   FEATURE_SHARED,
   FEATURE_TASK_UPDATES,
@@ -70,6 +71,12 @@ export interface FakeSchedulerOptions {
 
 type AnyFunction = (...args: unknown[]) => unknown
 
+function busy(id: TaskId): Message {
+  const [state, reason] = ['waiting', 'allBusy'] as const
+  const rest = { needs: '', forMS: 0, dependsOn: [], attempts: [] }
+  return { kind: 'taskExplanation', taskId: id, state, reason, ...rest }
+}
+
 /** One scheduler for any number of clients. */
 export class FakeScheduler {
   /** All messages but heartbeats. */
@@ -89,6 +96,8 @@ export class FakeScheduler {
   isMute = false
   /** Tasks are not run until `release`. */
   isHolding = false
+  /** It says that all workers are busy, if it is asked about a task, and only then. */
+  isBusy = false
   /** Clients may not shut the cluster down. */
   isProtected = false
   /** The size of all objects that clients have sent, in bytes. */
@@ -188,6 +197,8 @@ export class FakeScheduler {
           if (task !== undefined) this.refuse(task, 'canceled')
         }
         return
+      case 'taskInquiry':
+        return this.#send(from, busy(message.taskId))
       case 'graphTask':
         if (this.graphs === undefined) this.faults.push('a graph')
         return this.graphs?.onPart(message)
@@ -288,7 +299,8 @@ export class FakeScheduler {
     const graphs = this.graphs === undefined ? 0 : FEATURE_GRAPHS
     const runs = this.#takesRuns ? FEATURE_RUNS : 0
     const shared = this.names === undefined ? 0 : FEATURE_SHARED
-    const ours = FEATURE_INLINE | FEATURE_TASK_UPDATES | graphs | runs | shared
+    const peers = this.isBusy ? FEATURE_PEERS : 0
+    const ours = FEATURE_INLINE | FEATURE_TASK_UPDATES | graphs | runs | shared | peers
     const features = this.isOurs ? ours : 0
     this.#send(from, {
       kind: 'clientHeartbeatEcho',

@@ -30,6 +30,8 @@ class ProcessSerializer {
   name = `process ${process.pid} on ${hostname()}`
   readonly analyst: SourceAnalyst
   readonly serializer: DefaultSerializer
+  /** Its functions work alone, too: `{ ...defaultSerializer, deserialize }`. */
+  readonly exported: Serializer
 
   constructor() {
     const natives = new NativeNames()
@@ -43,7 +45,14 @@ class ProcessSerializer {
     const { analyst, identities } = this
     const known = (): KnownThings => this.known()
     this.serializer = new DefaultSerializer({ analyst, loader, natives, codecs, identities, known })
-    natives.know('scaler-ts#defaultSerializer', this.serializer)
+    const { serializer } = this
+    this.exported = {
+      serialize: (value) => serializer.serialize(value),
+      deserialize: (bytes) => serializer.deserialize(bytes),
+    }
+    natives.know('scaler-ts#defaultSerializer', this.exported)
+    natives.know('scaler-ts#defaultSerializer.serialize', this.exported.serialize)
+    natives.know('scaler-ts#defaultSerializer.deserialize', this.exported.deserialize)
   }
 }
 
@@ -57,7 +66,7 @@ export const processSerializer: DefaultSerializer = own.serializer
  * `deserialize` throws `DeserializeError`. The bytes of a function are the same `Uint8Array` until
  * something that it uses changes, and must not be modified; all other bytes are the caller's.
  */
-export const defaultSerializer: Serializer = own.serializer
+export const defaultSerializer: Serializer = own.exported
 
 /** From now on errors name the worker of this process. */
 export function nameWorker(worker: string): void {
@@ -88,7 +97,10 @@ export function registerByReference(specifier: string): void {
  * only they can access, such as `#private` fields. A class that extends it must be registered as
  * well. For the whole process. Throws `ConfigError`.
  */
-export function registerClass<T>(constructor: AnyClass<T>, options: ClassCodecOptions<T>): void {
+export function registerClass<T, V = unknown>(
+  constructor: AnyClass<T>,
+  options: ClassCodecOptions<T, V>,
+): void {
   own.codecs.register(constructor, options)
 }
 

@@ -36,6 +36,16 @@ test('a serializer of the user’s own travels as a value', () => {
   assert.equal(codec.deserialize(Buffer.from('xyz')), 'zyx')
 })
 
+test('functions of the default serializer also work and travel alone', () => {
+  const { serialize } = defaultSerializer
+  const upper = {
+    ...defaultSerializer,
+    serialize: (value: unknown) => serialize(String(value).toUpperCase()),
+  }
+  const codec = codecFrom(serializerContent(upper))
+  assert.equal(codec.deserialize(codec.serialize('abc')), 'ABC')
+})
+
 test('one that cannot travel is refused by a path that begins with the serializer', () => {
   const serializer = { ...fake(never, never), pending: Promise.resolve() }
   assert.throws(

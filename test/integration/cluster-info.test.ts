@@ -205,7 +205,7 @@ test('wrong options, closed clients and silent addresses are refused', async () 
   const client = new Client(scheduler.address)
   const wrong = { signal: 1 } as unknown as { signal: AbortSignal }
   const unknown = { sginal: undefined } as unknown as { signal: AbortSignal }
-  for (const options of [wrong, unknown]) {
+  for (const options of [wrong, unknown, null as never, 5 as never]) {
     await assert.rejects(client.info(options), ConfigError)
     await assert.rejects(client.events(options).next(), ConfigError)
   }

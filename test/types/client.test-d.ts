@@ -6,6 +6,7 @@ import {
   asCompleted,
   Client,
   literal,
+  registerClass,
   wait,
   type ClientOptions,
   type Future,
@@ -17,6 +18,7 @@ import {
   type MapProgress,
   type MapProgressListener,
   type NodeValue,
+  type ObjectInfo,
   type ObjectReference,
   type Serializer,
   type TaskProfile,
@@ -35,6 +37,27 @@ const add = (a: number, b: number): number => a + b
 const later = async (text: string): Promise<number> => Promise.resolve(text.length)
 const optional = (a: number, b?: string): string => b ?? String(a)
 const rest = (...numbers: number[]): number => numbers.length
+
+class Celsius {
+  readonly #degrees: number
+  constructor(degrees: number) {
+    this.#degrees = degrees
+  }
+  get degrees(): number {
+    return this.#degrees
+  }
+}
+
+export async function registeredClasses(): Promise<void> {
+  const serialize = (instance: Celsius): number => instance.degrees
+  registerClass(Celsius, { serialize, deserialize: (degrees) => new Celsius(degrees) })
+  registerClass(Celsius, { serialize, deserialize: (degrees: number) => new Celsius(degrees) })
+  registerClass(Celsius, { serialize, deserialize: (value: unknown) => new Celsius(Number(value)) })
+  // @ts-expect-error -- it receives what `serialize` returned
+  registerClass(Celsius, { serialize, deserialize: (text: string) => new Celsius(Number(text)) })
+  const objects: ObjectInfo[] = await client.objects()
+  objects.sort((a, b) => a.ageMs - b.ageMs)
+}
 
 export function submit(): void {
   const sum = client.submit(add, 1, 2)

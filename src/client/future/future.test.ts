@@ -173,6 +173,17 @@ test('a cancelled future is rejected immediately, with the reason as cause', asy
   await until(() => client.scheduler.unfinished.size === 0)
 })
 
+test('whatever was given as the reason is the cause, null too', async () => {
+  const client = testClient()
+  for (const reason of [null, 0, '', false]) {
+    const future = submit(client, double, 1)
+    future.cancel(reason)
+    await assert.rejects(future, { name: 'TaskCancelledError', cause: reason })
+    const aborted = client.with({ signal: AbortSignal.abort(reason) }).submit(double, [1])
+    await assert.rejects(aborted, { name: 'TaskCancelledError', cause: reason })
+  }
+})
+
 test('a settled future cannot be cancelled', async () => {
   const client = testClient()
   const [done, failed, cancelled] = [
@@ -242,6 +253,23 @@ test('result() gives up after timeoutMs and leaves the task alone', async () => 
   const future = submit(client, double, 4)
   await assert.rejects(future.result({ timeoutMs: 5 }), TimeoutError)
   assert.notEqual(future.state, 'cancelled')
+  client.scheduler.release()
+  assert.equal(await future, 8)
+})
+
+test('the error of result() says why the task waits, as the scheduler knows it', async () => {
+  const client = testClient()
+  Object.assign(client.scheduler, { isHolding: true, isBusy: true })
+  const future = submit(client, double, 4)
+  let error: unknown
+  // In a process that stalls, the answer may come after a time limit.
+  for (let left = 100; left > 0; left -= 1) {
+    error = await future.result({ timeoutMs: 40 }).catch((reason: unknown) => reason)
+    if (error instanceof TimeoutError && error.reason !== undefined) break
+  }
+  assert(error instanceof TimeoutError)
+  assert.equal(error.reason, 'all-busy')
+  assert.match(error.message, /it continues: all workers .* are busy \(all-busy\)$/)
   client.scheduler.release()
   assert.equal(await future, 8)
 })

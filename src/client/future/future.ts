@@ -5,7 +5,7 @@ import { ConfigError, TimeoutError } from '../../base/errors.js'
 import { idToHex } from '../../base/ids.js'
 import { checkNames, numberOption } from '../../base/option.js'
 import { blameCaller, type CallSite, captureSite } from '../../runtime/call-site.js'
-import type { TaskExplanation } from '../explanation.js'
+import type { TaskExplanation, WaitingState } from '../explanation.js'
 import { signalWatches } from '../submit/signal.js'
 import type { TaskProfile, TaskProgress } from './profile.js'
 import type { FutureState } from './state.js'
@@ -24,6 +24,8 @@ export interface ResultOptions {
 
 const NAMES: Record<keyof ResultOptions, true> = { timeoutMs: true, signal: true }
 const MAX_TIMER_MS = 2 ** 31 - 1
+/** So long before a time limit ends, the scheduler is asked why the task waits. */
+const ASK_MS = 100
 
 /** Checks a time limit; undefined = none. Throws `ConfigError`. */
 export function checkTimeLimit(timeoutMs: unknown): number | undefined {
@@ -46,8 +48,12 @@ async function waitForOutcome(state: FutureState, options: ResultOptions): Promi
   return raced(state, { promise, limit, signal, site: captureSite(2) })
 }
 
-function timeoutError(state: FutureState, limit: number | undefined): TimeoutError {
-  const { waiting } = state
+function timeoutError(
+  state: FutureState,
+  limit: number | undefined,
+  told: WaitingState | undefined,
+): TimeoutError {
+  const waiting = state.waiting ?? (state.state === 'queued' ? told : undefined)
   const why = waiting === undefined ? '' : `: ${waiting.text} (${waiting.reason})`
   const id = idToHex(state.taskId)
   const message = `task ${id} has no result after ${limit} ms; it continues${why}`
@@ -65,15 +71,26 @@ function raced(state: FutureState, { promise, limit, signal, site }: Race): Prom
   return new Promise((resolve, reject) => {
     const watch = signal === undefined ? undefined : signalWatches.of(signal)
     const waiting = { cancel: (reason: unknown) => settle(() => reject(reason)) }
+    let told: WaitingState | undefined
+    const ask = async (): Promise<void> => {
+      if (!state.isUnexplained) return
+      const { reason, text, needs } = await state.explain()
+      if (reason !== undefined) told = { reason, text, needs }
+    }
     const onTimeout = (): void => {
-      settle(() => reject(blameCaller(timeoutError(state, limit), site)))
+      settle(() => reject(blameCaller(timeoutError(state, limit, told), site)))
     }
     const settle = (decide: () => void): void => {
       clearTimeout(timer)
+      clearTimeout(question)
       watch?.delete(waiting)
       decide()
     }
     const timer = limit === undefined ? undefined : setTimeout(onTimeout, limit)
+    const question =
+      limit === undefined
+        ? undefined
+        : setTimeout(() => void ask(), limit - Math.min(limit / 2, ASK_MS))
     watch?.add(waiting)
     promise.then(
       (value) => settle(() => resolve(value)),

@@ -107,6 +107,12 @@ export class FutureState implements TaskOwner, Cancellable {
     return this.hasEnded ? undefined : this.#home.connection.waitingOf(this.taskId)
   }
 
+  /** Whether only the scheduler knows why it waits, if it does; and it is not asked much already. */
+  get isUnexplained(): boolean {
+    const isUnknown = this.state === 'queued' && this.waiting === undefined
+    return isUnknown && !this.#home.connection.explanations.isBusy
+  }
+
   /** See `Future.explain`. */
   async explain(): Promise<TaskExplanation> {
     const { taskId } = this
@@ -239,7 +245,8 @@ export class FutureState implements TaskOwner, Cancellable {
   end(reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
     if (this.hasEnded) return this.#lose(storedResultError(this.taskId, { reason, detail }))
     const { names, connection } = this.#home
-    const cause = this.#outcome ?? connection.cancelReasons.of(failedTaskId) ?? names?.cancelReason
+    const causes = [this.#outcome, connection.cancelReasons.of(failedTaskId), names?.cancelReason]
+    const cause = causes.find((reason) => reason !== undefined)
     const name = this.#site?.taskName ?? ''
     const error = outcomeError(this.taskId, { reason, name, detail, failedTaskId, cause })
     if (this.#site !== undefined) moveToSite(error, this.#site)

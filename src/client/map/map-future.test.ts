@@ -255,6 +255,7 @@ test('bad options are refused immediately', () => {
     ConfigError,
   )
   assert.throws(() => submitter.map(double, [], { order: false } as MapOptions, false), ConfigError)
+  assert.throws(() => submitter.map(double, [], null as never, false), ConfigError)
 })
 
 test('at most concurrency tasks are in flight', async () => {

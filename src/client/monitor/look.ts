@@ -84,12 +84,9 @@ export function requestOf(
 const MAX_OBJECTS = 1_000
 
 /** The largest objects. See `Client.objects`. */
-export async function listObjects(
-  setup: SchedulerSetup,
-  timeoutMs: number,
-): Promise<readonly ObjectInfo[]> {
+export async function listObjects(setup: SchedulerSetup, timeoutMs: number): Promise<ObjectInfo[]> {
   const question = { action: 'objects', lines: MAX_OBJECTS } as const
-  return (await listed(setup, question, { what: 'objects', timeoutMs })).objects
+  return Array.from((await listed(setup, question, { what: 'objects', timeoutMs })).objects)
 }
 
 /** The tasks that have waited longest, at most `most`. */
@@ -195,7 +192,8 @@ export async function* watchCluster(
   }
 }
 
-function checkedSignal(call: string, options: LookOptions): AbortSignal | undefined {
+/** The signal of a call. Throws `ConfigError` if its options are wrong. */
+export function checkedSignal(call: string, options: LookOptions): AbortSignal | undefined {
   checkNames(call, { signal: true }, options)
   const { signal } = options
   if (signal === undefined || signal instanceof AbortSignal) return signal

@@ -27,11 +27,11 @@ export interface ClassCodec {
 }
 
 /** What a user gives. */
-export interface ClassCodecOptions<T> {
+export interface ClassCodecOptions<T, V = unknown> {
   /** Any value that can travel and that says all about the instance. */
-  readonly serialize: (instance: T) => unknown
+  readonly serialize: (instance: T) => V
   /** The instance again, from a copy of that value. */
-  readonly deserialize: (value: unknown) => T
+  readonly deserialize: (value: V) => T
 }
 
 /** A class, also one whose constructor is not public. */
@@ -54,7 +54,7 @@ export class ClassCodecs {
    * From now on instances of the class itself travel this way; a class that extends it has to be
    * registered, too. Throws `ConfigError` that names the wrong argument.
    */
-  register<T>(constructor: AnyClass<T>, options: ClassCodecOptions<T>): void {
+  register<T, V>(constructor: AnyClass<T>, options: ClassCodecOptions<T, V>): void {
     const prototype = prototypeOfClass(constructor)
     if (prototype === undefined) {
       throw new ConfigError(`registerClass: the first argument is not a class`)
@@ -106,7 +106,7 @@ function prototypeOfClass(constructor: unknown): object | undefined {
   return typeof prototype === 'object' && prototype !== null ? prototype : undefined
 }
 
-function checkedOptions<T>(options: unknown): ClassCodecOptions<T> {
+function checkedOptions(options: unknown): Pick<ClassCodec, 'serialize' | 'deserialize'> {
   if (typeof options !== 'object' || options === null) {
     throw new ConfigError('registerClass: the second argument is not { serialize, deserialize }')
   }
@@ -114,7 +114,7 @@ function checkedOptions<T>(options: unknown): ClassCodecOptions<T> {
     if (typeof (options as Record<string, unknown>)[key] === 'function') continue
     throw new ConfigError(`registerClass: ${key} is not a function`)
   }
-  return options as ClassCodecOptions<T>
+  return options as Pick<ClassCodec, 'serialize' | 'deserialize'>
 }
 
 /** What reads and writes the messages inside. */

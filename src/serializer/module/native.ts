@@ -103,9 +103,10 @@ export class NativeNames {
     return this.#modules.get(value)
   }
 
-  /** Gives the object this name from now on. The other process must do the same. */
+  /** Gives the object or function this name from now on. The other process must do the same. */
   know(name: string, object: object): void {
-    this.#objectNames.set(object, name)
+    const names = typeof object === 'function' ? this.#names : this.#objectNames
+    names.set(object, name)
     this.#told.set(name, object)
   }
 

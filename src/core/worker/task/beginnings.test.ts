@@ -102,5 +102,6 @@ test('heartbeats tell what runs and since when, once that is known', () => {
   worker.now = 3_000
   const [beat] = worker.handle({ type: 'tick' }).filter(({ type }) => type === 'sendHeartbeat')
   assert.ok(beat?.type === 'sendHeartbeat')
-  assert.deepEqual(beat.heartbeat.running, [{ taskId: 'a', forMS: 3_000 - 1_250 + 240, name: '' }])
+  const forMS = 3_000 - 1_250 + 240
+  assert.deepEqual(beat.heartbeat.running, [{ taskId: 'a', forMS, name: '', function: '' }])
 })
