@@ -46,13 +46,12 @@ class ProcessSerializer {
     const known = (): KnownThings => this.known()
     this.serializer = new DefaultSerializer({ analyst, loader, natives, codecs, identities, known })
     const { serializer } = this
-    this.exported = {
-      serialize: (value) => serializer.serialize(value),
-      deserialize: (bytes) => serializer.deserialize(bytes),
-    }
+    const serialize = (value: unknown): Uint8Array => serializer.serialize(value)
+    const deserialize = (bytes: Uint8Array): unknown => serializer.deserialize(bytes)
+    this.exported = { serialize, deserialize }
     natives.know('scaler-ts#defaultSerializer', this.exported)
-    natives.know('scaler-ts#defaultSerializer.serialize', this.exported.serialize)
-    natives.know('scaler-ts#defaultSerializer.deserialize', this.exported.deserialize)
+    natives.know('scaler-ts#defaultSerializer.serialize', serialize)
+    natives.know('scaler-ts#defaultSerializer.deserialize', deserialize)
   }
 }
 

@@ -37,6 +37,7 @@ test('a serializer of the user’s own travels as a value', () => {
 })
 
 test('functions of the default serializer also work and travel alone', () => {
+  // oxlint-disable-next-line typescript/unbound-method -- functions without their object are meant
   const { serialize } = defaultSerializer
   const upper = {
     ...defaultSerializer,

@@ -192,7 +192,7 @@ test('instances of registered classes carry no state along', async () => {
   }
   registerClass(Secret, {
     serialize: (secret) => secret.read() - Secret.reads,
-    deserialize: (value) => new Secret(value as number),
+    deserialize: (value) => new Secret(value),
   })
   const task = (secret: Secret): number => secret.read() + secret.read() - 2 * Secret.reads
   const first = await client.submit(task, new Secret(5))

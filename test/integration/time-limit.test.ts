@@ -87,7 +87,7 @@ registerClass(SlowToRead, {
   serialize: ({ value }) => value,
   deserialize: (value) => {
     for (const end = Date.now() + 500; Date.now() < end;);
-    return new SlowToRead(value as number)
+    return new SlowToRead(value)
   },
 })
 

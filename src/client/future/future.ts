@@ -90,7 +90,7 @@ function raced(state: FutureState, { promise, limit, signal, site }: Race): Prom
     const question =
       limit === undefined
         ? undefined
-        : setTimeout(() => void ask(), limit - Math.min(limit / 2, ASK_MS))
+        : setTimeout(() => void ask().catch(() => {}), limit - Math.min(limit / 2, ASK_MS))
     watch?.add(waiting)
     promise.then(
       (value) => settle(() => resolve(value)),

@@ -107,7 +107,7 @@ export class FutureState implements TaskOwner, Cancellable {
     return this.hasEnded ? undefined : this.#home.connection.waitingOf(this.taskId)
   }
 
-  /** Whether only the scheduler knows why it waits, if it does; and it is not asked much already. */
+  /** Whether only the scheduler knows why it waits, if it does, and has few such questions. */
   get isUnexplained(): boolean {
     const isUnknown = this.state === 'queued' && this.waiting === undefined
     return isUnknown && !this.#home.connection.explanations.isBusy

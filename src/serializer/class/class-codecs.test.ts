@@ -77,11 +77,11 @@ test('registered classes whose codecs need each other travel', () => {
   const sides = new TwoSides()
   sides.here.codecs.register(Coin, {
     serialize: (coin) => coin.toMoney().cents,
-    deserialize: (cents) => new Coin(new Money(cents as number).cents),
+    deserialize: (cents) => new Coin(new Money(cents).cents),
   })
   sides.here.codecs.register(Money, {
     serialize: (money) => new Coin(money.cents).toMoney().cents,
-    deserialize: (cents) => new Coin(cents as number).toMoney(),
+    deserialize: (cents) => new Coin(cents).toMoney(),
   })
   const both = sides.send(() => [new Coin(1), new Money(2)] as const)
   const [coin, money] = sides.back(both())
@@ -133,7 +133,7 @@ test('an instance may hold others, but not lead back to itself', () => {
   }
   sides.here.codecs.register(Box, {
     serialize: (box) => [box.content],
-    deserialize: (value) => new Box((value as unknown[])[0]),
+    deserialize: (value) => new Box(value[0]),
   })
   const nested = sides.send(new Box(new Box([1])))
   assert.deepEqual((nested.content as Box).content, [1])
