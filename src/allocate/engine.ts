@@ -331,8 +331,8 @@ export function viewOf(info: ClusterInfo): ClusterView {
 function longestRuns({ hosts }: ClusterInfo): ReadonlyMap<string, number> {
   const longest = new Map<string, number>()
   for (const { workers } of hosts) {
-    for (const { name, sinceMs } of workers.flatMap(({ running }) => running)) {
-      longest.set(name, Math.max(longest.get(name) ?? 0, sinceMs / 1_000))
+    for (const { function: fn, sinceMs } of workers.flatMap(({ running }) => running)) {
+      longest.set(fn, Math.max(longest.get(fn) ?? 0, sinceMs / 1_000))
     }
   }
   return longest

@@ -27,8 +27,8 @@ function workOf(
   functions: ClusterInfo['functions'],
   runs: Readonly<Record<string, number>> = {},
 ): WaitingWork | undefined {
-  const running = Object.entries(runs).map(([name, seconds]) => {
-    return { task: '01', name, function: name, sinceMs: seconds * 1_000 }
+  const running = Object.entries(runs).map(([fn, seconds]) => {
+    return { task: '01', name: 'a task', function: fn, sinceMs: seconds * 1_000 }
   })
   const workers = [worker('7|one|a', { running })]
   const hosts = [{ host: 'one', address: undefined, cpu: 0, freeBytes: 0, workers }]
