@@ -270,7 +270,10 @@ export class FileStore {
     for (const name of readdirSync(directory)) {
       const path = join(directory, name)
       if (this.#claims.has(path) || name === KEY_FILE) continue
-      if (Date.now() - lstatSync(path).mtimeMs > ABANDONED_MS) rmSync(path, { force: true })
+      // Files of deleted objects are removed by other threads, also while this looks.
+      const status = lstatSync(path, { throwIfNoEntry: false })
+      if (status === undefined || Date.now() - status.mtimeMs <= ABANDONED_MS) continue
+      rmSync(path, { force: true })
     }
   }
 }
