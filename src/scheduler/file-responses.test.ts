@@ -38,6 +38,8 @@ interface Rig {
   readonly told: string[]
   readonly files: Set<string>
   readonly reads: string[]
+  /** The content that was sent. */
+  readonly content: Uint8Array[]
   isFull: boolean
 }
 
@@ -47,6 +49,7 @@ function newRig(names: string): Rig {
     told: [],
     files: new Set(Array.from(names, pathOf)),
     reads: [],
+    content: [],
     isFull: false,
   }
   const responses = new FileResponses({
@@ -55,10 +58,12 @@ function newRig(names: string): Rig {
     read: async (path) => {
       rig.reads.push(path)
       await turn()
-      return rig.files.has(path) ? Buffer.from('x') : undefined
+      // A part of its memory, as the content of files is.
+      return rig.files.has(path) ? Buffer.from('memory: x').subarray(-1) : undefined
     },
-    send: (_, { responseType, objectContent: { objectIds, objectTypes } }) => {
+    send: (_, { responseType, objectContent: { objectIds, objectTypes, objectBytes } }) => {
       assert(!objectTypes.includes('file'))
+      rig.content.push(...objectBytes.flat())
       rig.told.push(`${responseType} ${objectIds.join('')}`)
       return !rig.isFull
     },
@@ -93,6 +98,19 @@ test('a peer that is full gets no more until it has taken what it got', async ()
   rig.responses.onDrain(PEER)
   await turns()
   assert.deepEqual(rig.told, ['content a', 'content b', 'content c'])
+})
+
+test('content that is sent to several peers is read once, and the same for all', async () => {
+  const rig = newRig('a')
+  for (const name of ['one', 'two', 'three']) {
+    rig.responses.take(identity(name), response('a'))
+    await turns()
+  }
+  assert.equal(rig.reads.length, 1)
+  assert.deepEqual(
+    rig.content.map((bytes) => Buffer.from(bytes).toString()),
+    ['x', 'x', 'x'],
+  )
 })
 
 test('an object whose file was removed meanwhile is answered anew', async () => {

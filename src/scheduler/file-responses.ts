@@ -44,15 +44,22 @@ interface PeerResponses {
   isFull: boolean
 }
 
+/** Content, as long as its memory is in use. It may be a part of it. */
+interface RecentContent {
+  readonly memory: WeakRef<ArrayBufferLike>
+  readonly start: number
+  readonly byteLength: number
+}
+
 /** The responses that wait for content, by peer. */
 export class FileResponses {
   readonly #parts: ResponseParts
   readonly #peers = new Map<Identity, PeerResponses>()
   /** Content that is being sent: one copy for all peers. */
-  readonly #recent = new Map<string, WeakRef<ArrayBufferLike>>()
+  readonly #recent = new Map<string, RecentContent>()
   readonly #reading = new Map<string, Promise<Uint8Array | undefined>>()
   readonly #collected = new SharedRegistry<string>((place) => {
-    if (this.#recent.get(place)?.deref() === undefined) this.#recent.delete(place)
+    if (this.#recent.get(place)?.memory.deref() === undefined) this.#recent.delete(place)
   })
 
   constructor(parts: ResponseParts) {
@@ -155,16 +162,20 @@ export class FileResponses {
   }
 
   #read(place: string): Promise<Uint8Array | undefined> {
-    const known = this.#recent.get(place)?.deref()
-    if (known !== undefined) return Promise.resolve(new Uint8Array(known))
+    const recent = this.#recent.get(place)
+    const memory = recent?.memory.deref()
+    if (recent !== undefined && memory !== undefined) {
+      return Promise.resolve(new Uint8Array(memory, recent.start, recent.byteLength))
+    }
     const reading = this.#reading.get(place)
     if (reading !== undefined) return reading
     const promise = this.#parts.read(place).then((bytes) => {
       this.#reading.delete(place)
       if (bytes === undefined) return undefined
       // What is sent are views of it, which keep only the memory itself.
-      this.#recent.set(place, new WeakRef(bytes.buffer))
-      this.#collected.register(bytes.buffer, place)
+      const { buffer, byteOffset: start, byteLength } = bytes
+      this.#recent.set(place, { memory: new WeakRef(buffer), start, byteLength })
+      this.#collected.register(buffer, place)
       return bytes
     })
     this.#reading.set(place, promise)
