@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { info, worker } from '../cli/report/cluster-info.kit.js'
 import type { ClusterInfo } from '../client/monitor/cluster-info.js'
 import type { WaitingWork } from '../core/allocate/events.js'
-import { viewOf } from './engine.js'
+import { viewOf } from './view.js'
 
 type Row = ClusterInfo['waiting'][number]
 

@@ -6,13 +6,14 @@ import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import { serveLocally } from '../runtime/peer-info.js'
 import { localAddress } from '../transport/address.js'
 import type { EmbeddedOrder, EmbeddedStart, SchedulerPlace } from './embedded-lines.js'
-import { EmbeddedProcess, SupervisedProcess } from './embedded-process.js'
+import { EmbeddedProcess } from './embedded-process.js'
 import {
   checkComboOptions,
   type AgentOrder,
   type ComboOptions,
   type SchedulerOrder,
 } from './options.js'
+import { SupervisedProcess } from './supervised-process.js'
 
 /** What happens on the way to a cluster that is ready. */
 interface StartHandler {

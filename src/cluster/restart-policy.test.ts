@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RestartPolicy } from './embedded-process.js'
+import { RestartPolicy } from './supervised-process.js'
 
 test('the delay before a restart doubles with each death, up to five seconds', () => {
   const policy = new RestartPolicy()

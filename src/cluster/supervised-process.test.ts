@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test'
 import { silentLogger } from '../base/logger.js'
 import type { EmbeddedOrder, EmbeddedStart } from './embedded-lines.js'
 import type { EmbeddedEnd } from './embedded-process.js'
-import { SupervisedProcess, type PartProcess } from './embedded-process.js'
+import { SupervisedProcess, type PartProcess } from './supervised-process.js'
 
 const FIRST: EmbeddedOrder = { role: 'scheduler', options: { address: 'tcp://127.0.0.1:0' } }
 const AGAIN: EmbeddedOrder = { role: 'scheduler', options: { address: 'tcp://127.0.0.1:7' } }

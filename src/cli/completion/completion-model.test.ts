@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  bashScript,
-  fishScript,
-  zshScript,
-  completionModel,
-  type OfferedCommand,
-} from './completion.js'
+import { bashScript, fishScript, zshScript } from './shells.js'
+import { completionModel, type OfferedCommand } from './completion.js'
 import { loadAllCommands } from '../commands.js'
 
 async function commandOf(name: string): Promise<OfferedCommand> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allowedNames, type Asker, refusalOf } from './server.js'
+import { allowedNames, type Asker, refusalOf } from './guard.js'
 
 const NAMES = allowedNames('127.0.0.1', ['Monitor.example.org', 'fd00::7'])
 

@@ -23,9 +23,10 @@ import {
 } from './events.js'
 import { GraphFlow } from './graph/flow.js'
 import { Inquiries, ClientWaiting, type WaitingCause } from './waiting.js'
-import { Link, type SchedulerMemory, Shutdown } from './link.js'
+import { Link, type SchedulerMemory } from './link.js'
 import { taskCancelMessage } from './messages.js'
 import { ResultInput } from './task/task.js'
+import { Shutdown } from './shutdown.js'
 import { ClientTaskFlow } from './task/flow.js'
 
 /** The most frequent events: a submitted task, and everything that is not a request of the user. */

@@ -6,7 +6,7 @@ import {
   ProtocolError,
   TaskTimeoutError,
 } from '../../base/errors.js'
-import { isDefaultSerializer, pickledCall, pickledError } from './python-form.js'
+import { isDefaultSerializer, pickledCall, pickledError } from './pickle.js'
 
 // Python loads these in test/interop/python-symphony-call.test.ts.
 

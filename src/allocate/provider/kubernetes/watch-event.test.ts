@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applyEvent, linesOf, type Named } from './watched-list.js'
+import { applyEvent, linesOf, type Named } from './watch-event.js'
 
 async function* chunksOf(...chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks

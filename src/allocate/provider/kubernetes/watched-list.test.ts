@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { type Logger, silentLogger } from '../../../base/logger.js'
 import { ApiError, type Listed } from './api.js'
-import type { Named } from './watched-list.js'
+import type { Named } from './watch-event.js'
 import { WatchedList } from './watched-list.js'
 
 function named(name: string): Named {
