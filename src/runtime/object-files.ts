@@ -23,7 +23,7 @@ import {
   fileChunk,
   fileOf,
   keepEach,
-  MIN_FILE_BYTES,
+  MIN_LARGE_BYTES,
   type Part,
   splitChunks,
   type SplitContent,
@@ -88,7 +88,7 @@ export class ObjectFiles {
    */
   put(chunks: readonly Uint8Array[]): Uint8Array | undefined {
     const byteLength = totalBytes(chunks)
-    const isSuitable = byteLength >= MIN_FILE_BYTES && byteLength <= MAX_FILE_BYTES
+    const isSuitable = byteLength >= MIN_LARGE_BYTES && byteLength <= MAX_FILE_BYTES
     if (this.#directory === '' || !isSuitable) return undefined
     const path = join(this.#directory, this.#newName())
     try {

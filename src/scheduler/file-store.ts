@@ -40,7 +40,7 @@ import { readContent } from './disk-store.js'
 import { ABANDONED_MS, OwnDirectory, removeLater } from '../runtime/own-directory.js'
 
 /** The most open files, and what part of those that the process may have open. */
-const [MAX_OPEN, OPEN_SHARE] = [1_000, 0.25]
+const [MAX_OPEN, OPEN_SHARE] = [50_000, 0.25]
 
 /** The most objects that are remembered as missing until their results arrive. */
 const MAX_REFUSED = 10_000
@@ -58,7 +58,7 @@ export class FileStore {
   #directory: OwnDirectory | undefined
   /** Open, so that their content remains even if something else removes them. */
   readonly #claims = new Map<string, Claim>()
-  readonly #maxOpen: number = Math.min(MAX_OPEN, Math.floor(descriptorLimit() * OPEN_SHARE))
+  readonly #maxOpen: number
   readonly #missing: BoundedLog<'missing', LogFields>
   /** Objects that were not stored, because their files are missing: their tasks have no results. */
   readonly #refused = new Set<ObjectId>()
@@ -67,9 +67,10 @@ export class FileStore {
   #isClosedForNew = false
   readonly #near = new Set<Identity>()
 
-  /** `tell` writes a warning to the log. */
-  constructor(tell: Logger['warn']) {
+  /** `tell` writes a warning to the log. `maxOpen` = the most files that are open. */
+  constructor(tell: Logger['warn'], maxOpen: number = MAX_OPEN) {
     this.#tell = tell
+    this.#maxOpen = Math.min(maxOpen, Math.floor(descriptorLimit() * OPEN_SHARE))
     this.#missing = new BoundedLog((fields, count) => {
       tell('the file of an object is missing', { ...fields, count })
     })

@@ -15,7 +15,7 @@ import type {
 } from '../wire/message.js'
 import {
   isLargeObject,
-  MIN_STORED_BYTES,
+  MIN_LARGE_BYTES,
   type StoredContent,
   storedContentOf,
 } from '../wire/object-content.js'
@@ -248,7 +248,7 @@ function isLarge(message: Message): boolean {
 }
 
 function hasLarge(content: ObjectContent): boolean {
-  return content.objectIds.some((_, at) => isLargeObject(content, at, MIN_STORED_BYTES))
+  return content.objectIds.some((_, at) => isLargeObject(content, at, MIN_LARGE_BYTES))
 }
 
 /** What is on a server; undefined: the place is a file. */

@@ -15,11 +15,11 @@ const MAX_NAME_BYTES = 5_000
 /** The longest chunk of an object, in bytes: the limit of one byte string. */
 export const MAX_CHUNK_BYTES: number = MAX_DATA_BYTES
 
-/** Content of at least this many bytes goes into files, where there are any. */
-export const MIN_FILE_BYTES: number = 256 * 1024
-
-/** Content of at least this many bytes goes to object storage servers, where there are any. */
-export const MIN_STORED_BYTES: number = 64 * 1024
+/**
+ * Content of at least this many bytes passes the scheduler by: in files, or on object storage
+ * servers, where there are any. Values below it usually travel in messages about their tasks.
+ */
+export const MIN_LARGE_BYTES: number = 8 * 1024
 
 /** The common suffix of all serializer ids: MD5 of the ASCII bytes `serializer`, as latin1. */
 export const SERIALIZER_SUFFIX: string = Buffer.from(

@@ -117,10 +117,8 @@ test('a file that is removed can be read as long as it is held', (t) => {
   assert.equal(filed(place, bytes), content)
 })
 
-test('what is too small for a file, or has nowhere to go, is in memory', (t) => {
+test('what has nowhere to go is in memory', (t) => {
   const place = withFiles(t)
-  const small = bytesOf(100_000)
-  assert.deepEqual(place.memories.serialize(small, defaultCodec), defaultCodec.serialize(small))
   place.files.use('')
   const large = bytesOf(MIB)
   const content = place.memories.serialize(large, defaultCodec)

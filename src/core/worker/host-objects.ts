@@ -13,7 +13,7 @@ import type {
   ObjectRequest,
   ObjectResponse,
 } from '../../wire/message.js'
-import { isLargeObject, MIN_FILE_BYTES, pickObjects } from '../../wire/object-content.js'
+import { isLargeObject, MIN_LARGE_BYTES, pickObjects } from '../../wire/object-content.js'
 
 /** Where large content goes. */
 export interface HostStore {
@@ -64,7 +64,7 @@ export class HostObjects {
   readonly #minFileBytes: number
 
   /** Content of at least `minFileBytes` goes into files. */
-  constructor(store: HostStore, minFileBytes: number = MIN_FILE_BYTES) {
+  constructor(store: HostStore, minFileBytes: number = MIN_LARGE_BYTES) {
     this.store = store
     this.#minFileBytes = minFileBytes
   }

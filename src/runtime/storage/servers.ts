@@ -18,7 +18,7 @@ import type {
 import {
   contentBytes,
   isLargeObject,
-  MIN_STORED_BYTES,
+  MIN_LARGE_BYTES,
   type Part,
   pickObjects,
   storedChunk,
@@ -335,7 +335,7 @@ export class ObjectServers {
   #largeIn(content: ObjectContent): readonly number[] {
     const positions: number[] = []
     for (const [at, chunks] of content.objectBytes.entries()) {
-      const isLarge = isLargeObject(content, at, MIN_STORED_BYTES)
+      const isLarge = isLargeObject(content, at, MIN_LARGE_BYTES)
       const isFile = content.objectTypes[at] === 'file'
       if (isLarge || (isFile && this.#ownerOf(chunks) !== undefined)) positions.push(at)
     }

@@ -15,7 +15,7 @@ import { test, type TestContext } from 'node:test'
 import { ConfigError } from '../../base/errors.js'
 import { silentLogger } from '../../base/logger.js'
 import { readObjectFile, SHARED_MEMORY } from '../../runtime/object-files.js'
-import { fileChunk, fileOf, MIN_FILE_BYTES } from '../../wire/object-content.js'
+import { fileChunk, fileOf, MIN_LARGE_BYTES } from '../../wire/object-content.js'
 import { AgentStore } from './store.js'
 
 function newStore(context: TestContext): { store: AgentStore; base: string } {
@@ -71,8 +71,8 @@ test('content that arrives is written as it comes, in memory only', async (conte
   context.after(() => rmSync(base, { recursive: true }))
   const store = new AgentStore(silentLogger, base)
   context.after(() => store.close())
-  const [one, other] = [store.open(MIN_FILE_BYTES), store.open(MIN_FILE_BYTES)]
-  for (const value of [1, 2]) one?.write(Buffer.alloc(MIN_FILE_BYTES / 2, value))
+  const [one, other] = [store.open(MIN_LARGE_BYTES), store.open(MIN_LARGE_BYTES)]
+  for (const value of [1, 2]) one?.write(Buffer.alloc(MIN_LARGE_BYTES / 2, value))
   other?.write(Buffer.alloc(10))
   const part = one?.finish()
   assert(part !== undefined)
@@ -82,7 +82,7 @@ test('content that arrives is written as it comes, in memory only', async (conte
     byteLength: 5,
   }
   assert(store.owns(chunk) && !store.owns(fileChunk(elsewhere)))
-  const halves = [1, 2].map((value) => Buffer.alloc(MIN_FILE_BYTES / 2, value))
+  const halves = [1, 2].map((value) => Buffer.alloc(MIN_LARGE_BYTES / 2, value))
   assert.deepEqual(readObjectFile([chunk]), Buffer.concat(halves))
   other?.drop()
   other?.write(Buffer.alloc(10))
@@ -90,10 +90,10 @@ test('content that arrives is written as it comes, in memory only', async (conte
   const { path } = fileOf([chunk]) ?? { path: '' }
   while (readdirSync(dirname(path)).length > 2)
     await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(store.open(MIN_FILE_BYTES - 1), undefined)
+  assert.equal(store.open(MIN_LARGE_BYTES - 1), undefined)
   assert.equal(store.open(2 ** 40), undefined)
   store.close()
-  assert.equal(store.open(MIN_FILE_BYTES), undefined)
+  assert.equal(store.open(MIN_LARGE_BYTES), undefined)
 })
 
 test('a file of something else is not removed', async (context) => {

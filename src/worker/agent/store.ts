@@ -14,7 +14,7 @@ import type { ArrivalStore, ArrivingContent } from '../../runtime/storage/arriva
 import {
   fileChunk,
   fileOf,
-  MIN_FILE_BYTES,
+  MIN_LARGE_BYTES,
   type ObjectFile,
   type Part,
 } from '../../wire/object-content.js'
@@ -57,7 +57,7 @@ export class AgentStore implements HostStore, ArrivalStore {
 
   /** Not on a disk, for which this process would have to wait. */
   open(byteLength: number): ArrivingContent | undefined {
-    if (byteLength < MIN_FILE_BYTES) return undefined
+    if (byteLength < MIN_LARGE_BYTES) return undefined
     try {
       const path = this.#newPath(byteLength)
       if (path === undefined || !isInMemory(this.#base)) return undefined

@@ -46,7 +46,7 @@ for (const value of [bytes, Buffer.from(bytes), bytes.buffer, new Float64Array(b
 
 test('what is small, is no memory, or must be kept in the processor, is not', () => {
   const reports = reportsTo([])
-  for (const value of [new Uint8Array(100_000), 'x'.repeat(MIB), { bytes }, null, undefined]) {
+  for (const value of [new Uint8Array(8_000), 'x'.repeat(MIB), { bytes }, null, undefined]) {
     assert.equal(reports.moveOut(call, value, false), undefined)
   }
   assert.equal(reports.moveOut(call, bytes, true), undefined)

@@ -6,7 +6,7 @@ import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import { identity, type Identity, NO_TASK, type ObjectId } from '../../base/ids.js'
 import type { LogLevel } from '../../base/logger.js'
 import { encodeFrame, PLAIN_RESULT, type TaskError, type TaskResult } from '../../wire/message.js'
-import { MIN_FILE_BYTES, splitChunks } from '../../wire/object-content.js'
+import { MIN_LARGE_BYTES, splitChunks } from '../../wire/object-content.js'
 import { logLineOf, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
 import { memorySize } from '../../serializer/bytes/message.js'
@@ -195,7 +195,7 @@ export class RunReports {
   ): ResultBytes | undefined {
     const put = this.#moveOut
     const byteLength = memorySize(value)
-    const isLarge = byteLength >= MIN_FILE_BYTES && byteLength > this.#inlineLimitBytes
+    const isLarge = byteLength >= MIN_LARGE_BYTES && byteLength > this.#inlineLimitBytes
     if (!isLarge || keepsResult || put === undefined) return undefined
     try {
       return serializeTo(codec, value as object, put)
