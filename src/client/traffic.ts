@@ -302,7 +302,7 @@ export class ClientTraffic {
   /** Only who has proved that it sees the directory gets objects in files. */
   #proveFiles(directory: string): void {
     this.#proof = this.files.accept(directory)
-    if (this.#proof.byteLength > 0) this.#send(proofMessage(this.#proof))
+    if (directory !== '') this.#send(proofMessage(this.#proof))
   }
 
   #onObjects(message: ObjectResponse): void {

@@ -181,6 +181,22 @@ test('a peer that has not read the key gets the content, and cannot name a file'
   assert.equal(type, 'object')
 })
 
+test('whether a peer is far is only known once it has answered, and not while it asks for content', (t) => {
+  const { store } = openPair(t)
+  const [far, old] = [identity('far'), identity('old')]
+  store.offerTo(far, heartbeat())
+  store.offerTo(old, heartbeat(0))
+  const undecided = (): readonly boolean[] =>
+    [PEER, far, old].map((each) => store.isUndecided(each))
+  assert.deepEqual(undecided(), [false, true, false])
+  store.prove(far, new Uint8Array())
+  store.prove(PEER, new Uint8Array())
+  assert.deepEqual(undecided(), [true, false, false])
+  store.forget(far)
+  store.offerTo(far, heartbeat())
+  assert.deepEqual(undecided(), [true, true, false])
+})
+
 test('a peer that no longer sees the files gets the content', async (t) => {
   const { store, files } = openPair(t)
   const content = claimedBy(store, files.moveOut(contentOf(large())))

@@ -66,6 +66,8 @@ export class FileStore {
   /** New content goes elsewhere. */
   #isClosedForNew = false
   readonly #near = new Set<Identity>()
+  /** Peers that have answered that they do not see the directory. */
+  readonly #far = new Set<Identity>()
 
   /** `tell` writes a warning to the log. `maxOpen` = the most files that are open. */
   constructor(tell: Logger['warn'], maxOpen: number = MAX_OPEN) {
@@ -113,18 +115,23 @@ export class FileStore {
     for (const peer of this.#offered) send(peer, offer)
   }
 
-  /** A peer shows that it sees the directory, or (no bytes) asks for content in messages. */
+  /**
+   * A peer shows that it sees the directory, or (no bytes) that it does not, or asks for content in
+   * messages for a moment.
+   */
   prove(peer: Identity, proof: Uint8Array): void {
     const { key } = this.#directory ?? {}
-    const isSeen = key !== undefined && Buffer.compare(proof, key) === 0
-    if (isSeen) this.#near.add(peer)
-    else this.#near.delete(peer)
+    if (key !== undefined && Buffer.compare(proof, key) === 0) {
+      this.#near.add(peer)
+      this.#far.delete(peer)
+    } else if (!this.#near.delete(peer)) this.#far.add(peer)
   }
 
   /** The connection of a peer has ended. */
   forget(peer: Identity): void {
     this.#offered.delete(peer)
     this.#near.delete(peer)
+    this.#far.delete(peer)
   }
 
   /** The message, with new objects whose files exist, and from now on belong to the scheduler. */
@@ -150,6 +157,11 @@ export class FileStore {
   /** Whether the peer sees the files of the scheduler. */
   isNear(peer: Identity): boolean {
     return this.#near.has(peer)
+  }
+
+  /** Whether the peer was offered the directory, and may turn out to see it. */
+  isUndecided(peer: Identity): boolean {
+    return this.#offered.has(peer) && !this.#near.has(peer) && !this.#far.has(peer)
   }
 
   /** Whether the peer reads this file itself. */

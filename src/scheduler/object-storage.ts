@@ -182,8 +182,8 @@ export class ObjectStorage {
   /** See `FileStore.claimed`. */
   claimed(from: Identity, message: Message): Message {
     if (isLarge(message)) {
-      const isStarted = this.#servers.couldServe(from) && this.#startOwn()
-      if (!isStarted) this.#servers.onDetour(from)
+      const isServed = this.#servers.couldServe(from) && !this.#files.isUndecided(from)
+      if (!isServed || !this.#startOwn()) this.#servers.onDetour(from)
     }
     this.#servers.claim(message)
     return this.#files.claimed(from, message)
@@ -194,7 +194,8 @@ export class ObjectStorage {
     const { objectContent } = response
     const isLarge = objectContent.objectTypes.includes('file') || hasLarge(objectContent)
     // It passes through this process, but later content for such a peer need not.
-    if (isLarge && !this.#files.isNear(peer) && this.#servers.couldServe(peer)) this.#startOwn()
+    const isFar = !this.#files.isNear(peer) && !this.#files.isUndecided(peer)
+    if (isLarge && isFar && this.#servers.couldServe(peer)) this.#startOwn()
     return this.#responses.take(peer, response)
   }
 

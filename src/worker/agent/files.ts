@@ -15,6 +15,9 @@ import type { ProcessorHost } from './processor-host.js'
 
 const NO_OFFER: ObjectFilesMessage = { kind: 'objectFiles', directory: '', proof: NO_BYTES }
 
+/** The answer of a worker that does not see the directory. */
+const REFUSAL: Message = proofMessage(NO_BYTES)
+
 /** The files of one worker. */
 export class AgentFiles {
   readonly #files = new ObjectFiles()
@@ -38,15 +41,22 @@ export class AgentFiles {
     processor?.send(encodeFrame(NO_OFFER))
   }
 
-  /** The scheduler offers a directory, or none any more: the processor must see it, too. */
-  onOffer(offer: ObjectFilesMessage, processor: ProcessorHost | undefined): void {
-    if (offer.directory === '') return this.reset(processor)
-    if (this.#files.accept(offer.directory).byteLength === 0) return
+  /**
+   * The scheduler offers a directory, or none any more: the processor must see it, too. Returns the
+   * answer if this process does not see it.
+   */
+  onOffer(offer: ObjectFilesMessage, processor: ProcessorHost | undefined): Message | undefined {
+    if (offer.directory === '') {
+      this.reset(processor)
+      return undefined
+    }
+    if (this.#files.accept(offer.directory).byteLength === 0) return REFUSAL
     // Until the scheduler knows it, it accepts no files.
     this.#files.use('')
     this.#offer = offer
     this.#isFromServer = false
     if (processor !== undefined) this.tell(processor)
+    return undefined
   }
 
   /** The same from an object storage server, which knows already that this process sees it. */
@@ -65,9 +75,10 @@ export class AgentFiles {
    * scheduler.
    */
   onProof(proof: Uint8Array): Message | undefined {
-    // The answer to an offer of the last connection says nothing.
-    if (this.#offer === undefined || proof.byteLength === 0) return undefined
+    if (this.#offer === undefined) return undefined
+    if (proof.byteLength === 0) return this.#isFromServer ? undefined : REFUSAL
     if (Buffer.compare(this.#files.accept(this.#offer.directory), proof) !== 0) {
+      // The answer to an offer of the last connection says nothing.
       this.#files.use('')
       return undefined
     }

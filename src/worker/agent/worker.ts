@@ -216,8 +216,10 @@ export class AgentWorker {
   #onMessages(messages: readonly IncomingMessage[]): void {
     for (const frame of messages) {
       const message = this.#reader.read(frame)
-      if (message?.kind === 'objectFiles') this.#files.onOffer(message, this.#processor)
-      else if (message?.kind === 'storageServers') this.#servers.onServers(message)
+      if (message?.kind === 'objectFiles') {
+        const refusal = this.#files.onOffer(message, this.#processor)
+        if (refusal !== undefined) this.#send(refusal)
+      } else if (message?.kind === 'storageServers') this.#servers.onServers(message)
       else if (message?.kind === 'objectResponse') {
         const here = this.#servers.incoming(message)
         if (here !== undefined) this.#onObjects(here)

@@ -121,8 +121,11 @@ export class Processor implements FrameReceiver {
         return this.#onObjects(message.objectContent)
       case 'objectInstruction':
         return this.#onObjectInstruction(message)
-      case 'objectFiles':
-        return this.#tell(proofMessage(this.#objects.files.accept(message.directory)))
+      case 'objectFiles': {
+        const proof = this.#objects.files.accept(message.directory)
+        if (message.directory !== '') this.#tell(proofMessage(proof))
+        return
+      }
       default:
     }
   }
