@@ -124,7 +124,7 @@ export class Processor implements FrameReceiver {
       case 'objectFiles': {
         const proof = this.#objects.files.accept(message.directory)
         if (message.directory !== '') this.#tell(proofMessage(proof))
-        return
+        break
       }
       default:
     }
