@@ -18,7 +18,7 @@ const MEGABYTE = 1_000_000
 /** Copies of each kind; the first two do not count. */
 const [COPIES, WARM_UP] = [6, 2]
 /** What passes while another client measures its round trips. */
-const FLOOD_BYTES = 2 * 1024 * MIB
+const FLOOD_BYTES = 10 * 1024 * MIB
 const ROUND_TRIPS = fileURLToPath(new URL('round-trip-program.js', import.meta.url))
 
 const sizeOf = (value: Uint8Array): number => value.byteLength

@@ -4,7 +4,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'scaler-ts'
 
-const WARM_UP_TASKS = 50
+/** Enough for the compilers of all processes: the first round trips are measured by `start-up`. */
+const WARM_UP_TASKS = 3_000
 const PAUSE_MS = 20
 
 const noop = (): void => {}

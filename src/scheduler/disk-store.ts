@@ -17,7 +17,7 @@ import { ConfigError } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
-import { OPEN_FLAGS } from '../runtime/object-files.js'
+import { closeObjectFile, OPEN_FLAGS } from '../runtime/object-files.js'
 import { fileOf } from '../wire/object-content.js'
 import { OwnDirectory, removeAbandoned, removeLater } from '../runtime/own-directory.js'
 
@@ -169,7 +169,7 @@ export class DiskStore {
   /** Removes all files. */
   close(): void {
     this.#isClosed = true
-    for (const { source } of this.#waiting) if (source !== undefined) closeSync(source)
+    for (const { source } of this.#waiting) if (source !== undefined) closeObjectFile(source)
     this.#waiting.length = 0
     this.#files.clear()
     this.#directory?.close()
@@ -206,7 +206,7 @@ export class DiskStore {
     } catch (error) {
       this.#onFailed(waiting, path, error)
     } finally {
-      if (waiting.source !== undefined) closeSync(waiting.source)
+      if (waiting.source !== undefined) closeObjectFile(waiting.source)
     }
   }
 
@@ -228,7 +228,7 @@ export class DiskStore {
     } catch (error) {
       this.#onFailed(waiting, path, error)
     } finally {
-      if (waiting.source !== undefined) closeSync(waiting.source)
+      if (waiting.source !== undefined) closeObjectFile(waiting.source)
     }
   }
 

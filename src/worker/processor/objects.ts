@@ -1,10 +1,10 @@
 // The objects that a processor holds for its tasks: functions, arguments, serializers.
 
-import { closeSync } from 'node:fs'
 import { copyOf } from '../../base/bytes.js'
 import { DeserializeError, type StorageFullError } from '../../base/errors.js'
 import type { ObjectId } from '../../base/ids.js'
 import {
+  closeObjectFile,
   fill,
   ObjectFiles,
   openFile,
@@ -256,7 +256,7 @@ export class StoredObject implements StoredBytes {
 
   #close(): void {
     if (this.#file === undefined) return
-    closeSync(this.#file.fd)
+    closeObjectFile(this.#file.fd)
     this.#file = undefined
     this.#dropCopy()
     this.#readers.clear()
