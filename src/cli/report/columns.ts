@@ -95,14 +95,31 @@ export interface TaskRow {
   readonly host: string | undefined
   /** Undefined if it is not known: it is known of tasks that wait. */
   readonly client: string | undefined
+  /** Its name. */
+  readonly clientName: string | undefined
 }
+
+/** Where a task is of which that is not known. */
+const NOWHERE = {
+  worker: undefined,
+  host: undefined,
+  client: undefined,
+  clientName: undefined,
+} as const
 
 /** What runs, as of the last heartbeats, and how many tasks of each function wait and why. */
 export function taskRows(info: ClusterInfo): readonly TaskRow[] {
-  const nowhere = { task: undefined, worker: undefined, host: undefined, client: undefined }
   const waiting = info.waiting.map((kind): TaskRow => {
     const { function: name, reason: state, requirement, count } = kind
-    return { name, state, requirement, count, seconds: waitedSeconds(kind), ...nowhere }
+    return {
+      name,
+      state,
+      requirement,
+      count,
+      seconds: waitedSeconds(kind),
+      ...NOWHERE,
+      task: undefined,
+    }
   })
   return [...runningRows(info), ...waiting]
 }
@@ -113,17 +130,21 @@ export function waitedSeconds({ reason, seconds }: WaitingInfo): number | undefi
 }
 
 /** Tasks that wait, each by itself. */
-export function waitingRows(tasks: readonly ExplainedTask[]): readonly TaskRow[] {
+export function waitingRows(
+  tasks: readonly ExplainedTask[],
+  { clients }: ClusterInfo,
+): readonly TaskRow[] {
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
   return tasks.map(({ task, name, function: fn, reason, requirement, seconds, client }) => ({
+    ...NOWHERE,
     task,
     name: name ?? fn ?? '',
     state: reason ?? 'waiting',
     requirement: requirement ?? '',
     count: 1,
     seconds: seconds ?? undefined,
-    worker: undefined,
-    host: undefined,
     client: client ?? undefined,
+    clientName: client === null ? undefined : names.get(client) || peerName(client),
   }))
 }
 
@@ -131,15 +152,16 @@ export function waitingRows(tasks: readonly ExplainedTask[]): readonly TaskRow[]
 export function runningRows(info: ClusterInfo): readonly TaskRow[] {
   return workerRows(info).flatMap(({ running: runs, id, host }) => {
     return runs.map(({ task, name, sinceMs }): TaskRow => {
-      const where = { worker: id, host, client: undefined }
       return {
+        ...NOWHERE,
         task,
         name,
         state: 'running',
         requirement: '',
         count: 1,
         seconds: sinceMs / 1_000,
-        ...where,
+        worker: id,
+        host,
       }
     })
   })
@@ -192,7 +214,7 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   {
     name: 'client',
     isExtra: true,
-    cell: ({ client }) => client ?? '',
+    cell: ({ clientName }) => clientName ?? '',
     value: ({ client }) => client,
     isText: true,
   },
