@@ -160,8 +160,8 @@ export class Waiting {
   }
 
   /**
-   * Since when tasks of a client wait for a reason that began at `since`. Others may have waited for
-   * longer: the client would warn its user at once.
+   * Since when tasks of a client wait for a reason that began at `since`. Those of others may have
+   * waited for longer: the client would warn its user at once.
    */
   #sinceOf(client: ClientEntry, since: InstantMs): InstantMs {
     const { queue, held } = this.#state.pools[client.runtime]
