@@ -79,6 +79,7 @@ test('a scheduler serves metrics in both formats, and probes', async () => {
     const response = await fetch(base + path)
     await response.text()
     assert.equal(response.status, status, path)
+    assert.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8', path)
   }
 })
 

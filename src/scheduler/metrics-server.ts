@@ -32,6 +32,9 @@ const TYPES: Readonly<Record<MetricsFormat, string>> = {
   plain: 'text/plain; version=0.0.4; charset=utf-8',
 }
 
+/** Of all other answers. */
+const TEXT = 'text/plain; charset=utf-8'
+
 /** Where the answers come from. */
 interface MetricsSource {
   readonly snapshot: () => MetricsSnapshot
@@ -165,12 +168,13 @@ export class MetricsServer {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     response.setHeader('connection', 'close')
+    response.setHeader('content-type', TEXT)
     if (!this.#isAllowedHost(request.headers.host)) {
       response.writeHead(403).end('unknown host: ask for localhost, or listen at another address\n')
       return
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.writeHead(405, { allow: 'GET, HEAD' }).end()
+      response.writeHead(405, { allow: 'GET, HEAD' }).end('only GET and HEAD\n')
       return
     }
     switch (request.url?.split('?', 1)[0]) {
@@ -185,7 +189,7 @@ export class MetricsServer {
         response.end(response.statusCode === 200 ? 'ready\n' : 'not ready\n')
         break
       default:
-        response.writeHead(404).end()
+        response.writeHead(404).end('not found: there are /metrics, /healthz and /readyz\n')
     }
   }
 

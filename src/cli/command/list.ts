@@ -139,7 +139,7 @@ export const TASKS: CommandDefinition = listCommand(
       return async (setup, info, timeoutMs) => {
         const { listWaiting } = await import('../../client/monitor/look.js')
         const waiting = await listWaiting(await addressed(setup), lines, timeoutMs)
-        return [...runningRows(info), ...waitingRows(waiting)]
+        return [...runningRows(info), ...waitingRows(waiting, info)]
       }
     },
     none: 'no tasks',

@@ -77,8 +77,20 @@ test('a task that failed: when, its last attempts, and its error without control
     'tcp://h:1',
   )
   assert.match(text, /^00ff \(the price\): failed 3 s ago\n/)
-  assert.match(text, /\n {2}20 earlier attempts\n {2}attempt {2}failed, 0 s on W\n/)
+  assert.match(text, /\n {2}20 earlier attempts\n {2}attempt {2}failed, 20 ms on W\n/)
   assert.match(text, /\n {2}error {4}RangeError: no[^\u001b\n]*\n {11}at f\n$/)
+})
+
+test('how long attempts took is precise, however short they were', () => {
+  const took = [0.6673, 1.7829, 999.4, 1_500, 65_000]
+  const attempts = took.map((durationMs) => {
+    return { worker: 'W', outcome: 'retried', durationMs, startedAt: undefined } as const
+  })
+  const text = explanationText({ ...TASK, attempts, attemptCount: 5 }, 'tcp://h:1')
+  assert.deepEqual(
+    [...text.matchAll(/retried, (.+) on W/g)].map(([, time]) => time),
+    ['0.667 ms', '1.78 ms', '999 ms', '1.5 s', '65 s'],
+  )
 })
 
 test('what was not done is one line', () => {

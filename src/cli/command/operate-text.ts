@@ -28,7 +28,7 @@ export function explanationText(task: ExplainedTask, address: string): string {
   if (earlier > 0) lines.push(`  ${counted(earlier, 'earlier attempt')}`)
   for (const { worker, outcome, durationMs, startedAt } of attempts) {
     const start = startedAt === undefined ? '' : `, from ${startedAt.toISOString()}`
-    lines.push(`  attempt  ${outcome}, ${span(durationMs / 1_000)} on ${plainText(worker)}${start}`)
+    lines.push(`  attempt  ${outcome}, ${tookText(durationMs)} on ${plainText(worker)}${start}`)
   }
   if (error !== null) {
     lines.push(`  error    ${plainText(`${error.name}: ${error.message}`)}`)
@@ -36,6 +36,11 @@ export function explanationText(task: ExplainedTask, address: string): string {
     for (const frame of frames) lines.push(`           ${plainText(frame.trim())}`)
   }
   return `${lines.join('\n')}\n`
+}
+
+/** `0.667 ms`, `20 ms`, `12 s`: most runs are short. */
+function tookText(ms: number): string {
+  return ms < 999.5 ? `${Number(ms.toPrecision(3))} ms` : span(ms / 1_000)
 }
 
 /** Which task was cancelled. Ends with a line end. */

@@ -8,6 +8,7 @@ import type {
   FailureInfo,
   LostWorker,
   StorageServerInfo,
+  WaitingInfo,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
 import type { ExplainedTask, ObjectInfo } from '../../client/monitor/operator-reply.js'
@@ -88,35 +89,62 @@ export interface TaskRow {
   /** What they require. */
   readonly requirement: string
   readonly count: number
-  /** For how long: it has run, or the first of them has waited. */
-  readonly seconds: number
+  /** For how long: it has run, or the first of them has waited; undefined if that is unknown. */
+  readonly seconds: number | undefined
   readonly worker: string | undefined
   readonly host: string | undefined
   /** Undefined if it is not known: it is known of tasks that wait. */
   readonly client: string | undefined
+  /** Its name. */
+  readonly clientName: string | undefined
 }
+
+/** Where a task is of which that is not known. */
+const NOWHERE = {
+  worker: undefined,
+  host: undefined,
+  client: undefined,
+  clientName: undefined,
+} as const
 
 /** What runs, as of the last heartbeats, and how many tasks of each function wait and why. */
 export function taskRows(info: ClusterInfo): readonly TaskRow[] {
-  const nowhere = { task: undefined, worker: undefined, host: undefined, client: undefined }
-  const waiting = info.waiting.map(({ function: name, reason, ...rest }): TaskRow => {
-    return { name, state: reason, ...rest, ...nowhere }
+  const waiting = info.waiting.map((kind): TaskRow => {
+    const { function: name, reason: state, requirement, count } = kind
+    return {
+      name,
+      state,
+      requirement,
+      count,
+      seconds: waitedSeconds(kind),
+      ...NOWHERE,
+      task: undefined,
+    }
   })
   return [...runningRows(info), ...waiting]
 }
 
+/** For how long tasks have waited; undefined for nodes of graphs: that is not measured. */
+export function waitedSeconds({ reason, seconds }: WaitingInfo): number | undefined {
+  return reason === 'dependency' && seconds === 0 ? undefined : seconds
+}
+
 /** Tasks that wait, each by itself. */
-export function waitingRows(tasks: readonly ExplainedTask[]): readonly TaskRow[] {
+export function waitingRows(
+  tasks: readonly ExplainedTask[],
+  { clients }: ClusterInfo,
+): readonly TaskRow[] {
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
   return tasks.map(({ task, name, function: fn, reason, requirement, seconds, client }) => ({
+    ...NOWHERE,
     task,
     name: name ?? fn ?? '',
     state: reason ?? 'waiting',
     requirement: requirement ?? '',
     count: 1,
-    seconds: seconds ?? 0,
-    worker: undefined,
-    host: undefined,
+    seconds: seconds ?? undefined,
     client: client ?? undefined,
+    clientName: client === null ? undefined : names.get(client) || peerName(client),
   }))
 }
 
@@ -124,15 +152,16 @@ export function waitingRows(tasks: readonly ExplainedTask[]): readonly TaskRow[]
 export function runningRows(info: ClusterInfo): readonly TaskRow[] {
   return workerRows(info).flatMap(({ running: runs, id, host }) => {
     return runs.map(({ task, name, sinceMs }): TaskRow => {
-      const where = { worker: id, host, client: undefined }
       return {
+        ...NOWHERE,
         task,
         name,
         state: 'running',
         requirement: '',
         count: 1,
         seconds: sinceMs / 1_000,
-        ...where,
+        worker: id,
+        host,
       }
     })
   })
@@ -185,7 +214,7 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   {
     name: 'client',
     isExtra: true,
-    cell: ({ client }) => client ?? '',
+    cell: ({ clientName }) => clientName ?? '',
     value: ({ client }) => client,
     isText: true,
   },
@@ -379,8 +408,9 @@ export function functionName(name: string): string {
   return name.startsWith('(') || /[^\p{ID_Continue}$.]/u.test(name) ? name : `${name}()`
 }
 
-/** `12 s`, `3 min`, `5 h`, `2 d`. */
-export function span(seconds: number): string {
+/** `12 s`, `3 min`, `5 h`, `2 d`; `–` if it is unknown. */
+export function span(seconds: number | undefined): string {
+  if (seconds === undefined) return UNKNOWN
   if (seconds < 10) return `${Number(seconds.toFixed(1))} s`
   if (seconds < 120) return `${Math.round(seconds)} s`
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { textWidth } from '../../runtime/progress/line.js'
 import type { LostWorker } from '../../client/monitor/cluster-info.js'
 import { info, TIME, worker } from './cluster-info.kit.js'
+import { taskRows } from './columns.js'
 import { problemsOf } from './problem.js'
 import { statusText } from './status.js'
 
@@ -103,6 +104,23 @@ test('in 80 columns the tables have what matters most', () => {
   assert.match(text, /^shop\.mjs \(12\) +two +4,001 +2\.0 MB/mu)
   const wide = statusText(BUSY, { width: 160, color: false })
   assert.match(wide, /price-of-an-option 65 s +0.1.0$/mu)
+})
+
+test('how long nodes of graphs wait for others is not known', () => {
+  const node = { requirement: '', function: 'add', count: 3, seconds: 0 }
+  const waiting = [
+    { ...node, reason: 'dependency' },
+    { ...node, function: 'new', reason: 'all-busy' },
+  ] as const
+  const report = info({ waiting })
+  const text = statusText(report, PLAIN)
+  assert.match(text, /^add\(\) +dependency +3 +–$/mu)
+  assert.match(text, /^new\(\) +all-busy +3 +0 s$/mu)
+  const waits = taskRows(report).filter(({ state }) => state !== 'running')
+  assert.deepEqual(
+    waits.map(({ seconds }) => seconds),
+    [undefined, 0],
+  )
 })
 
 test('object storage servers are listed with what they hold', () => {

@@ -29,6 +29,7 @@ import {
   NEEDS_COLUMN,
   span,
   STORAGE_SERVER_COLUMNS,
+  waitedSeconds,
   WORKER_COLUMNS,
 } from './columns.js'
 import { problemsOf } from './problem.js'
@@ -160,7 +161,7 @@ export const WAITING_COLUMNS: readonly Column<WaitingInfo>[] = [
   { name: 'waiting', cell: ({ function: name }) => functionName(name) },
   { name: 'reason', cell: ({ reason }) => reason, isText: true },
   { name: 'count', cell: ({ count }) => grouped(count) },
-  { name: 'for', cell: ({ seconds }) => span(seconds) },
+  { name: 'for', cell: (kind) => span(waitedSeconds(kind)) },
   NEEDS_COLUMN,
 ]
 

@@ -237,7 +237,7 @@ export class TopState {
   }
 
   #show(info: ClusterInfo): void {
-    const tasks = taskRows(info).toSorted((a, b) => b.seconds - a.seconds)
+    const tasks = taskRows(info).toSorted((a, b) => (b.seconds ?? 0) - (a.seconds ?? 0))
     this.#shown = { info, workers: workerRows(info), tasks, failures: failureRows(info) }
     this.#rows = undefined
   }

@@ -133,7 +133,7 @@ function explainedTask(story: TaskStory, nowMs: number): ExplainedTask {
     state: isWaiting ? 'waiting' : status,
     reason: isWaiting ? waitingReasonOf(story.reason) : null,
     requirement: (isWaiting && story.needs) || null,
-    seconds: forMS === 0 ? null : forMS / 1_000,
+    seconds: forMS === 0 ? null : Math.round(forMS) / 1_000,
     dependsOn: dependsOn.map(({ taskId, name }) => ({ task: idToHex(taskId), name: name || null })),
     attempts: attemptsOf(story, nowMs),
     attemptCount,

@@ -52,6 +52,24 @@ test('an echo reports that there is no worker, and for how long', () => {
   assert.equal(echoTo(scheduler, 'C'), 'C <- echo S')
 })
 
+test('an echo counts from when tasks of its client wait, however long others have', () => {
+  const scheduler = withPeers({ clients: ['C', 'D'], workers: ['W'] })
+  const capabilities = [{ name: 'gpu', value: 1 }]
+  const { now } = scheduler
+  scheduler.receive('C', { ...task('a', 'C'), capabilities })
+  assert.equal(echoTo(scheduler, 'C'), 'C <- echo S noCapability 1 0 (gpu=1)')
+  scheduler.moveTo(now + 4_000).receive('D', { ...task('b', 'D'), capabilities })
+  scheduler.moveTo(now + 5_000)
+  assert.equal(echoTo(scheduler, 'C'), 'C <- echo S noCapability 1 5000 (gpu=1)')
+  assert.equal(echoTo(scheduler, 'D'), 'D <- echo S noCapability 1 1000 (gpu=1)')
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
+  scheduler.moveTo(now + 8_000).receive('D', task('c', 'D', 1))
+  assert.equal(echoTo(scheduler, 'C'), 'C <- echo S noWorker 1 3000')
+  assert.equal(echoTo(scheduler, 'D'), 'D <- echo S noWorker 2 3000', 'its first task')
+  scheduler.receive('E', clientHeartbeat()).receive('E', task('e', 'E')).actions()
+  assert.equal(echoTo(scheduler, 'E'), 'E <- echo S noWorker 1 0')
+})
+
 test('workers of another runtime, or leaving ones, do not count', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('P', workerHeartbeat(PYTHON)).receive('C', task('a', 'C'))

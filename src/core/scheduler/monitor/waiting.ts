@@ -140,7 +140,8 @@ export class Waiting {
     const lacking = reason === 'all-busy' ? this.#lacking(client) : NONE
     const tasks = lacking.reduce((left, each) => left - each.tasks, all)
     if (tasks === 0 && reason === 'all-busy') return lacking
-    const forMS = elapsed(this.#state, this.#unserved[runtime].since)
+    const { since } = this.#unserved[runtime]
+    const forMS = since === undefined ? 0 : elapsed(this.#state, this.#sinceOf(client, since))
     const rest = { reason: waitReasonOf(reason), tasks, forMS, needs: '', isDeadlocked: false }
     return [...lacking, rest]
   }
@@ -158,13 +159,26 @@ export class Waiting {
       : { reason: 'noCapability', needs: needsOf(lane) }
   }
 
+  /**
+   * Since when tasks of a client wait for a reason that began at `since`. Those of others may have
+   * waited for longer: the client would warn its user at once.
+   */
+  #sinceOf(client: ClientEntry, since: InstantMs): InstantMs {
+    const { queue, held } = this.#state.pools[client.runtime]
+    let first = Math.min(queue.plain.sinceOf(client), held.sinceOf(client))
+    for (const lane of queue.all) first = Math.min(first, lane.queue.sinceOf(client))
+    // Those that it holds back have not arrived.
+    return first === Infinity ? since : Math.max(since, first)
+  }
+
   /** Tasks of a client with requirements that no worker meets, longest waiting first. */
   #lacking(client: ClientEntry): readonly WaitingTasks[] {
     const found: WaitingTasks[] = []
     for (const [lane, spell] of this.#lackingLanes(client.runtime)) {
       const tasks = lane.queue.countOf(client)
       if (tasks === 0) continue
-      const forMS = elapsed(this.#state, spell.since)
+      const { since = this.#state.turn.now } = spell
+      const forMS = elapsed(this.#state, Math.max(since, lane.queue.sinceOf(client)))
       const { isServed: isDeadlocked } = lane
       found.push({ reason: 'noCapability', tasks, forMS, needs: needsOf(lane), isDeadlocked })
     }

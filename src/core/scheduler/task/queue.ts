@@ -106,6 +106,16 @@ export class TaskQueue {
     return count
   }
 
+  /** Since when tasks of a client have waited; Infinity: there are none. */
+  sinceOf(client: ClientEntry): InstantMs {
+    let since = Infinity
+    for (const { turns } of this.#levels) {
+      const first = turns.get(client)?.tasks.first
+      if (first !== undefined) since = Math.min(since, first.changedAt)
+    }
+    return since
+  }
+
   /** Adds a task after all others of its client and priority. */
   push(task: TaskEntry): void {
     task.place = this.#enter(task).tasks.push(task)

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ExplainedTask } from '../../client/monitor/operator-reply.js'
+import { readFilter, tableLines } from '../table.js'
+import { info } from './cluster-info.kit.js'
+import { TASK_COLUMNS, waitingRows } from './columns.js'
+
+const WAITING: ExplainedTask = {
+  task: '00ff00ff00ff',
+  name: null,
+  function: 'price',
+  client: '12|Client|00',
+  state: 'waiting',
+  reason: 'all-busy',
+  requirement: null,
+  seconds: 1,
+  dependsOn: [],
+  attempts: [],
+  attemptCount: 0,
+  error: null,
+}
+
+test('clients of waiting tasks are shown and found by name, and found by id', () => {
+  const client = { host: 'h', unfinished: 1, bytes: 0, worker: undefined }
+  const clients = [{ ...client, id: '12|Client|00', name: 'shop' }]
+  const others = ['34|Client|11', null].map((id) => ({ ...WAITING, client: id }))
+  const rows = waitingRows([WAITING, ...others], info({ clients }))
+  const shown = tableLines({ columns: TASK_COLUMNS, rows }, { width: 120, color: false })
+  assert.deepEqual(
+    shown.map((line) => line.trim().split(/ +/).at(-1)),
+    ['client', 'shop', 'Client', '00ff00ff'],
+  )
+  for (const text of ['client=shop', 'client=12|Client|00', 'client~SHO', 'shop']) {
+    assert.deepEqual(rows.filter(readFilter(TASK_COLUMNS, text)), [rows[0]], text)
+  }
+})
