@@ -251,7 +251,7 @@ test('servers get objects in proportion to their free room', async (t) => {
     return Math.min(count, 64 - count)
   }
   // With equal chances, so few would be one case in 19,000, and both have room for all.
-  await until('the smaller one gets few', async () => (await fewest()) <= 16)
+  await until('the smaller one gets few', async () => (await fewest()) <= 16, 60_000)
 })
 
 test('a scheduler starts a server of its own when a large object comes from afar', async (t) => {

@@ -57,7 +57,7 @@ test('explain: a waiting, a running and a failed task, and unknown ids', async (
   assert.deepEqual(await explain('abcdef0123'), [
     1,
     '',
-    'scaler explain: task abcdef0123 is unknown: the scheduler knows unfinished tasks and the last 1,000 failed ones\n',
+    'scaler explain: task abcdef0123 is unknown: the scheduler knows unfinished tasks once it has them, and the last 1,000 failed ones\n',
   ])
   const shortened = 'scaler explain: task "a": expected 4 to 64 digits of the id\n'
   assert.deepEqual(await explain('a'), [2, '', shortened])

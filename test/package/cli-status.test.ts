@@ -1,6 +1,7 @@
 // `scaler status`: the state of a cluster on a terminal, for programs, and again and again.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { Client, Cluster, type ClusterInfo, Scheduler } from 'scaler-ts'
 import { runCommand, startCommand } from './command.js'
@@ -65,6 +66,25 @@ test('--watch prints it once per second until it is stopped', async (t) => {
   command.child.kill('SIGINT')
   const end = await command.ended
   assert.deepEqual([end.code, end.stderr], [130, ''])
+})
+
+test('--watch survives that its scheduler is away', async (t) => {
+  const scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = scheduler
+  const flags = ['--watch', '--json', '--timeout-seconds', '0.5']
+  const command = startCommand(t, 'scaler', ['status', address, ...flags])
+  await command.line(({ tasks }) => tasks !== undefined)
+  const told = once(command.child.stderr ?? command.child, 'data')
+  await scheduler.close()
+  await told
+  const before = command.stdout().length
+  await using _again = await Scheduler.start({ address })
+  while (command.stdout().length === before)
+    await once(command.child.stdout ?? command.child, 'data')
+  command.child.kill('SIGINT')
+  const end = await command.ended
+  assert.equal(end.code, 130)
+  assert.match(end.stderr, /^scaler status: [^\n]+; trying again\n$/)
 })
 
 test('--watch ends when nothing reads its output any more', async (t) => {

@@ -1,6 +1,7 @@
 // The command `scaler status`: prints the state of a cluster, once or again and again.
 
 import { setTimeout } from 'node:timers/promises'
+import { ScalerError } from '../../base/errors.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import { jsonText } from '../../base/text.js'
 import {
@@ -76,9 +77,18 @@ async function show(input: CommandInput, stopped: AbortSignal): Promise<CommandE
   }
   try {
     print(await look(signal))
+    let isAway = false
     while (watch) {
       await setTimeout(WATCH_INTERVAL_MS, undefined, { signal })
-      print(await look(signal))
+      try {
+        print(await look(signal))
+        isAway = false
+      } catch (error) {
+        // A scheduler that is away may come back.
+        if (signal.aborted || !(error instanceof ScalerError)) throw error
+        if (!isAway) process.stderr.write(`scaler status: ${error.message}; trying again\n`)
+        isAway = true
+      }
     }
     return { reason: '', isFailure: false }
   } catch (error) {

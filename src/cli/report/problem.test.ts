@@ -155,9 +155,16 @@ test('tasks that fail are a problem if they are many: which, why, and on which h
     problems({ hosts: hosts.slice(1), rates, failures: one })[0] ?? '',
     /of write\(\), all on two: Error/,
   )
+  for (const [ended, failed] of [
+    [2, 1],
+    [0, 0],
+  ] as const) {
+    assert.deepEqual(problems({ hosts, failures, rates: { ...rates, ended, failed } }), [
+      `12 tasks have failed in the last minute, most of write(), all on two: Error: no space left; ${see}`,
+    ])
+  }
   const none = [
     { hosts, failures, rates: { ...rates, failed: 10 } },
-    { hosts, failures, rates: { ...rates, ended: 0, failed: 0 } },
     { hosts, failures: failures.slice(0, 9), rates },
     { hosts, failures, rates: undefined },
     { hosts, rates, failures: failures.map((each) => ({ ...each, time: new Date(0) })) },

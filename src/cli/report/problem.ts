@@ -24,7 +24,7 @@ const LONG_TURN_MS = 100
 const MAX_NAMED = 3
 /** From this share of the tasks that end, failures are a problem of the cluster. */
 const FAILING_SHARE = 0.1
-/** That many must have failed lately. */
+/** That many must have failed lately; and that many must end in a second for a share of them. */
 const FAILING_MIN = 10
 const LATELY_MS = 60_000
 /** From this share of its limits, the object storage is nearly full. */
@@ -222,23 +222,30 @@ function problemOfFailures({
   time,
   scheduler: { address = 'ADDRESS' },
 }: ClusterInfo): StatusProblem | undefined {
-  if (rates === undefined || rates.failed < rates.ended * FAILING_SHARE) return undefined
+  if (rates === undefined) return undefined
+  // A share of a few tasks says nothing.
+  const isShare = rates.ended >= FAILING_MIN
+  if (isShare && rates.failed < rates.ended * FAILING_SHARE) return undefined
+  let lately = 0
   const kinds = new Map<string, [FailureInfo, ...FailureInfo[]]>()
   for (const failure of failures) {
     if (time.getTime() - failure.time.getTime() > LATELY_MS) continue
+    lately += 1
     const key = `${failure.function} ${failure.errorName}`
     const known = kinds.get(key)
     if (known === undefined) kinds.set(key, [failure])
     else known.push(failure)
   }
   const [worst] = [...kinds.values()].toSorted((a, b) => b.length - a.length)
-  if (rates.failed === 0 || worst === undefined || worst.length < FAILING_MIN) return undefined
-  const share = Math.round((rates.failed / rates.ended) * 100)
+  if (worst === undefined || worst.length < FAILING_MIN) return undefined
+  const fail = isShare
+    ? `${Math.round((rates.failed / rates.ended) * 100)} % of tasks fail`
+    : `${lately} tasks have failed in the last minute`
   const { errorName, message } = worst.at(-1) ?? worst[0]
   const [line = ''] = message.split('\n', 1)
   const error = [errorName, line].filter((text) => text !== '').join(': ')
   const which = `${ofFunction(worst[0].function)}${placeOf(worst, hosts)}`
-  const what = `${share} % of tasks fail${which === '' ? '' : `, most${which}`}`
+  const what = `${fail}${which === '' ? '' : `, most${which}`}`
   return {
     what: error === '' ? what : `${what}: ${plainText(error)}`,
     advice: `see scaler failures ${address}`,

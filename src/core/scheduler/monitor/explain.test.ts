@@ -47,6 +47,18 @@ test('a task waits, is assigned, begins, and is unknown once it has ended', () =
   assert.deepEqual(explain(scheduler).state, 'unknown')
 })
 
+test('a task that has run for longer than its scheduler has begun when its worker says so', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] }).moveTo(1_000)
+  scheduler.receive('C', task('t', 'C')).receive('W', update('t', 'running')).moveTo(2_000)
+  const running = [{ taskId: taskId('t'), forMS: 60_000, name: '', function: '' }]
+  scheduler.receive('W', { ...workerHeartbeat(), running }).moveTo(2_500)
+  const { forMS, attempts } = explain(scheduler)
+  assert.deepEqual(
+    [forMS, attempts],
+    [60_500, [{ worker: 'W', outcome: 'running', agoMS: 60_500, forMS: 60_500 }]],
+  )
+})
+
 test('earlier attempts are reported, also with the result', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
   scheduler.receive('C', { ...task('t', 'C'), retries: 1 }).moveTo(100)

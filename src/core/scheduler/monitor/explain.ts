@@ -9,7 +9,7 @@ import type {
   TaskExplanation,
   TaskInquiry,
 } from '../../../wire/message.js'
-import type { ClientEntry, PastAttempt, TaskEntry } from '../entries.js'
+import type { ClientEntry, PastAttempt, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { extraOf } from '../task/extra.js'
 import type { WaitingWhy } from './waiting.js'
@@ -63,9 +63,10 @@ export function explainTask(
   task: TaskEntry,
   why?: WaitingWhy,
 ): Omit<TaskExplanation, 'kind' | 'taskId'> {
-  const { worker, changedAt: from, extra } = task
+  const { worker, changedAt, extra } = task
   const { now } = state.turn
   const past = pastAttempts(task, now)
+  const from = worker === undefined ? changedAt : Math.min(changedAt, begunAt(worker, task))
   const forMS = Math.min(Math.floor(now - from), MAX_MS)
   if (worker === undefined) {
     const { reason, needs } = why ?? state.waiting.reasonOf(task)
@@ -79,6 +80,12 @@ export function explainTask(
     forMS,
     attempts: [...past, last],
   }
+}
+
+/** Since when its worker says that it runs: a scheduler that was restarted has seen it later. */
+function begunAt({ heartbeat, lastHeartbeat }: WorkerEntry, task: TaskEntry): InstantMs {
+  const seen = heartbeat.running.find(({ taskId }) => taskId === task.id)
+  return seen === undefined ? Infinity : lastHeartbeat - seen.forMS
 }
 
 /** Explains a node of one of the client's graphs that is not a task yet. */

@@ -202,7 +202,7 @@ export class Operators {
     }
     if (task === undefined && other === undefined) {
       const note = isIdBeginning(message.task)
-        ? 'the scheduler knows unfinished tasks and the last 1,000 failed ones'
+        ? 'the scheduler knows unfinished tasks once it has them, and the last 1,000 failed ones'
         : `expected at least ${MIN_DIGITS} hexadecimal digits of the id`
       return this.#settle(number, { outcome: 'unknown', note })
     }
