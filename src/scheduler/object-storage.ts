@@ -60,6 +60,8 @@ export class ObjectStorage {
   /** The same if the port is taken: at any port, which the server makes known itself. */
   #otherServer: readonly string[] = []
   #child: StorageChild | undefined
+  /** Runs while a peer may answer that it sees the files. */
+  #decision: NodeJS.Timeout | undefined
 
   constructor({ send, onEvent, onOutdated, logger, tell }: StorageParts) {
     const files = new FileStore(tell)
@@ -163,6 +165,17 @@ export class ObjectStorage {
     return true
   }
 
+  /** Later content of a peer need not pass through this process. False: no server is started now. */
+  #startFor(peer: Identity): boolean {
+    if (!this.#servers.couldServe(peer)) return false
+    if (!this.#files.isUndecided(peer)) return this.#startOwn()
+    this.#decision ??= setTimeout(() => {
+      this.#decision = undefined
+      if (!this.#files.isNear(peer) && this.#servers.couldServe(peer)) this.#startOwn()
+    }, DECISION_MS).unref()
+    return false
+  }
+
   /** What a peer is offered with its first heartbeat: servers, or else files. */
   offerTo(peer: Identity, message: Message): Message | undefined {
     const files = this.#files.offerTo(peer, message)
@@ -182,8 +195,7 @@ export class ObjectStorage {
   /** See `FileStore.claimed`. */
   claimed(from: Identity, message: Message): Message {
     if (isLarge(message)) {
-      const isServed = this.#servers.couldServe(from) && !this.#files.isUndecided(from)
-      if (!isServed || !this.#startOwn()) this.#servers.onDetour(from)
+      if (!this.#startFor(from)) this.#servers.onDetour(from)
     }
     this.#servers.claim(message)
     return this.#files.claimed(from, message)
@@ -194,8 +206,7 @@ export class ObjectStorage {
     const { objectContent } = response
     const isLarge = objectContent.objectTypes.includes('file') || hasLarge(objectContent)
     // It passes through this process, but later content for such a peer need not.
-    const isFar = !this.#files.isNear(peer) && !this.#files.isUndecided(peer)
-    if (isLarge && isFar && this.#servers.couldServe(peer)) this.#startOwn()
+    if (isLarge && !this.#files.isNear(peer)) this.#startFor(peer)
     return this.#responses.take(peer, response)
   }
 
@@ -228,6 +239,7 @@ export class ObjectStorage {
 
   /** Removes all files, and leaves the servers. */
   async close(): Promise<void> {
+    clearTimeout(this.#decision)
     this.#servers.close()
     this.#ownServer = undefined
     this.#disk.close()
@@ -237,6 +249,9 @@ export class ObjectStorage {
 }
 
 const MAX_PORT = 65_535
+
+/** How long a peer may take to answer the offer of files. */
+const DECISION_MS = 5_000
 
 function argument(flag: string, value: string | number | undefined): readonly string[] {
   return value === undefined ? [] : [flag, String(value)]

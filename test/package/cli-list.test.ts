@@ -56,6 +56,7 @@ test('lists show what runs, waits and has failed, sorted and filtered', async (t
       worker: null,
       host: null,
       client: null,
+      clientName: null,
     },
   )
   assert.match(tasks, /\n.*: --waiting 20\n$/)
@@ -74,12 +75,13 @@ test('lists show what runs, waits and has failed, sorted and filtered', async (t
         worker: null,
         host: null,
         client: '',
+        clientName: 'lister',
       },
       [],
     ],
   )
   const listed = await run('tasks', address, '-w', '5')
-  assert.match(listed, new RegExp(`^price\\(\\) .* ${waiting.id.slice(0, 8)} +gpu=1$`, 'm'))
+  assert.match(listed, new RegExp(`^price\\(\\) .* ${waiting.id.slice(0, 8)} +gpu=1 +lister$`, 'm'))
   assert.match(listed, /^endless\(\) +running /m)
   assert.match(await run('clients', address), /^client .*\nlister \(\d+\) /)
   const table = client.sendObject(new Uint8Array(2_000_000), { name: 'table' })
