@@ -259,8 +259,8 @@ export function openFile(path: string): number {
 }
 
 /**
- * Closes a file. Once nobody has a removed file open, the system frees its memory, which takes 20 ms
- * for 64 MiB: that of large files is freed in another thread.
+ * Closes a file. Once nobody has a removed file open, the system frees its memory, which takes
+ * 20 ms for 64 MiB: that of large files is freed in another thread.
  */
 export function closeObjectFile(fd: number): void {
   const { nlink, size } = fstatSync(fd)

@@ -165,7 +165,7 @@ export class ObjectStorage {
     return true
   }
 
-  /** Later content of a peer need not pass through this process. False: no server is started now. */
+  /** Later content of a peer need not pass through this process. False: none is started now. */
   #startFor(peer: Identity): boolean {
     if (!this.#servers.couldServe(peer)) return false
     if (!this.#files.isUndecided(peer)) return this.#startOwn()
