@@ -5,6 +5,7 @@ import { ProtocolError } from '../../base/errors.js'
 import type { IncomingMessage } from '../options.js'
 import {
   EAGER_BYTES,
+  frameRoom,
   FLAG_COMMAND,
   FLAG_MORE,
   FrameParser,
@@ -193,6 +194,13 @@ test('a message of several frames is not offered to a sink', () => {
   const { heads, messages } = feedLong(message(parts), 1_000)
   assert.deepEqual(heads, [])
   assert.deepEqual(messages, [parts])
+})
+
+test('a frame of 256 MiB is moved once while it arrives, and gets no gigabyte for its header', () => {
+  const arrived = EAGER_BYTES + 1_000
+  assert.equal(frameRoom(2 ** 28, arrived), 2 ** 28)
+  assert(frameRoom(2 ** 32 - 1, arrived) < 2 ** 29)
+  assert.equal(frameRoom(2 ** 32 - 1, 2 ** 24), 2 ** 32 - 1)
 })
 
 const refused: readonly (readonly [name: string, hex: string, why: RegExp])[] = [

@@ -54,7 +54,7 @@ const MAX_COMMAND_BYTES = 65_536
 /** Frames of up to this size get all their memory as soon as their length is known. */
 export const EAGER_BYTES: number = 64 * 1024
 /** Larger ones get at most this many times what has arrived. What is not filled costs nothing. */
-const GROWTH = 1024
+const GROWTH = 4096
 
 /**
  * Takes the rest of a long frame as it arrives, so that no memory is needed for it. The bytes are
