@@ -149,8 +149,7 @@ async function usesServer(client: Client): Promise<void> {
  * of it that is used again: a program that ends has used some.
  */
 function touchMemory(): void {
-  const program =
-    'for (const each of Array(24).fill()) globalThis[Math.random()] = Buffer.alloc(2 ** 26, 1)'
+  const program = 'globalThis.all = Array.from({ length: 24 }, () => Buffer.alloc(2 ** 26, 1))'
   const env = { ...process.env, GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' }
   spawnSync(process.execPath, ['-e', program], { env })
 }

@@ -165,7 +165,7 @@ export class ObjectStorage {
     return true
   }
 
-  /** Later content of a peer need not pass through this process. False: none is started now. */
+  /** Starts a server for later content of a peer; false: not, or not yet. */
   #startFor(peer: Identity): boolean {
     if (!this.#servers.couldServe(peer)) return false
     if (!this.#files.isUndecided(peer)) return this.#startOwn()
@@ -194,9 +194,7 @@ export class ObjectStorage {
 
   /** See `FileStore.claimed`. */
   claimed(from: Identity, message: Message): Message {
-    if (isLarge(message)) {
-      if (!this.#startFor(from)) this.#servers.onDetour(from)
-    }
+    if (isLarge(message) && !this.#startFor(from)) this.#servers.onDetour(from)
     this.#servers.claim(message)
     return this.#files.claimed(from, message)
   }

@@ -110,16 +110,8 @@ const NOWHERE = {
 /** What runs, as of the last heartbeats, and how many tasks of each function wait and why. */
 export function taskRows(info: ClusterInfo): readonly TaskRow[] {
   const waiting = info.waiting.map((kind): TaskRow => {
-    const { function: name, reason: state, requirement, count } = kind
-    return {
-      name,
-      state,
-      requirement,
-      count,
-      seconds: waitedSeconds(kind),
-      ...NOWHERE,
-      task: undefined,
-    }
+    const { function: name, reason: state, ...rest } = kind
+    return { name, state, ...rest, seconds: waitedSeconds(kind), task: undefined, ...NOWHERE }
   })
   return [...runningRows(info), ...waiting]
 }

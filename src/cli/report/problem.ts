@@ -27,6 +27,8 @@ const FAILING_SHARE = 0.1
 /** That many must have failed lately; and that many must end in a second for a share of them. */
 const FAILING_MIN = 10
 const LATELY_MS = 60_000
+/** The cluster's information has no more of them. */
+const MAX_FAILURES = 1_000
 /** From this share of its limits, the object storage is nearly full. */
 const FULL_SHARE = 0.8
 
@@ -238,9 +240,10 @@ function problemOfFailures({
   }
   const [worst] = [...kinds.values()].toSorted((a, b) => b.length - a.length)
   if (worst === undefined || worst.length < FAILING_MIN) return undefined
+  const atLeast = lately < MAX_FAILURES ? '' : 'at least '
   const fail = isShare
     ? `${Math.round((rates.failed / rates.ended) * 100)} % of tasks fail`
-    : `${lately} tasks have failed in the last minute`
+    : `${atLeast}${grouped(lately)} tasks have failed in the last minute`
   const { errorName, message } = worst.at(-1) ?? worst[0]
   const [line = ''] = message.split('\n', 1)
   const error = [errorName, line].filter((text) => text !== '').join(': ')
