@@ -260,7 +260,7 @@ test('a scheduler starts a server of its own when a large object comes from afar
   // The first one may still be stored with the scheduler.
   assert.equal(await client.submit(sumOf, filled(2 * MIB, 3), 1), 6 * MIB + 1)
   const { server } = await cluster.scheduler.line(({ message }) => {
-    return String(message).startsWith('using the object storage server')
+    return String(message).startsWith('starting an object storage server at')
   })
   const { port } = new URL(cluster.address)
   assert.equal(server, `tcp://127.0.0.1:${Number(port) + 1}`)
