@@ -24,6 +24,8 @@ interface Opened {
   readonly warnings: string[]
   /** The next event. */
   readonly next: () => Promise<MoveEvent>
+  /** How often it was not behind any more. */
+  caughtUp: number
 }
 
 function openDisk(t: TestContext, maxWaitingBytes = 2 ** 27): Opened {
@@ -36,6 +38,7 @@ function openDisk(t: TestContext, maxWaitingBytes = 2 ** 27): Opened {
       events.push(event)
       wake()
     },
+    onCaughtUp: () => (opened.caughtUp += 1),
     openFile: (path) => (existsSync(path) ? openSync(path, 'r') : undefined),
     tell: (text) => warnings.push(text),
     maxWaitingBytes,
@@ -50,7 +53,8 @@ function openDisk(t: TestContext, maxWaitingBytes = 2 ** 27): Opened {
     assert(event !== undefined)
     return event
   }
-  return { disk, base, warnings, next }
+  const opened: Opened = { disk, base, warnings, next, caughtUp: 0 }
+  return opened
 }
 
 /** Moves content, and waits until it is on disk. */
@@ -69,22 +73,62 @@ async function removed(path: string): Promise<void> {
 
 const large = (bytes = 3_000_000): Uint8Array => new Uint8Array(bytes).map((_, at) => at * 11)
 
-for (const maxWaitingBytes of [2 ** 27, 0]) {
-  const when = maxWaitingBytes === 0 ? 'immediately' : 'later'
-  test(`content that is written ${when} is read as it was`, async (t) => {
-    const opened = openDisk(t, maxWaitingBytes)
-    const { disk, base } = opened
-    assert.equal(disk.open(base, 1e9), 1e9)
-    const file = await moved(opened, 7, large())
-    assert.equal(file.byteLength, 3_000_000)
-    assert(disk.has(file.path))
-    assert.deepEqual(await disk.read(file.path), Buffer.from(large()))
-    assert(disk.remove(file.path))
-    assert(!disk.remove(file.path))
-    await removed(file.path)
-    assert.equal(await disk.read(file.path), undefined)
-  })
-}
+test('content that is written is read as it was', async (t) => {
+  const opened = openDisk(t)
+  const { disk, base } = opened
+  assert.equal(disk.open(base, 1e9), 1e9)
+  const file = await moved(opened, 7, large())
+  assert.equal(file.byteLength, 3_000_000)
+  assert(disk.has(file.path))
+  assert.deepEqual(await disk.read(file.path), Buffer.from(large()))
+  assert(disk.remove(file.path))
+  assert(!disk.remove(file.path))
+  await removed(file.path)
+  assert.equal(await disk.read(file.path), undefined)
+})
+
+test('a disk is behind while more waits in memory than may, and says when no longer', async (t) => {
+  const opened = openDisk(t, 7_000_000)
+  const { disk, base, next } = opened
+  disk.open(base, 1e9)
+  const write = (move: number): void => {
+    disk.write({ type: 'moveToDisk', move, objectType: 'object', chunks: [large()] })
+  }
+  for (const move of [1, 2]) write(move)
+  assert(!disk.isBehind)
+  for (const move of [3, 4]) write(move)
+  assert(disk.isBehind)
+  for (const move of [1, 2, 3, 4]) {
+    const event = await next()
+    assert(event.type === 'movedToDisk' && event.move === move)
+    assert.deepEqual(await disk.read(event.file.path), Buffer.from(large()))
+  }
+  assert.deepEqual([disk.isBehind, opened.caughtUp], [false, 1])
+})
+
+test('any number of files in memory can wait; few of them are open', async (t) => {
+  const { disk, base, next } = openDisk(t, 0)
+  disk.open(base, 1e9)
+  const [directory = ''] = readdirSync(base)
+  const descriptors = (): number => readdirSync('/proc/self/fd').length
+  const before = descriptors()
+  const moves = Array.from({ length: 200 }, (_, at) => at)
+  for (const move of moves) {
+    const path = join(base, directory, String(move).padStart(32, 'a'))
+    writeFileSync(path, large(1_000 + move))
+    const chunks = [fileChunk({ path, byteLength: 1_000 + move })]
+    disk.write({ type: 'moveToDisk', move, objectType: 'file', chunks })
+    if (move === 199) rmSync(path)
+  }
+  assert(!disk.isBehind)
+  assert(descriptors() < before + 100)
+  for (const move of moves.slice(0, 199)) {
+    const event = await next()
+    assert(event.type === 'movedToDisk' && event.move === move)
+    assert.deepEqual(await disk.read(event.file.path), Buffer.from(large(1_000 + move)))
+  }
+  assert.deepEqual(await next(), { type: 'moveFailed', move: 199, error: '' })
+})
 
 test('the content of a file in memory is copied, also if that is removed meanwhile', async (t) => {
   const opened = openDisk(t)

@@ -1,16 +1,7 @@
 // Content that was moved from memory to disk: written and read in pieces, without holding up the
 // scheduler, and with a checksum. docs/protocol.md#storage
 
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readSync,
-  statfsSync,
-  writeSync,
-} from 'node:fs'
+import { accessSync, constants, existsSync, readSync, statfsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { totalBytes } from '../base/bytes.js'
 import { ConfigError } from '../base/errors.js'
@@ -18,7 +9,7 @@ import type { Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { closeObjectFile, OPEN_FLAGS } from '../runtime/object-files.js'
-import { fileOf } from '../wire/object-content.js'
+import { fileOf, type ObjectFile } from '../wire/object-content.js'
 import { OwnDirectory, removeAbandoned, removeLater } from '../runtime/own-directory.js'
 
 /** On disk, also where `/tmp` is in memory. */
@@ -30,8 +21,11 @@ const FREE_SHARE = 0.5
 /** Files are written and read in pieces of this size. */
 const PIECE_BYTES = 1024 ** 2
 
-/** See `DiskStoreParts`. */
+/** See `DiskStore.isBehind`. */
 const MAX_WAITING_BYTES = 128 * 1024 ** 2
+
+/** The most files in memory that are held open until they are written. */
+const MAX_OPEN_SOURCES = 64
 
 /** Content to write. */
 type Move = Extract<SchedulerAction, { readonly type: 'moveToDisk' }>
@@ -48,7 +42,9 @@ interface StoredFile {
 /** Content whose writing has not ended. */
 interface WaitingMove {
   readonly move: Move
-  /** Where the content is, if it is in a file in memory. */
+  /** The file in memory that has the content; undefined: this process has it. */
+  readonly file: ObjectFile | undefined
+  /** That file; undefined: it is opened when it is written. */
   readonly source: number | undefined
   readonly byteLength: number
 }
@@ -59,9 +55,11 @@ interface DiskStoreParts {
   onMoved(event: MoveEvent): void
   /** Opens a file in memory; undefined if it is gone. Throws the system's error. */
   openFile(path: string): number | undefined
+  /** It is not behind any more. */
+  onCaughtUp(): void
   /** Writes a warning to the log. */
   tell: Logger['warn']
-  /** 128 MiB: with more than this waiting to be written, the scheduler waits for the disk. */
+  /** Default: 128 MiB. */
   readonly maxWaitingBytes?: number
 }
 
@@ -73,7 +71,9 @@ export class DiskStore {
   #isClosed = false
   readonly #files = new Map<string, StoredFile>()
   readonly #waiting: WaitingMove[] = []
+  /** What waits in the memory of this process. */
   #waitingBytes = 0
+  #openSources = 0
   #isWriting = false
 
   constructor(parts: DiskStoreParts) {
@@ -118,27 +118,24 @@ export class DiskStore {
     return this.#files.has(path)
   }
 
-  /** Writes content into a file. If the disk is too slow, waits for it. */
+  /** Whether content arrives faster than it can be written: no more should be accepted now. */
+  get isBehind(): boolean {
+    return this.#waitingBytes > (this.#parts.maxWaitingBytes ?? MAX_WAITING_BYTES)
+  }
+
+  /** Writes content into a file, after what waits already. */
   write(move: Move): void {
     const file = move.objectType === 'file' ? fileOf(move.chunks) : undefined
     let source: number | undefined
     try {
-      // Now: its name may be gone when it is written.
-      source = file && this.#parts.openFile(file.path)
+      // Now, if possible: its name may be gone when it is written.
+      source = file && this.#openSources < MAX_OPEN_SOURCES ? this.#open(file) : undefined
     } catch (error) {
-      return this.#report({ type: 'moveFailed', move: move.move, error: messageOf(error) })
-    }
-    if (file !== undefined && source === undefined) {
-      return this.#report({ type: 'moveFailed', move: move.move, error: '' })
+      return this.#reportFailure(move.move, error)
     }
     const byteLength = file?.byteLength ?? totalBytes(move.chunks)
-    const waiting = { move, source, byteLength }
-    const { maxWaitingBytes = MAX_WAITING_BYTES } = this.#parts
-    // Of a single object, however large, the scheduler waits for nothing.
-    const isTooMuch = this.#waitingBytes > 0 && this.#waitingBytes + byteLength > maxWaitingBytes
-    if (isTooMuch) return this.#writeNow(waiting)
-    this.#waiting.push(waiting)
-    this.#waitingBytes += byteLength
+    this.#waiting.push({ move, file, source, byteLength })
+    if (file === undefined) this.#waitingBytes += byteLength
     void this.#writeAll()
   }
 
@@ -169,7 +166,7 @@ export class DiskStore {
   /** Removes all files. */
   close(): void {
     this.#isClosed = true
-    for (const { source } of this.#waiting) if (source !== undefined) closeObjectFile(source)
+    for (const { source } of this.#waiting) this.#close(source)
     this.#waiting.length = 0
     this.#files.clear()
     this.#directory?.close()
@@ -180,20 +177,24 @@ export class DiskStore {
     if (this.#isWriting) return
     this.#isWriting = true
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      await this.#writeLater(next)
-      this.#waitingBytes -= next.byteLength
+      await this.#write(next)
+      const wasBehind = this.isBehind
+      if (next.file === undefined) this.#waitingBytes -= next.byteLength
+      if (wasBehind && !this.isBehind) this.#parts.onCaughtUp()
     }
     this.#isWriting = false
   }
 
-  async #writeLater(waiting: WaitingMove): Promise<void> {
+  async #write(waiting: WaitingMove): Promise<void> {
     let path = ''
+    let { source } = waiting
     try {
+      source ??= waiting.file && this.#open(waiting.file)
       path = this.#newPath()
       const handle = await open(path, 'wx', 0o600)
       let checksum = 0
       try {
-        for (const piece of piecesOf(waiting)) {
+        for (const piece of piecesOf(waiting, source)) {
           checksum = crcOf(piece, checksum)
           for (let at = 0; at < piece.byteLength;) {
             at += (await handle.write(piece, at)).bytesWritten
@@ -206,30 +207,22 @@ export class DiskStore {
     } catch (error) {
       this.#onFailed(waiting, path, error)
     } finally {
-      if (waiting.source !== undefined) closeObjectFile(waiting.source)
+      this.#close(source)
     }
   }
 
-  #writeNow(waiting: WaitingMove): void {
-    let path = ''
-    try {
-      path = this.#newPath()
-      const fd = openSync(path, 'wx', 0o600)
-      let checksum = 0
-      try {
-        for (const piece of piecesOf(waiting)) {
-          checksum = crcOf(piece, checksum)
-          for (let at = 0; at < piece.byteLength;) at += writeSync(fd, piece, at)
-        }
-      } finally {
-        closeSync(fd)
-      }
-      this.#onWritten(waiting, path, checksum)
-    } catch (error) {
-      this.#onFailed(waiting, path, error)
-    } finally {
-      if (waiting.source !== undefined) closeObjectFile(waiting.source)
-    }
+  /** Throws `GoneError`, or the system's error. */
+  #open(file: ObjectFile): number {
+    const source = this.#parts.openFile(file.path)
+    if (source === undefined) throw new GoneError(`${file.path} is gone`)
+    this.#openSources += 1
+    return source
+  }
+
+  #close(source: number | undefined): void {
+    if (source === undefined) return
+    this.#openSources -= 1
+    closeObjectFile(source)
   }
 
   #onWritten({ move: { move }, byteLength }: WaitingMove, path: string, checksum: number): void {
@@ -241,7 +234,12 @@ export class DiskStore {
   #onFailed({ move: { move } }: WaitingMove, path: string, error: unknown): void {
     if (path !== '') removeLater(path)
     if (this.#directory !== undefined && !existsSync(this.#directory.path)) this.#forgetDirectory()
-    this.#report({ type: 'moveFailed', move, error: messageOf(error) })
+    this.#reportFailure(move, error)
+  }
+
+  #reportFailure(move: number, error: unknown): void {
+    const text = error instanceof GoneError ? '' : messageOf(error)
+    this.#report({ type: 'moveFailed', move, error: text })
   }
 
   #report(event: MoveEvent): void {
@@ -270,8 +268,14 @@ export class DiskStore {
   }
 }
 
+/** The file in memory is gone: it is this content that cannot be moved. */
+class GoneError extends Error {}
+
 /** The content, in pieces. One from a file is valid until the next one is taken. */
-function* piecesOf({ move, source, byteLength }: WaitingMove): Generator<Uint8Array> {
+function* piecesOf(
+  { move, byteLength }: WaitingMove,
+  source: number | undefined,
+): Generator<Uint8Array> {
   if (source === undefined) {
     for (const chunk of move.chunks) {
       for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) {

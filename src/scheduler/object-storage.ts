@@ -25,7 +25,7 @@ import { DiskStore, type MoveEvent } from './disk-store.js'
 import { FileResponses } from './file-responses.js'
 import { FileStore } from './file-store.js'
 import { SchedulerServers } from './storage-servers.js'
-import type { SchedulerOwnOptions } from './scheduler-options.js'
+import type { CheckedSchedulerOptions, SchedulerOwnOptions } from './scheduler-options.js'
 
 /** The part of the machine's memory that objects may take up, unless a limit is set. */
 const MEMORY_SHARE = 0.3
@@ -38,6 +38,8 @@ interface StorageParts {
   readonly onEvent: (event: StorageEvent) => void
   /** See `FileResponses`. */
   readonly onOutdated: (peer: Identity, ids: readonly ObjectId[]) => void
+  /** Stops or starts reading what a peer sends. */
+  readonly setReading: (peer: Identity, isReading: boolean) => void
   readonly logger: Logger
   /** Writes a warning to the log, with the address of a peer that it names. */
   readonly tell: Logger['warn']
@@ -62,11 +64,19 @@ export class ObjectStorage {
   #child: StorageChild | undefined
   /** Runs while a peer may answer that it sees the files. */
   #decision: NodeJS.Timeout | undefined
+  readonly #setReading: StorageParts['setReading']
+  /** Peers from which nothing is read until there is room for what they send. */
+  readonly #stopped = new Set<Identity>()
+  #maxStopMs = MAX_STOP_MS
+  /** Reads from them, if there is no room by then. Set exactly if there are any. */
+  #stopEnd: NodeJS.Timeout | undefined
 
-  constructor({ send, onEvent, onOutdated, logger, tell }: StorageParts) {
+  constructor({ send, onEvent, onOutdated, setReading, logger, tell }: StorageParts) {
     const files = new FileStore(tell)
     const openFile = (path: string): number | undefined => files.openAgain(path)
-    const disk = new DiskStore({ onMoved: onEvent, tell, openFile })
+    const onCaughtUp = (): void => this.#readAgain()
+    const disk = new DiskStore({ onMoved: onEvent, onCaughtUp, tell, openFile })
+    this.#setReading = setReading
     const servers = new SchedulerServers({
       logger,
       send: (peer, message) => void send(peer, message),
@@ -104,8 +114,11 @@ export class ObjectStorage {
   }
 
   /** Makes the directories. Returns the limits. Throws `ConfigError`, which names the option. */
-  open(options: SchedulerOwnOptions): StorageLimits {
-    const { objectMemoryLimitBytes, objectDiskLimitBytes, objectQuotaBytes = 0 } = options
+  open(options: SchedulerOwnOptions & CheckedSchedulerOptions): StorageLimits {
+    const { objectMemoryLimitBytes, objectDiskLimitBytes, objectQuotaBytes } = options
+    const { workerSilenceMs, workerTimeoutMs, clientTimeoutMs } = options
+    const patienceMs = Math.min(workerSilenceMs, workerTimeoutMs, clientTimeoutMs)
+    this.#maxStopMs = Math.min(MAX_STOP_MS, patienceMs / 4)
     let diskBytes = 0
     try {
       if (objectDiskLimitBytes !== 0) {
@@ -176,6 +189,20 @@ export class ObjectStorage {
     return false
   }
 
+  /** Not for long: its heartbeats, too, are read only afterwards. */
+  #stopReading(peer: Identity): void {
+    this.#setReading(peer, false)
+    this.#stopped.add(peer)
+    this.#stopEnd ??= setTimeout(() => this.#readAgain(), this.#maxStopMs).unref()
+  }
+
+  #readAgain(): void {
+    clearTimeout(this.#stopEnd)
+    this.#stopEnd = undefined
+    for (const peer of this.#stopped) this.#setReading(peer, true)
+    this.#stopped.clear()
+  }
+
   /** What a peer is offered with its first heartbeat: servers, or else files. */
   offerTo(peer: Identity, message: Message): Message | undefined {
     const files = this.#files.offerTo(peer, message)
@@ -194,7 +221,10 @@ export class ObjectStorage {
 
   /** See `FileStore.claimed`. */
   claimed(from: Identity, message: Message): Message {
-    if (isLarge(message) && !this.#startFor(from)) this.#servers.onDetour(from)
+    if (isLarge(message)) {
+      if (!this.#startFor(from)) this.#servers.onDetour(from)
+      if (this.#disk.isBehind) this.#stopReading(from)
+    }
     this.#servers.claim(message)
     return this.#files.claimed(from, message)
   }
@@ -218,6 +248,7 @@ export class ObjectStorage {
     this.#files.forget(peer)
     this.#servers.forget(peer)
     this.#responses.forget(peer)
+    this.#stopped.delete(peer)
   }
 
   /** Writes content to disk. */
@@ -238,6 +269,7 @@ export class ObjectStorage {
   /** Removes all files, and leaves the servers. */
   async close(): Promise<void> {
     clearTimeout(this.#decision)
+    this.#readAgain()
     this.#servers.close()
     this.#ownServer = undefined
     this.#disk.close()
@@ -247,6 +279,9 @@ export class ObjectStorage {
 }
 
 const MAX_PORT = 65_535
+
+/** If the disk is slow, a peer that sends large content is read at least this often. */
+const MAX_STOP_MS = 1_000
 
 /** How long a peer may take to answer the offer of files. */
 const DECISION_MS = 5_000

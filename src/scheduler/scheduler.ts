@@ -113,6 +113,10 @@ export class Scheduler implements AsyncDisposable {
       },
       onOutdated: (peer, objectIds) =>
         this.#driver.handle({ type: 'responseOutdated', peer, objectIds }),
+      setReading: (peer, isReading) => {
+        if (isReading) this.#router?.startReading(peer)
+        else this.#router?.stopReading(peer)
+      },
       logger: log.logger,
       tell: (text, fields) => this.#tell('warn', text, fields ?? {}),
     })

@@ -47,7 +47,10 @@ export class Connection {
       // One PING queued behind a long message is enough.
       if (own.#writer.controlFrames === 0) own.sendControl(encodePing(0))
     },
-    giveUp: (own, reason) => own.close(reason),
+    giveUp: (own, reason) => {
+      // What it has sent is not read.
+      if (!own.#delivery.isStopped) own.close(reason)
+    },
     deliver: (own, messages) => own.#deliver(messages),
     hold: (own) => own.#socket.pause(),
     release: (own) => own.#release(),
@@ -184,6 +187,16 @@ export class Connection {
     this.#socket.write(encodeError(reason))
     this.#limitEnd()
     this.#endSocket()
+  }
+
+  /** Reads nothing until `startReading`: the peer can send as much as the system's buffers hold. */
+  stopReading(): void {
+    if (this.#onDelivered === undefined) this.#delivery.stop()
+  }
+
+  /** Undoes `stopReading`. */
+  startReading(): void {
+    this.#delivery.start()
   }
 
   /** Makes the connection keep the process alive. */
@@ -411,8 +424,9 @@ export class Connection {
   }
 
   #whenDelivered(action: () => void): void {
-    if (this.#delivery.isHeld) this.#onDelivered = action
-    else action()
+    if (!this.#delivery.isHeld) return action()
+    this.#onDelivered = action
+    this.#delivery.start()
   }
 
   #tellClose(): void {

@@ -31,11 +31,16 @@ class Scene {
     undefined,
   )
   failsAt: number | undefined
+  stopsAt: number | undefined
 
   #take(batch: readonly IncomingMessage[]): void {
     this.batches.push(batch.length)
     for (const message of batch) this.seen.push(Number(String(message)))
     this.now += this.costMs * batch.length
+    if (this.stopsAt !== undefined && this.seen.length >= this.stopsAt) {
+      this.stopsAt = undefined
+      this.delivery.stop()
+    }
     if (this.failsAt !== undefined && this.seen.length >= this.failsAt) {
       this.failsAt = undefined
       throw new Error('the owner fails')
@@ -108,5 +113,46 @@ test('a closing connection delivers everything, even to an owner that throws', a
   assert.deepEqual(scene.seen, upTo(MANY))
   await turn()
   assert.deepEqual(scene.holds, ['hold', 'release'])
+  assert.deepEqual(scene.seen, upTo(MANY))
+})
+
+test('while it is stopped, nothing is delivered and reading is paused', async () => {
+  const scene = new Scene()
+  scene.stopsAt = 1
+  scene.delivery.add(messages(0, 40))
+  assert.deepEqual(scene.batches, [32])
+  scene.delivery.add(messages(40, 10))
+  await turn()
+  assert.deepEqual([scene.seen.length, scene.holds], [32, ['hold']])
+  assert(scene.delivery.isStopped && scene.delivery.isHeld)
+  scene.delivery.start()
+  assert.equal(scene.seen.length, 32)
+  await turn()
+  assert.deepEqual(scene.seen, upTo(50))
+  assert.deepEqual(scene.holds, ['hold', 'release'])
+  scene.delivery.add(messages(50, 1))
+  assert.deepEqual(scene.seen, upTo(51))
+})
+
+test('it can be stopped with nothing queued, and while it waits for its turn', async () => {
+  const scene = new Scene()
+  scene.delivery.stop()
+  scene.delivery.start()
+  scene.delivery.stop()
+  await turn()
+  assert.deepEqual(scene.holds, ['hold'])
+  scene.delivery.start()
+  scene.delivery.start()
+  await turn()
+  assert.deepEqual(scene.holds, ['hold', 'release'])
+  scene.costMs = 0.1
+  scene.delivery.add(messages(0, MANY))
+  scene.delivery.stop()
+  const { length } = scene.seen
+  await turn()
+  await turn()
+  assert.equal(scene.seen.length, length)
+  scene.delivery.start()
+  while (scene.delivery.isHeld) await turn()
   assert.deepEqual(scene.seen, upTo(MANY))
 })

@@ -13,9 +13,9 @@ const NONE: readonly IncomingMessage[] = []
 /** The operations of a delivery's owner. */
 export interface DeliveryActions<Owner> {
   deliver(own: Owner, messages: readonly IncomingMessage[]): void
-  /** Messages are queued: pause reading. Messages that still arrive are accepted. */
+  /** Messages are queued, or it is stopped: pause reading. What still arrives is accepted. */
   hold(own: Owner): void
-  /** The queue is empty: resume reading. */
+  /** Neither is the case: resume reading. */
   release(own: Owner): void
 }
 
@@ -28,6 +28,9 @@ export class Delivery<Owner> {
   /** Messages before this index have been delivered. */
   #next = 0
   #isHeld = false
+  #isStopped = false
+  /** Whether the turn will resume it. */
+  #isWaiting = false
 
   constructor(turn: ReadTurn, actions: DeliveryActions<Owner>, owner: Owner) {
     this.#turn = turn
@@ -49,14 +52,34 @@ export class Delivery<Owner> {
     else this.resume()
   }
 
+  /** Whether `stop` has been called, and `start` has not. */
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
+  /** Delivers nothing more, after the current batch, and reads nothing. */
+  stop(): void {
+    this.#isStopped = true
+    this.#hold()
+  }
+
+  /** Undoes `stop`: delivers in a later turn. */
+  start(): void {
+    if (!this.#isStopped) return
+    this.#isStopped = false
+    this.#hold()
+  }
+
   /** Delivers until the turn is over, but at least one batch. */
   resume(): void {
+    this.#isWaiting = false
+    if (this.#isStopped) return
     try {
       do this.#deliverBatch()
-      while (this.#hasMore && !this.#turn.isOver)
+      while (this.#hasMore && !this.#isStopped && !this.#turn.isOver)
     } finally {
       // Even if the owner has thrown: no message may be lost.
-      if (this.#hasMore) this.#hold()
+      if (this.#hasMore || this.#isStopped) this.#hold()
       else this.#release()
     }
   }
@@ -86,7 +109,10 @@ export class Delivery<Owner> {
   }
 
   #hold(): void {
-    this.#turn.wait(this)
+    if (!this.#isStopped && !this.#isWaiting) {
+      this.#isWaiting = true
+      this.#turn.wait(this)
+    }
     if (this.#isHeld) return
     this.#isHeld = true
     this.#actions.hold(this.#owner)
@@ -128,16 +154,20 @@ export class ReadTurn {
 
   /** Whether remaining work has to wait. The first call starts a turn. */
   get isOver(): boolean {
-    const now = this.#now()
-    if (this.#endsAt !== undefined) return now >= this.#endsAt
-    this.#endsAt = now + TURN_MS
-    setImmediate(this.#begin)
+    if (this.#endsAt !== undefined) return this.#now() >= this.#endsAt
+    this.#start()
     return false
   }
 
-  /** Resumes `item` in a later turn, after all items already waiting. Requires a started turn. */
+  /** Resumes `item` in a later turn, after all items already waiting. */
   wait(item: Resumable): void {
+    if (this.#endsAt === undefined) this.#start()
     this.#waiting.push(item)
+  }
+
+  #start(): void {
+    this.#endsAt = this.#now() + TURN_MS
+    setImmediate(this.#begin)
   }
 
   /**

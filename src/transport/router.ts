@@ -88,6 +88,20 @@ export class RouterSocket {
   }
 
   /**
+   * Reads nothing from a peer until `startReading`, so that it can send no more than the buffers of
+   * the system hold. Messages of the same batch may still be received. The peer is not given up
+   * meanwhile; for the peer, this process is silent if it does not send.
+   */
+  stopReading(peer: Identity): void {
+    this.#peers.get(peer)?.stopReading()
+  }
+
+  /** Undoes `stopReading`. */
+  startReading(peer: Identity): void {
+    this.#peers.get(peer)?.startReading()
+  }
+
+  /**
    * Disconnects a peer: nothing more is received from it, and its queued data is still written for
    * at most `lingerMs`. `onDisconnect` is called with `reason` once it is closed.
    */

@@ -31,12 +31,14 @@ interface Limits {
   readonly quota?: number
   /** Whether content travels in messages only. */
   readonly inMessages?: boolean
+  /** The disk writes nothing until there is such a file in `base`. */
+  readonly stuckUntil?: string
 }
 
 async function start(t: TestContext, limits: Limits): Promise<Setup> {
   const base = mkdtempSync(join(tmpdir(), 'storage-'))
   t.after(() => rmSync(base, { recursive: true }))
-  const { memory, disk, quota = 0, inMessages = false } = limits
+  const { memory, disk, quota = 0, inMessages = false, stuckUntil } = limits
   const flags = {
     'object-memory-limit-bytes': memory,
     'object-disk-limit-bytes': disk,
@@ -48,9 +50,14 @@ async function start(t: TestContext, limits: Limits): Promise<Setup> {
     `--${flag}`,
     String(value),
   ])
-  const cluster = await TestCluster.start(t, { schedulerArgs, agents: [2] })
+  const stuck = stuckUntil !== undefined && {
+    nodeArgs: ['--import', import.meta.resolve('./program/stuck-disk.js')],
+    env: { STUCK_UNTIL: join(base, stuckUntil) },
+  }
+  const cluster = await TestCluster.start(t, { schedulerArgs, agents: [2], ...stuck })
   const files = (): readonly string[] =>
     readdirSync(base).flatMap((directory) => {
+      if (directory === stuckUntil) return []
       const names = readdirSync(join(base, directory)).filter((name) => name !== 'key')
       return names.map((name) => join(base, directory, name))
     })
@@ -82,6 +89,30 @@ for (const inMessages of [false, true]) {
     await until('no files', () => files().length === 0)
   })
 }
+
+test('while the disk writes nothing, others work, and little more is taken', async (t) => {
+  const limits = { memory: 4 * MIB, disk: 1_000 * MIB, inMessages: true, stuckUntil: 'gate' }
+  const { cluster, base } = await start(t, limits)
+  const [owner, other] = [cluster.client(), cluster.client()]
+  const stored = Array.from({ length: 250 }, (_, number) => owner.sendObject(bytesOf(number)))
+  const firsts = owner.map(firstOf, stored)
+  const count = async (): Promise<number> => {
+    return (await other.objects()).filter(({ sizeBytes }) => sizeBytes >= MIB).length
+  }
+  const begun = performance.now()
+  // 4 are in memory, and 128 wait for the disk.
+  await until('the disk is behind', async () => (await count()) > 132)
+  for (let number = 0; number < 20; number += 1) {
+    assert.equal(await other.submit((x: number) => x + 1, number), number + 1)
+  }
+  const seconds = Math.ceil((performance.now() - begun) / 1000)
+  assert.ok((await count()) <= 136 + 4 * seconds, `${await count()} in ${seconds} s`)
+  writeFileSync(join(base, 'gate'), '')
+  assert.deepEqual(
+    await firsts,
+    stored.map((_, number) => bytesOf(number)[0]),
+  )
+})
 
 test('results beyond the limit in memory wait on disk', async (t) => {
   const { cluster, files } = await start(t, { memory: 4 * MIB, disk: 100 * MIB })
@@ -197,9 +228,15 @@ test('a directory on disk that something else removes is made again', async (t) 
     [0, 1, 2, 3].map((number) => client.sendObject(bytesOf(first + number)))
   const lost = fill(0)
   await until('two on disk', () => files().length >= 2)
-  // The scheduler may be writing into it.
-  const options = { recursive: true, maxRetries: 10 }
-  for (const name of readdirSync(base)) rmSync(join(base, name), options)
+  await until('the directory is removed', () => {
+    try {
+      for (const name of readdirSync(base)) rmSync(join(base, name), { recursive: true })
+      return true
+    } catch {
+      // The scheduler was writing into it.
+      return false
+    }
+  })
   const kept = fill(10)
   await until('some on disk again', async () => {
     // Each makes the scheduler look whether the disk can be used.
