@@ -25,10 +25,19 @@ export class ScalerError extends Error {
   constructor(code: string, message: string, options?: ScalerErrorOptions) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
-    // From the code, not from the class: a minifier renames classes. Not enumerable, like a
-    // built-in's.
-    Object.defineProperty(this, 'name', { value: nameOf(code), configurable: true, writable: true })
+    // Of each class, like a built-in's: for each error, it would be half of the cost.
+    const { prototype } = new.target
+    if (!Object.hasOwn(prototype, 'name') && !setName(prototype, code)) setName(this, code)
   }
+}
+
+/** From the code, not from the class: a minifier renames classes. False if it cannot be set. */
+function setName(owner: object, code: string): boolean {
+  return Reflect.defineProperty(owner, 'name', {
+    value: nameOf(code),
+    configurable: true,
+    writable: true,
+  })
 }
 
 /** `'ERR_SCALER_TASK_TIMEOUT'` -> `'TaskTimeoutError'`. */
