@@ -1,5 +1,5 @@
-// A client in a separate process that submits one no-op after the other until it is asked to stop;
-// then it reports to its parent how long each has taken.
+// A client in a separate process that submits one no-op after the other until its parent sends
+// 'stop'; then it reports how long each has taken, since 'again' if that was sent.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'scaler-ts'
@@ -13,11 +13,12 @@ const noop = (): void => {}
 const client = await Client.connect(process.argv[2] ?? '')
 for (let count = 0; count < WARM_UP_TASKS; count += 1) await client.submit(noop)
 let isStopped = false
-process.once('message', () => {
-  isStopped = true
+let times: number[] = []
+process.on('message', (order) => {
+  if (order === 'again') times = []
+  else isStopped = true
 })
 process.send?.([])
-const times: number[] = []
 while (!isStopped) {
   const start = performance.now()
   await client.submit(noop)

@@ -190,8 +190,11 @@ export interface TaskEntry {
   readonly requirement: Requirement | undefined
   /** Its function, if that was stored when the task arrived. */
   readonly function: ObjectEntry | undefined
-  /** The encoded Task, in its own memory; empty for a part of a run. */
-  bytes: Uint8Array
+  /**
+   * The encoded Task, as latin1, which needs half the memory of a byte array; '' for a part of a
+   * run.
+   */
+  encoded: string
   state: TaskState
   /** When it was queued, or assigned to its worker. */
   changedAt: InstantMs

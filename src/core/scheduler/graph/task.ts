@@ -2,7 +2,7 @@
 // numbers, so that a node that becomes ready late still runs first if it arrived early.
 
 import { assert } from '../../../base/assert.js'
-import { latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
+import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { encode, type Task } from '../../../wire/message.js'
 import { ArgumentPacker, isObjectArgument } from '../../../wire/run.js'
 import type { TaskEntry } from '../entries.js'
@@ -126,7 +126,7 @@ function addTask(graph: GraphTables, owner: Graph, { node, rank }: ReadyNode): T
   const task = newTask(state, client, message)
   assert(task !== undefined, 'a node was not validated on arrival')
   const input = largestInput(state.objects, message.functionArgs, 0)
-  task.bytes = encode(message)
+  task.encoded = bytesToLatin1(encode(message))
   task.node = { graph: owner, index: node, rank, input, links: undefined }
   nodes.setState(node, STARTED)
   nodes.releaseArguments(node)

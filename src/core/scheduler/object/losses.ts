@@ -2,7 +2,7 @@
 // their objects again, and submit again what was dropped. docs/protocol.md#servers
 
 import { FEATURE_INLINE, FEATURE_LOSSES, hasFeature } from '../../../base/features.js'
-import { bytesToLatin1 } from '../../../base/bytes.js'
+import { bytesToLatin1, latin1ToBytes } from '../../../base/bytes.js'
 import { type Identity, objectId, type ObjectId } from '../../../base/ids.js'
 import {
   decode,
@@ -214,8 +214,8 @@ function countOne<T>(counts: Map<T, number>, id: T, by: 1 | -1): void {
 /** The ids of some objects. */
 type Ids = Pick<ReadonlySet<ObjectId>, 'has'>
 
-function needs({ part, bytes }: TaskEntry, lost: Ids): boolean {
-  const message = part?.task ?? decode(bytes)
+function needs({ part, encoded }: TaskEntry, lost: Ids): boolean {
+  const message = part?.task ?? decode(latin1ToBytes(encoded))
   return message.kind === 'task' && uses(message, lost)
 }
 

@@ -1,7 +1,7 @@
 // How tasks arrive: new ones are queued, repeats are ignored, what cannot be accepted is refused.
 // docs/protocol.md#task
 
-import { copyOf, NO_BYTES } from '../../../base/bytes.js'
+import { bytesToLatin1 } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
 import type { TaskId } from '../../../base/ids.js'
 import { encode, type Task } from '../../../wire/message.js'
@@ -157,7 +157,7 @@ export function newTask(
     priority,
     requirement,
     function: fn,
-    bytes: part === undefined ? ownBytes(message) : NO_BYTES,
+    encoded: part === undefined ? encodedFrom(message) : '',
     state: 'inactive',
     changedAt: state.turn.now,
     expectedSeconds: 0,
@@ -168,10 +168,10 @@ export function newTask(
   }
 }
 
-/** The encoded Task, in its own memory. What was cut out of a run is encoded again. */
-function ownBytes(message: Task): Uint8Array {
-  if (message.bytes !== undefined) return copyOf(message.bytes)
-  return message.packed.byteLength === 0 ? NO_BYTES : encode(message)
+/** The encoded Task. What was cut out of a run is encoded again. */
+function encodedFrom(message: Task): string {
+  if (message.bytes !== undefined) return bytesToLatin1(message.bytes)
+  return message.packed.byteLength === 0 ? '' : bytesToLatin1(encode(message))
 }
 
 /** The priority in task flags; undefined for malformed ones. */

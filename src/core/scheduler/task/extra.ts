@@ -2,6 +2,7 @@
 // behind one field, so that other tasks need no memory for them.
 
 import { assert } from '../../../base/assert.js'
+import { bytesToLatin1, latin1ToBytes } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { taskLogFields } from '../../../base/ids.js'
 import type { LogFields } from '../../../base/logger.js'
@@ -39,11 +40,11 @@ export function countAttempt(task: TaskEntry): void {
     extra.attempt = Math.min(extra.attempt + 1, MAX_ATTEMPT)
     return
   }
-  const message = decode(task.bytes)
+  const message = decode(latin1ToBytes(task.encoded))
   assert(message.kind === 'task', 'a task without a Task')
   const attempt = Math.min(message.attempt + 1, MAX_ATTEMPT)
   try {
-    task.bytes = encode({ ...message, attempt, bytes: undefined })
+    task.encoded = bytesToLatin1(encode({ ...message, attempt, bytes: undefined }))
   } catch (error) {
     // A compactly encoded Task may exceed the size limit when it is encoded again.
     if (!(error instanceof ProtocolError)) throw error

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { bytesToLatin1 } from '../../../base/bytes.js'
 import { identity, taskId } from '../../../base/ids.js'
 import { Turn } from '../../../base/machine.js'
 import { decode, encode } from '../../../wire/message.js'
@@ -155,7 +156,7 @@ function member(name: string): TaskEntry {
     priority: 0,
     requirement: undefined,
     function: undefined,
-    bytes,
+    encoded: bytesToLatin1(bytes),
     state: 'inactive',
     changedAt: 0,
     expectedSeconds: 0,

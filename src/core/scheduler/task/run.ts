@@ -3,7 +3,7 @@
 // docs/protocol.md#runs
 
 import { assert } from '../../../base/assert.js'
-import { copyOf, NO_BYTES } from '../../../base/bytes.js'
+import { copyOf, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
 import type { TaskId } from '../../../base/ids.js'
 import { decode, encode, type Task, type TaskResult } from '../../../wire/message.js'
@@ -48,7 +48,7 @@ export function runPartOf(message: Task): RunPart | undefined {
 /** The Task for a worker. */
 export function taskBytes(entry: TaskEntry): Uint8Array {
   const { part, count, extra } = entry
-  if (part === undefined) return entry.bytes
+  if (part === undefined) return latin1ToBytes(entry.encoded)
   const { task, from } = part
   const whole = countOf(task)
   const attempt = extra?.attempt ?? 0
