@@ -51,12 +51,12 @@ async function measureAll(client: Client, { graphNodes }: BenchOptions): Promise
 }
 
 /**
- * The cost of a node, in microseconds. A small graph is run repeatedly: the first runs wait for
- * compilers, and a single run is too short to measure on a busy machine.
+ * The cost of a node in the second pass, in microseconds: in the first, compilers are at work. A
+ * small graph is run repeatedly, since a single run is too short to measure on a busy machine.
  */
 async function nodeCostUs(client: Client, sketch: Sketch, nodes: number): Promise<number> {
   const runs = Math.ceil(MEASURED_NODES / nodes)
-  if (runs > 1) await repeat(client, sketch, runs)
+  await repeat(client, sketch, runs)
   return ((await timeMs(() => repeat(client, sketch, runs))) * 1_000) / (runs * nodes)
 }
 

@@ -14,6 +14,8 @@ import { random } from './graph.js'
 import { hasProcessCost, residentBytes } from './process-cost.js'
 
 const TASKS = 100_000
+/** Submitted before, so that the memory of compiled code is not counted. */
+const EARLIER = 2_000
 const NODES = 300_000
 const QUEUED_TIMEOUT_MS = 120_000
 /** After this many statuses, one per second, without another part, the graph is complete. */
@@ -28,21 +30,21 @@ type Status = Extract<Message, { readonly kind: 'stateScheduler' }>
 export const queuedTasks: Benchmark = {
   name: 'queued',
   run: async ({ payloadBytes }) => {
-    const submitted = (fns: readonly (typeof noop)[]) => (client: Client) => {
+    const submitted = (fns: readonly (typeof noop)[]) => (client: Client, count: number) => {
       // Not with map, which would not send all of them in advance.
-      const futures = Array.from(inputs(TASKS, payloadBytes), (input, at) => {
+      const futures = Array.from(inputs(count, payloadBytes), (input, at) => {
         return client.submit(fns[at % fns.length] ?? noop, input)
       })
       return {
         ended: () => Promise.all(futures),
-        isThere: (status: Status) => status.taskManager.unassigned >= TASKS,
+        isThere: (status: Status) => status.taskManager.unassigned >= count,
       }
     }
     return [
       ...(await memoryPerItem('queued task', TASKS, submitted([noop]))),
       ...(await memoryPerItem('queued task, alone', TASKS, submitted([noop, other]))),
-      ...(await memoryPerItem('waiting node', NODES, (client) => {
-        const { graph, keys } = random(NODES)
+      ...(await memoryPerItem('waiting node', NODES, (client, count) => {
+        const { graph, keys } = random(count)
         const ended = client.get(graph, keys)
         return { ended: () => ended, isThere: newSteadiness() }
       })),
@@ -59,7 +61,7 @@ interface Work {
 async function memoryPerItem(
   what: string,
   items: number,
-  submit: (client: Client) => Work,
+  submit: (client: Client, count: number) => Work,
 ): Promise<Sample[]> {
   const samples = (scheduler?: number, client?: number): Sample[] => {
     const note = scheduler === undefined ? { note: 'needs /proc (Linux)' } : {}
@@ -73,14 +75,16 @@ async function memoryPerItem(
   try {
     const client = await Client.connect(cluster.address)
     try {
+      const earlier = submit(client, EARLIER)
+      await untilStatus(cluster.monitorAddress, earlier.isThere)
       const before = residentBytes(cluster.schedulerPid)
       const ownBefore = ownBytes()
-      const { ended, isThere } = submit(client)
+      const { ended, isThere } = submit(client, items)
       await untilStatus(cluster.monitorAddress, isThere)
       const after = residentBytes(cluster.schedulerPid)
       const ownAfter = ownBytes()
       await cluster.startWorkers(1)
-      await ended()
+      await Promise.all([earlier.ended(), ended()])
       return samples((after - before) / items, (ownAfter - ownBefore) / items)
     } finally {
       await client.close()
