@@ -35,6 +35,8 @@ const MAX_SHORT_TEXT = 48
 const MAX_BYTES = 65_536
 const INITIAL_BYTES = 4096
 const MAX_KEPT_BYTES = 262_144
+/** Entries of at least this size get memory of their own. */
+const MIN_OWN_BYTES = 512
 type Fields = Readonly<Record<string, unknown>>
 
 /** Writes the values that are more than plain. */
@@ -170,7 +172,9 @@ export class PackedWriter {
     const { headBytes } = this.#shapes
     const headEnd = 4 + headBytes
     const entriesAt = headEnd + 4 * (this.#ends.length + 1)
-    const packed = Buffer.allocUnsafeSlow(entriesAt + this.#length)
+    const size = entriesAt + this.#length
+    // The few bytes of a task that waits alone share memory with others.
+    const packed = size < MIN_OWN_BYTES ? Buffer.allocUnsafe(size) : Buffer.allocUnsafeSlow(size)
     packed.writeUInt32LE(headBytes, 0)
     this.#shapes.write(packed, 4)
     packed.writeUInt32LE(0, headEnd)
