@@ -48,3 +48,9 @@ test('a dead processor reports its exit code or signal and its last output', () 
   assert.equal(error.signal, undefined)
   assert.equal(error.stderr, 'last words')
 })
+
+test('each error is named after its own code, whatever others of its class are', () => {
+  const codes = ['ERR_SCALER_ONE_THING', 'ERR_SCALER_OTHER', 'ERR_SCALER_ONE_THING']
+  const names = codes.map((code) => new errors.ScalerError(code, 'text').name)
+  assert.deepEqual(names, ['OneThingError', 'OtherError', 'OneThingError'])
+})

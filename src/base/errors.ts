@@ -25,25 +25,23 @@ export class ScalerError extends Error {
   constructor(code: string, message: string, options?: ScalerErrorOptions) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
-    // Of each class, like a built-in's: for each error, it would be half of the cost.
-    const { prototype } = new.target
-    if (!Object.hasOwn(prototype, 'name') && !setName(prototype, code)) setName(this, code)
+    // From the code, not from the class: a minifier renames classes. Not enumerable, like a
+    // built-in's.
+    Object.defineProperty(this, 'name', { value: nameOf(code), configurable: true, writable: true })
   }
 }
 
-/** From the code, not from the class: a minifier renames classes. False if it cannot be set. */
-function setName(owner: object, code: string): boolean {
-  return Reflect.defineProperty(owner, 'name', {
-    value: nameOf(code),
-    configurable: true,
-    writable: true,
-  })
-}
+/** The names by code: each is needed for every error. */
+const NAMES = new Map<string, string>()
 
 /** `'ERR_SCALER_TASK_TIMEOUT'` -> `'TaskTimeoutError'`. */
 function nameOf(code: string): string {
+  const known = NAMES.get(code)
+  if (known !== undefined) return known
   const words = code.replace('ERR_SCALER_', '').toLowerCase().split('_')
-  return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`
+  const name = `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`
+  NAMES.set(code, name)
+  return name
 }
 
 /** The task was cancelled; `cause` is the reason that was given, if any. */
