@@ -7,7 +7,13 @@
 import { objectIdOf, taskId, type Identity, type ObjectId, type TaskId } from '#src/base/ids.js'
 import type { InstantMs } from '#src/base/machine.js'
 import type { LastRun, RunStatus, StopReason } from '#src/core/worker/events.js'
-import { decode, type Message, type ObjectContent, type Task } from '#src/wire/message.js'
+import {
+  decode,
+  type Message,
+  type ObjectContent,
+  type Task,
+  type TaskResult,
+} from '#src/wire/message.js'
 import { countOf, nthTaskId } from '#src/wire/run.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '#src/wire/metadata.js'
 import type { ProcessorHostHandler } from '#src/worker/agent/processor-host.js'
@@ -114,12 +120,14 @@ export class VirtualProcessor {
       inlineLimitBytes,
       voice: this.#voice,
       keep: (run, bytes) => this.#keep(run, bytes),
-      onResult: (result) => {
-        for (let n = 0; n < countOf(result); n += 1) this.#given.delete(nthTaskId(result.taskId, n))
-        handler.onResult(result)
-      },
+      onResult: (result) => this.#onResult(result),
       onUpdate: (update) => handler.onUpdate(update),
     })
+  }
+
+  #onResult(result: TaskResult): void {
+    for (let n = 0; n < countOf(result); n += 1) this.#given.delete(nthTaskId(result.taskId, n))
+    this.#setup.handler.onResult(result)
   }
 
   /** A message from the agent. */
@@ -142,7 +150,7 @@ export class VirtualProcessor {
     this.#inGuardian(() => {
       const status = this.#statusOf(dispatchNumber, count)
       const taken = status.runningMs > LONG_MS ? this.#reports.take() : undefined
-      if (taken !== undefined) this.#voice.tellSoon(() => this.#setup.handler.onResult(taken))
+      if (taken !== undefined) this.#voice.tellSoon(() => this.#onResult(taken))
       this.#voice.tellSoon(() => this.#setup.handler.onStatus(status))
     })
   }

@@ -83,6 +83,19 @@ test('one that is run again in the next processor runs as it was sent last', () 
   assert.deepEqual(worker.receive(objectsOf(SERIALIZER, 'fn')).slice(1), ['dispatch a'])
 })
 
+test('one whose arguments are other objects of another scheduler needs these from then on', () => {
+  const worker = ScriptedWorker.ready({ heartbeatIntervalMs: 60_000 })
+  worker.receive(taskOf('a', { objects: ['old'] }))
+  assert.deepEqual(worker.receive(objectsOf(SERIALIZER, 'fn', 'old')).slice(1), ['dispatch a'])
+  worker.show(LOST)
+  comeBack(worker)
+  assert.deepEqual(worker.receive(taskOf('a', { objects: ['new'] })), [])
+  assert(worker.die('nothing').includes(`send request ${SERIALIZER},fn,new`))
+  worker.pass(100)
+  worker.show({ type: 'processorReady', processor: 2, pid: 78 })
+  assert.deepEqual(worker.receive(objectsOf(SERIALIZER, 'fn', 'new')).slice(1), ['dispatch a'])
+})
+
 test('the result of a task that ended meanwhile is kept, told, and given for its task', () => {
   const worker = lostWith('a')
   assert.deepEqual(worker.answer(resultOf('a')), [])

@@ -10,7 +10,7 @@ import type { GiveBack } from '../queue/give-back.js'
 import type { Answers } from './ends.js'
 import type { TaskLinks } from './links.js'
 import type { WorkerTaskTable } from './table.js'
-import { isTied, partOf, renew, type WorkerTask, workerTaskOf } from './task.js'
+import { hasOtherObjects, isTied, partOf, renew, type WorkerTask, workerTaskOf } from './task.js'
 
 /** The parts of the worker that are needed here. */
 interface OrderParts {
@@ -96,8 +96,9 @@ export class TaskOrders {
   }
 
   #onKnownTask(known: WorkerTask, message: Task): void {
-    if (known.isPacked !== message.packed.byteLength > 0) {
-      // Its answer would be of no use to this scheduler.
+    const waitsForOthers = known.state === 'fetching' && hasOtherObjects(known, message)
+    if (waitsForOthers || known.isPacked !== message.packed.byteLength > 0) {
+      // It would wait in vain, or its answer would be of no use to this scheduler.
       this.#drop(known)
       this.#onNewTask(message)
       return

@@ -123,7 +123,7 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   readonly serializerId: ObjectId
   readonly functionId: ObjectId
   /** The arguments that are objects. */
-  readonly argumentIds: readonly ObjectId[]
+  argumentIds: readonly ObjectId[]
   state: TaskState | 'ended'
   /** The number of awaited objects. Invariant: 0 unless `fetching`. */
   missingCount: number
@@ -228,12 +228,21 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
   }
 }
 
+/** Whether other objects are the arguments of a task that is sent again. */
+export function hasOtherObjects(task: WorkerTask, message: Task): boolean {
+  const ids = argumentIdsOf(message)
+  const { argumentIds } = task
+  return ids.length !== argumentIds.length || ids.some((id, at) => id !== argumentIds[at])
+}
+
 /** The scheduler has sent a task again that is still here: stores the new version. */
 export function renew(task: WorkerTask, message: Task): void {
   const after = afterOf(message)
   const isUntied = isTied(task) && after === ''
-  if (message.attempt === task.attempt && !isUntied) return
+  const isSame = message.attempt === task.attempt && !hasOtherObjects(task, message)
+  if (isSame && !isUntied) return
   task.bytes = copyOf(encode(message))
+  task.argumentIds = argumentIdsOf(message)
   if (after !== task.after) task.value = undefined
   task.after = after
   task.place = 0
