@@ -275,6 +275,8 @@ export class ScriptedWorker {
   }
 
   die(lastRun: LastRun, death: ProcessorDeath = KILLED, processor = 1): string[] {
+    // Long enough for the tasks that were dispatched last.
+    this.now += 5
     return this.show({ type: 'processorExited', processor, death, lastRun })
   }
 

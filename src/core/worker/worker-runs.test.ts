@@ -282,10 +282,12 @@ test('after a crash without a report, the tasks run one by one', () => {
   run.warm()
   run.receive(runOf(0, 3))
   const death = { exitCode: undefined, signal: 'SIGSEGV', stderr: '' }
+  run.worker.now += 5
   run.handle({ type: 'processorExited', processor: 1, death, lastRun: 'unknown' })
   run.handle({ type: 'processorReady', processor: 2, pid: 2 })
   assert.deepEqual(run.receive(objectsOf(SERIALIZER, 'fn')), ['sendToProcessor', 'dispatch 0'])
   assert.deepEqual(run.answer(resultsOf(0, 1), 2), ['0 success', 'dispatch 1'])
+  run.worker.now += 5
   const lines = run.handle({ type: 'processorExited', processor: 2, death, lastRun: 'unknown' })
   assert.equal(lines[0], '1 failed')
 })

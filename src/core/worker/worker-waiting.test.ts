@@ -143,6 +143,17 @@ test('where nothing is known, the one that did not wait has to do it twice', () 
   assert.deepEqual(restart(worker, 3), ['dispatch a'])
 })
 
+test('a task that was dispatched as the processor exited is no candidate', () => {
+  const worker = withWaiting('a', 'b')
+  for (const processor of [1, 2]) {
+    const exit = { processor, death: KILLED, lastRun: 'unknown' } as const
+    const lines = worker.show({ type: 'processorExited', ...exit })
+    assert.deepEqual(lines.slice(0, 2), ['send a resumed', `start ${processor + 1}`])
+    assert.deepEqual(restart(worker, processor + 1), ['dispatch a'])
+    assert.deepEqual(worker.update('a', 'waiting', processor + 1), ['send a waiting', 'dispatch b'])
+  }
+})
+
 test('a candidate that waits lets its children run, but no other candidate', () => {
   const worker = ScriptedWorker.ready()
   worker.run('0')

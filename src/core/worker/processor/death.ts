@@ -62,11 +62,16 @@ export const NO_CAUSE: Attribution = { cause: undefined, candidates: NO_TASKS }
 /**
  * Finds the task that ended a processor, using the processor's last report. Without a report, a
  * single task is certainly the cause; of several, each one that was not waiting for others may be.
+ * `mayHaveBegun`: whether a task has begun, as far as that can be known.
  */
-export function attributeDeath(unanswered: readonly WorkerTask[], lastRun: LastRun): Attribution {
+export function attributeDeath(
+  unanswered: readonly WorkerTask[],
+  lastRun: LastRun,
+  mayHaveBegun: (task: WorkerTask) => boolean,
+): Attribution {
   if (lastRun === 'retired') return NO_CAUSE
   if (lastRun === 'nothing') return attributeIdleDeath(unanswered)
-  if (lastRun === 'unknown') return attributeCrash(unanswered)
+  if (lastRun === 'unknown') return attributeCrash(unanswered, mayHaveBegun)
   const { taskIds } = lastRun
   const noted = unanswered.filter(({ id }) => taskIds.includes(id))
   return taskIds.length === 1 ? certainly(noted[0]) : possibly(noted)
@@ -158,12 +163,15 @@ function attributeIdleDeath(unanswered: readonly WorkerTask[]): Attribution {
 /**
  * There is no report. A task that runs next to waiting ones is the most likely cause, but one of
  * those may have continued unnoticed just before: the task becomes the certain cause only the
- * second time.
+ * second time. What cannot have begun is no cause.
  */
-function attributeCrash(unanswered: readonly WorkerTask[]): Attribution {
+function attributeCrash(
+  unanswered: readonly WorkerTask[],
+  mayHaveBegun: (task: WorkerTask) => boolean,
+): Attribution {
   const only = onlyOf(unanswered)
   if (only !== undefined) return certainly(only)
-  const active = unanswered.filter(({ isWaiting }) => !isWaiting)
+  const active = unanswered.filter((task) => !task.isWaiting && mayHaveBegun(task))
   const lone = onlyOf(active)
   if (lone?.isCandidate === true) return certainly(lone)
   return active.length > 0

@@ -263,6 +263,12 @@ export class Answers {
 /** The time between checks; a task that was dispatched more recently is not checked. */
 const INTERVAL_MS = 250
 
+/** A processor exited before what was dispatched to it so shortly before its exit was noticed. */
+const EXIT_MS = 2
+
+/** So long after its dispatch, a start that has been looked for several times is known. */
+const KNOWN_AFTER_MS = 1_000
+
 /** The guardian is queried about this many tasks at a time: usually, the first one is running. */
 const MAX_QUERIES = 8
 
@@ -302,6 +308,14 @@ export class Beginnings {
     // `runningMs` is below 0 while the task's inputs are still being read.
     task.begunAt ??= turn.now - Math.max(0, runningMs)
     answers.begins(task)
+  }
+
+  /** Whether a task of a processor that has just exited may have begun there. */
+  mayHaveBegun({ hasBegun, isReported, dispatchedAt }: WorkerTask): boolean {
+    if (hasBegun || isReported) return true
+    const { turn, answers } = this.#parts
+    const forMs = turn.now - dispatchedAt
+    return forMs >= EXIT_MS && (forMs < KNOWN_AFTER_MS || !answers.areStartsReported)
   }
 
   /** The processor is gone. */

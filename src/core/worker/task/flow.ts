@@ -278,7 +278,9 @@ export class WorkerTaskFlow {
     this.#loseObjects()
     const killed = this.#killed
     const isOnPurpose = killed !== undefined || lastRun === 'retired'
-    const attribution = isOnPurpose ? NO_CAUSE : attributeDeath(unanswered, lastRun)
+    const attribution = isOnPurpose
+      ? NO_CAUSE
+      : attributeDeath(unanswered, lastRun, (task) => this.#beginnings.mayHaveBegun(task))
     const [causingTask = killed?.task] = [attribution.cause, ...attribution.candidates]
     const cause = isOnPurpose ? KILL_CAUSES[killed?.reason ?? 'givenUp'] : kindOf(death)
     const fields = { ...(causingTask === undefined ? {} : fieldsOf(causingTask)), cause }
