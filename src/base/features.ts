@@ -85,7 +85,7 @@ export const OUR_FEATURES: number =
 /** Those of peers that neither send nor receive objects. */
 export const FEATURES_WITHOUT_OBJECTS: number = OUR_FEATURES & ~(FEATURE_FILES | FEATURE_SERVERS)
 
-/** What a client or worker says that has been given the address of an object storage server. */
+/** What a process says that has been given the address of an object storage server. */
 export const NO_SCHEDULER_HERE =
   'this is the address of an object storage server; use that of its scheduler'
 

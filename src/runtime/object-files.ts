@@ -166,10 +166,7 @@ export class ObjectFiles {
 
   /** The content of a file, which may be held. */
   read(chunks: readonly Uint8Array[]): Uint8Array | undefined {
-    const file = fileOf(chunks)
-    const fd = this.#held.get(file?.path ?? '')
-    if (file === undefined || fd === undefined) return readObjectFile(chunks)
-    return readOpenFile(fd, file.byteLength)
+    return contentOf(chunks, this.#held.get(fileOf(chunks)?.path ?? ''))
   }
 
   /** Whether the content of a file that is held ends with these bytes. */
@@ -276,10 +273,19 @@ function tryOpen(path: string): number | undefined {
   }
 }
 
+/** Opens the file that the chunk names, so that it may be removed; undefined if it is gone. */
+export function openContent(chunks: readonly Uint8Array[]): number | undefined {
+  return tryOpen(fileOf(chunks)?.path ?? '')
+}
+
+function contentOf(chunks: readonly Uint8Array[], fd?: number): Uint8Array | undefined {
+  const file = fileOf(chunks)
+  return file && fd !== undefined ? readOpenFile(fd, file.byteLength) : readObjectFile(chunks)
+}
+
 /** Whether the file that the chunk names is (still) there. */
 export function isThere(chunks: readonly Uint8Array[]): boolean {
-  const file = fileOf(chunks)
-  return file !== undefined && existsSync(file.path)
+  return existsSync(fileOf(chunks)?.path ?? '')
 }
 
 /** The content of the file that the chunk names; undefined if it is gone. */
@@ -436,9 +442,9 @@ export function moveIn(
   })
 }
 
-/** The same content in memory; undefined: its file is gone. */
-export function inMemory(part: Part): Part | undefined {
+/** The same content in memory; undefined: its file is gone. `fd`: that file, if it is open. */
+export function inMemory(part: Part, fd?: number): Part | undefined {
   if (part.type !== 'file') return part
-  const bytes = readObjectFile(part.chunks)
+  const bytes = contentOf(part.chunks, fd)
   return bytes && { type: 'object', chunks: splitChunks(bytes) }
 }

@@ -6,6 +6,7 @@ import {
   FEATURES_WITHOUT_OBJECTS,
   hasFeature,
   isStorageServer,
+  NO_SCHEDULER_HERE,
 } from '../base/features.js'
 import type { SchedulerId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
@@ -156,12 +157,13 @@ export class ObjectStorageServer {
   }
 
   #onEcho({ features }: ClientHeartbeatEcho): void {
-    if (hasFeature(features, FEATURE_SERVERS) && !isStorageServer({ features })) {
+    const isServer = isStorageServer({ features })
+    if (hasFeature(features, FEATURE_SERVERS) && !isServer) {
       if (this.#onLeft === undefined) this.#register()
     } else if (this.#failures.note(performance.now()) > 0) {
-      const text =
+      const older =
         'the scheduler does not use object storage servers: it is that of Python, or older'
-      this.#logger.warn(text)
+      this.#logger.warn(isServer ? `cannot register: ${NO_SCHEDULER_HERE}` : older)
     }
   }
 

@@ -225,6 +225,25 @@ test('when servers and scheduler are full, the error says who fills them', async
   assert.equal(error.limitBytes, 4 * MIB)
 })
 
+test('a result that a full server refuses is not computed again', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1], schedulerArgs: FAR })
+  await cluster.startServer([`--memory-limit-bytes=${2 * MIB}`, '--disk-limit-bytes=0'])
+  const client = cluster.client()
+  const runs = join(cluster.folder, 'runs')
+  const make = async (size: number, path: string): Promise<Uint8Array> => {
+    const { appendFileSync } = await import('node:fs')
+    appendFileSync(path, 'x')
+    return new Uint8Array(size)
+  }
+  // The first ones may begin before the processor writes into files of the server.
+  for (let count = 1; count <= 4; count += 1) {
+    const result = await client.with({ maxWorkerDeaths: 0 }).submit(make, 3 * MIB, runs)
+    assert.equal(result.length, 3 * MIB)
+    assert.equal(readFileSync(runs, 'utf8').length, count)
+  }
+  await cluster.removeFile('runs')
+})
+
 test('servers get objects in proportion to their free room', async (t) => {
   const cluster = await newCluster(t)
   const start = (bytes: number): Promise<unknown> => {

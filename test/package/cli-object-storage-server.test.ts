@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { NO_SCHEDULER_HERE } from '#src/base/features.js'
 import type { Diagnosis } from '#src/client/connect/diagnosis.js'
 import { runCommand, startCommand, startScheduler } from './command.js'
 
@@ -77,6 +78,23 @@ for (const args of WRONG_USAGE) {
 test('a wrong limit is named by its flag', async (t) => {
   const end = await runCommand(t, NAME, ['tcp://127.0.0.1:0', '--spill-directory', 'relative'])
   assert.match(end.stderr, /--spill-directory/)
+})
+
+test('a host that is none is named by its option', async (t) => {
+  for (const wrong of ['', '10.0.0.256', 'a:b']) {
+    const end = await runCommand(t, NAME, ['--name', wrong, '--port', '0'])
+    assert.equal(end.code, 2)
+    assert.match(end.stderr, /^scaler_object_storage_server: --name: [^\n]+\n$/)
+  }
+})
+
+test('a server that registers with another one says what is wrong', async (t) => {
+  const server = startCommand(t, NAME, ['--port', '0'])
+  const { address } = await server.line((line) => 'address' in line)
+  const other = startCommand(t, NAME, ['--port', '0', '--scheduler', String(address)])
+  await other.line(({ message }) => {
+    return message === `cannot register: ${NO_SCHEDULER_HERE}`
+  })
 })
 
 test('a scheduler refuses addresses that name no server', async (t) => {

@@ -2,8 +2,10 @@
 
 import { ConfigError } from '../../base/errors.js'
 import { optionsIn, type OptionTable } from '../../base/option.js'
+import { messageOf } from '../../base/text.js'
 import type { ObjectStorageServerLimits } from '../../scheduler/object-storage-server.js'
 import { SCHEDULER_OPTIONS } from '../../scheduler/scheduler-options.js'
+import { parseAddress } from '../../transport/address.js'
 import type { CommandDefinition } from '../command.js'
 
 const DEFAULT_HOST = '127.0.0.1'
@@ -82,5 +84,11 @@ export const OBJECT_STORAGE_SERVER: CommandDefinition = {
 }
 
 function addressOf(host: string, port: number): string {
-  return `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const address = `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`
+  try {
+    parseAddress(address)
+  } catch (error) {
+    throw new ConfigError(`option name: ${messageOf(error)}`, { cause: error })
+  }
+  return address
 }

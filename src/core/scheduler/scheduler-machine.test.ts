@@ -93,6 +93,7 @@ test('a client that requests the peers gets what they reported about themselves'
   }
   assert.deepEqual(report?.clientReports, [client])
   assert.equal(report?.clients, 1, 'a visitor is not counted')
+  assert.equal(scheduler.machine.counts.clients, 1, 'nor among those that wait for the next one')
   scheduler.receive('V', { ...clientHeartbeat(), wantsReport: true })
   assert.deepEqual(reportIn(scheduler)?.workerReports, [])
 })

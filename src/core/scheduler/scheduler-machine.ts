@@ -113,11 +113,12 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     return metricsOf(this.#state)
   }
 
-  /** The sizes of the tables: all zero once every peer has left. */
+  /** The sizes of the tables, without visitors: all zero once every peer has left. */
   get counts(): Readonly<Record<'clients' | 'tasks' | 'graphs' | 'objects', number>> {
     const { clients, tasks, graphWork, objects } = this.#state
     const graphs = graphWork.graphs.size
-    return { clients: clients.size, tasks: tasks.size, graphs, objects: objects.size }
+    const users = [...clients.values()].filter(({ isVisitor }) => !isVisitor)
+    return { clients: users.length, tasks: tasks.size, graphs, objects: objects.size }
   }
 
   handle(event: SchedulerEvent, now: InstantMs, act: Act): void {

@@ -25,7 +25,7 @@ import {
   type StoredContent,
   storedContentOf,
 } from '../../wire/object-content.js'
-import { inMemory } from '../object-files.js'
+import { closeObjectFile, inMemory, openContent } from '../object-files.js'
 import type { ArrivalStore } from './arrival.js'
 import { chooseServer, isHere } from './choice.js'
 import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
@@ -133,8 +133,7 @@ export class ObjectServers {
     if (large.length === 0 && this.#queue.length === 0) return this.#user.send(message)
     const subject = subjectOf(message)
     if (large.length === 0 && !this.#held.holdsBack(subject)) return this.#user.send(message)
-    const ready = large.length === 0 ? message : undefined
-    const entry: OutgoingEntry = { message, subject, ready }
+    const entry: OutgoingEntry = { message, subject, ready: large.length > 0 ? undefined : message }
     this.#queue.push(entry)
     this.#held.add(subject)
     this.#tellHeld(message, true)
@@ -305,12 +304,14 @@ export class ObjectServers {
   /** Stores content on one of the servers. Returns how it travels to the scheduler. */
   async #store(name: Uint8Array, part: Part): Promise<Part> {
     const connection = this.#connection
-    const tried = new Set<string>()
     const own = part.type === 'file' ? this.#ownerOf(part.chunks) : undefined
+    // Open, because a server removes the file of what it refuses.
+    const fd = own && openContent(part.chunks)
     const there = await own?.put(name, part).catch(() => undefined)
+    const given = there === undefined ? inMemory(part, fd) : undefined
+    if (fd !== undefined) closeObjectFile(fd)
     if (there !== undefined) return { type: 'stored', chunks: [storedChunk(there)] }
-    if (own !== undefined) tried.add(own.name)
-    const given = inMemory(part)
+    const tried = new Set(own === undefined ? [] : [own.name])
     // A file that is gone stays as it is.
     if (given === undefined) return part
     for (let link = this.#pick(tried); link !== undefined; link = this.#pick(tried)) {
@@ -432,8 +433,7 @@ export class ObjectServers {
   #requestFromScheduler(objectIds: readonly ObjectId[]): void {
     if (this.#isAble) this.send(reachable([]))
     this.send({ kind: 'objectRequest', requestType: 'get', objectIds })
-    const hasFailed = (name: string): boolean => this.#links.get(name)?.hasFailed === true
-    this.#isAble = this.#offered.some(({ address }) => !hasFailed(address))
+    this.#isAble = this.#offered.some(({ address }) => this.#links.get(address)?.hasFailed !== true)
     if (this.#isAble) this.send(reachable(this.#offered))
   }
 
