@@ -98,11 +98,12 @@ function main({ cells, claimCells, results, originMs, isRestricted }: GuardianIn
   const nowMs = (): number => Math.trunc(sharedNow() - originMs)
   watch(new StackLooker(isRestricted), (question, tell) => {
     if (question.type === 'askStatus') {
-      const status = board.statusOf(question.task, nowMs(), question.count)
-      if (status.runningMs > LONG_MS) {
+      const now = nowMs()
+      // The question may be about tasks that have finished, or wait.
+      if (board.hasLongTask(LONG_MS, now)) {
         resultTaker.take((results) => void tell({ type: 'results', results }))
       }
-      return { type: 'status', status }
+      return { type: 'status', status: board.statusOf(question.task, now, question.count) }
     }
     if (question.type !== 'retract') return { type: 'pulse' }
     return { type: 'retracted', tasks: question.tasks.filter((task) => taker.retract(task)) }

@@ -5,8 +5,10 @@ import { defaultSerializer, type Serializer } from '../../serializer/serializer.
 import { codecOf } from '../../serializer/task-codec.js'
 import type { Task } from '../../wire/message.js'
 import { countOf } from '../../wire/run.js'
+import type { Future } from '../future/future.js'
 import { gather } from '../future/gather.js'
 import { asCompleted } from '../future/wait.js'
+import type { TaskOptions } from './task-options.js'
 import { testClient, type TestClient, turn, until } from '../memory-link.test.kit.js'
 
 const double = (x: number): number => 2 * x
@@ -45,6 +47,31 @@ test('runs end where the function or the options change', async () => {
   ]
   assert.deepEqual(await gather(futures), [2, 4, 6, 8, 10, 7, 8])
   assert.deepEqual(counts(client), [2, 3, 2])
+})
+
+test('equal options keep a run, wherever they come from', async () => {
+  const client = testClient()
+  const options = { priority: 1, retries: 2, timeoutMs: 500, maxWorkerDeaths: 1, name: 'one' }
+  const capabilities = { gpu: 1, disk: -1 }
+  const changes: readonly TaskOptions[] = [
+    { priority: 2 },
+    { retries: 3 },
+    { timeoutMs: 400 },
+    { maxWorkerDeaths: 2 },
+    { name: 'other' },
+    { profiling: true },
+    { capabilities: { gpu: 2, disk: -1 } },
+    { capabilities: { gpu: 1 } },
+  ]
+  const submit = (changed: TaskOptions = {}): Future<unknown> => {
+    const view = client.with({ ...options, capabilities: { ...capabilities }, ...changed })
+    return view.submit(double, [1])
+  }
+  await gather([
+    ...range(20).map(() => submit()),
+    ...changes.flatMap((changed) => [submit(changed), submit(changed)]),
+  ])
+  assert.deepEqual(counts(client), [20, ...changes.map(() => 2)])
 })
 
 test('a function is sent as it is at each submit', async () => {

@@ -13,6 +13,7 @@ import { RunProfiles } from '../future/profile.js'
 import type { FutureState } from '../future/state.js'
 import { isLifted, type SerializedArgument } from './arguments.js'
 import type { FunctionObject } from './function-objects.js'
+import { areSameOptions } from './task-options.js'
 
 /** The size of the arguments of one run, in bytes, unless the last task exceeds it. */
 const RUN_BYTES = 64 * 1024
@@ -165,7 +166,7 @@ export class SubmitRuns implements HeldTasks {
     return (
       run !== undefined &&
       run.kind.function.function === kind.function.function &&
-      run.kind.options === kind.options &&
+      areSameOptions(run.kind.options, kind.options) &&
       run.scope === state.scope &&
       idCount === this.#idCount + 1 &&
       placeInBlock(state.taskId) > 0

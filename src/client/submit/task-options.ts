@@ -1,5 +1,6 @@
 // The options of tasks: names, defaults and bounds, and how they are encoded.
 
+import { asBuffer } from '../../base/bytes.js'
 import { ConfigError } from '../../base/errors.js'
 import { booleanOption, checkNames, numberOption } from '../../base/option.js'
 import { identity, taskId, type Identity, type TaskId } from '../../base/ids.js'
@@ -141,6 +142,34 @@ export function encodeTaskSettings(settings: TaskSettings, parent?: TaskPlace): 
     outputClient: parent?.output === 'forward' ? parent.outputClient : NO_CLIENT,
     traceContext: parent?.traceContext ?? '',
   }
+}
+
+/** Whether tasks with these options can be in one run. `plainFlags` follow from the others. */
+export function areSameOptions(some: CoreTaskOptions, others: CoreTaskOptions): boolean {
+  if (some === others) return true
+  return (
+    some.name === others.name &&
+    some.timeoutMs === others.timeoutMs &&
+    some.retries === others.retries &&
+    some.workerDeathLimit === others.workerDeathLimit &&
+    some.parentTaskId === others.parentTaskId &&
+    some.output === others.output &&
+    some.outputClient === others.outputClient &&
+    some.traceContext === others.traceContext &&
+    asBuffer(some.flags).equals(others.flags) &&
+    areSameCapabilities(some.capabilities, others.capabilities)
+  )
+}
+
+function areSameCapabilities(
+  some: readonly TaskCapability[],
+  others: readonly TaskCapability[],
+): boolean {
+  if (some.length !== others.length) return false
+  return some.every(({ name, value }, index) => {
+    const other = others[index]
+    return other?.name === name && other.value === value
+  })
 }
 
 type NumberName = 'timeoutMs' | 'retries' | 'maxWorkerDeaths' | 'priority'

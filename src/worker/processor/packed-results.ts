@@ -71,9 +71,9 @@ export class PackedResults {
     this.#onOther = onOther
   }
 
-  /** Whether there are any. */
-  get isEmpty(): boolean {
-    return this.#open === undefined || this.#open.count === 0
+  /** How many there are. */
+  get count(): number {
+    return this.#open?.count ?? 0
   }
 
   /**

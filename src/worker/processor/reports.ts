@@ -87,6 +87,9 @@ const MAX_SLICE_HOLD_MS = 4
 /** Those of other tasks are left behind in the outbox only if they are younger than this. */
 const MAX_LEFT_MS = 0.5
 
+/** The most of these: the guardian cannot send them, however long the next task takes. */
+const MAX_LEFT = 32
+
 const NO_RESULTS: readonly ObjectId[] = []
 
 /** The parts of the processor that reports need. */
@@ -133,6 +136,8 @@ export class RunReports {
     limitBytes: Infinity,
   }
   #isFlushPlanned = false
+  /** How many packed results have been left behind in the outbox since the last flush. */
+  #leftCount = 0
   /** When the oldest unsent result was added to the outbox. */
   #heldSince = 0
   /** When the last packed result was complete. */
@@ -221,7 +226,7 @@ export class RunReports {
   /** The task whose result was written last has ended at `now`. */
   written(run: TaskRun | undefined, tookMs: number, now: number, profile?: Uint8Array): void {
     if (run !== undefined) this.#progress.tell(run)
-    if (this.#packed.isEmpty) this.#hold(now)
+    if (this.#packed.count === 0) this.#hold(now)
     this.#lastNow = now
     // Its output, for example, comes before its result.
     if (this.#outbox.hasOther) this.#packed.hold()
@@ -279,6 +284,7 @@ export class RunReports {
     this.#packed.close()
     this.#outbox.flush()
     this.#outbox.hasOther = false
+    this.#leftCount = 0
   }
 
   /** Flushes at the end of this turn, so that reports leave while a task is pending. */
@@ -292,7 +298,7 @@ export class RunReports {
   }
 
   get #isHolding(): boolean {
-    return this.#outbox.bytes > 0 || !this.#packed.isEmpty
+    return this.#outbox.bytes > 0 || this.#packed.count > 0
   }
 
   /** A report was made, and waits. */
@@ -302,8 +308,12 @@ export class RunReports {
 
   /** Results that are not the next ones follow: the guardian can send only those. */
   #onOther(): void {
+    this.#leftCount += this.#packed.count
     this.#packed.close()
-    if (this.#lastNow - this.#heldSince > MAX_LEFT_MS) this.#outbox.flush()
+    const isOld = this.#lastNow - this.#heldSince > MAX_LEFT_MS
+    if (!isOld && this.#leftCount <= MAX_LEFT) return
+    this.#outbox.flush()
+    this.#leftCount = 0
   }
 
   #sendPacked(part: PackedPart): void {

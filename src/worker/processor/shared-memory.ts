@@ -280,6 +280,14 @@ export class BoardReader {
     }
   }
 
+  /** Whether a task has run for longer than this. */
+  hasLongTask(longMs: number, nowMs: number): boolean {
+    for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
+      if (Atomics.load(this.#cells, at) !== 0 && this.#runningMs(at, nowMs) > longMs) return true
+    }
+    return false
+  }
+
   /** Records `readRss()`, in bytes, for profiled tasks that have run long enough. */
   samplePeaks(nowMs: number, readRss: () => number): void {
     let rssKib = 0

@@ -114,6 +114,22 @@ test('results do not wait for long, and the event loop gets its turn', async () 
   assert.deepEqual(counts, [27, 27, 10])
 })
 
+test('few results wait behind those of other tasks, which the guardian could not send', () => {
+  const setup = new SliceSetup()
+  const left: number[] = []
+  setup.define('quick', (n: number) => {
+    if (n >= 60) left.push(setup.outbox.bytes)
+    setup.now += 0.001
+    return n
+  })
+  const fn = new StoredObject([Buffer.from('quick')])
+  for (const [attempt, count] of [10, 10, 40, 1, 1].entries()) {
+    setup.addSlice('quick', count, { attempt, fn })
+  }
+  setup.runner.run()
+  assert.deepEqual(left, [2, 0], 'messages of 10 results each; with those of the other 40: none')
+})
+
 test('a task that throws fails alone', () => {
   const setup = new SliceSetup()
   setup.define('odd', (n: number) => {

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FEATURE_TASK_UPDATES, OUR_FEATURES } from '../../../base/features.js'
+import { taskId } from '../../../base/ids.js'
+import type { Message } from '../../../wire/message.js'
 import {
   echoOf,
   KILLED,
@@ -14,6 +16,12 @@ import {
 } from '../scripted-worker.test.js'
 
 const STARTED = { isStarted: true, isAlone: true }
+
+/** The scheduler takes a task back. */
+function cancelOf(id: string): Message {
+  const flags = { force: false, retrieveTaskObject: false }
+  return { kind: 'taskCancel', taskId: taskId(id), count: 0, flags }
+}
 
 /** A worker whose scheduler wants to know of beginnings. */
 function listenedTo(): ScriptedWorker {
@@ -59,6 +67,21 @@ test('a task that waits for its own has begun, whatever runs beside it', () => {
   assert.deepEqual(worker.tell(1, STARTED), ['send b running'])
 })
 
+test('a task that is not given back has begun or finished, which is asked', () => {
+  const worker = listenedTo()
+  worker.run('a')
+  for (const id of ['b', 'c']) worker.receive(taskOf(id))
+  worker.answer(resultOf('a'))
+  worker.receive(cancelOf('b'))
+  assert.deepEqual(worker.retracted([1], []), ['send b notFound'])
+  worker.receive(cancelOf('c'))
+  assert.deepEqual(worker.retracted([2], []), ['send c notFound'])
+  assert.deepEqual(worker.pass(250), ['ask 1', 'ask 2'])
+  // The result of `b` is on its way.
+  assert.deepEqual(worker.tell(1), [])
+  assert.deepEqual(worker.tell(2, STARTED), ['send c running'])
+})
+
 test('a task that loses its processor waits again, and is told of again', () => {
   const worker = listenedTo()
   worker.run('a')
@@ -89,8 +112,7 @@ test('after a lost connection the scheduler is told again', () => {
   worker.show({ type: 'connected' })
   worker.receive(echoOf(OUR_FEATURES))
   worker.receive(taskOf('a'))
-  assert.deepEqual(worker.pass(250), ['ask 0'])
-  assert.deepEqual(worker.tell(0, STARTED), ['send a running'])
+  assert.deepEqual(worker.pass(250), ['send a running'])
 })
 
 test('heartbeats tell what runs and since when, once that is known', () => {

@@ -335,7 +335,8 @@ export class Beginnings {
     for (const task of dispatcher.unanswered()) {
       if (task.dispatchedAt > turn.now - INTERVAL_MS) return
       if (!isUnreported(task)) continue
-      if (task.hasBegun) answers.begins(task)
+      // A task that is not given back may have finished: only the guardian knows.
+      if (task.begunAt !== undefined) answers.begins(task)
       else if (
         slot.isListening &&
         this.#queried.size < MAX_QUERIES &&
