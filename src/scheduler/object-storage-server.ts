@@ -8,11 +8,14 @@ import {
   isStorageServer,
   NO_SCHEDULER_HERE,
 } from '../base/features.js'
+import { ConfigError } from '../base/errors.js'
 import type { SchedulerId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
+import { messageOf } from '../base/text.js'
 import { MessageReader } from '../runtime/message-reader.js'
 import { newIdentity, peerInfo } from '../runtime/peer-info.js'
+import { parseAddress } from '../transport/address.js'
 import { DealerSocket } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/options.js'
 import { type ClientHeartbeatEcho, encodeFrame, type Message } from '../wire/message.js'
@@ -189,4 +192,15 @@ export class ObjectStorageServer {
     const text = 'the scheduler cannot use this server; start it with an address of its own, which'
     this.#logger.warn(`${text} the machine of the scheduler can reach`, { address: this.address })
   }
+}
+
+/** Where to listen. Throws `ConfigError`, which names the option. */
+export function addressAt(name: string, port: number): string {
+  const address = `tcp://${name.includes(':') ? `[${name}]` : name}:${port}`
+  try {
+    parseAddress(address)
+  } catch (error) {
+    throw new ConfigError(`option name: ${messageOf(error)}`, { cause: error })
+  }
+  return address
 }

@@ -2,10 +2,8 @@
 
 import { ConfigError } from '../../base/errors.js'
 import { optionsIn, type OptionTable } from '../../base/option.js'
-import { messageOf } from '../../base/text.js'
 import type { ObjectStorageServerLimits } from '../../scheduler/object-storage-server.js'
 import { SCHEDULER_OPTIONS } from '../../scheduler/scheduler-options.js'
-import { parseAddress } from '../../transport/address.js'
 import type { CommandDefinition } from '../command.js'
 
 const DEFAULT_HOST = '127.0.0.1'
@@ -74,21 +72,11 @@ export const OBJECT_STORAGE_SERVER: CommandDefinition = {
     if (given !== undefined && (typed.has('name') || typed.has('port'))) {
       throw new ConfigError('give either an ADDRESS or --name and --port, not both')
     }
-    const address = given ?? addressOf(name ?? DEFAULT_HOST, port ?? DEFAULT_PORT)
-    const { LEAVE_MS, ObjectStorageServer } =
+    const { addressAt, LEAVE_MS, ObjectStorageServer } =
       await import('../../scheduler/object-storage-server.js')
+    const address = given ?? addressAt(name ?? DEFAULT_HOST, port ?? DEFAULT_PORT)
     const server = await ObjectStorageServer.start({ ...rest, address, logger })
     logger.info(`Object storage server: address is ${server.address}`, { address: server.address })
     return { ended: server.ended, stop: () => server.close(), orphanGraceMs: LEAVE_MS + 5_000 }
   },
-}
-
-function addressOf(host: string, port: number): string {
-  const address = `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`
-  try {
-    parseAddress(address)
-  } catch (error) {
-    throw new ConfigError(`option name: ${messageOf(error)}`, { cause: error })
-  }
-  return address
 }
