@@ -15,8 +15,8 @@ import { childrenOf, hasProcessCost, proportionalBytes } from './process-cost.js
 const MIB = 1024 ** 2
 const OBJECT_BYTES = 64 * MIB
 const MEGABYTE = 1_000_000
-/** Copies of each kind; the first two do not count. */
-const [COPIES, WARM_UP] = [6, 2]
+/** Copies of each kind; the first ones do not count: they are the first to use some memory. */
+const [COPIES, WARM_UP] = [10, 4]
 /** What passes while another client measures its round trips. */
 const FLOOD_BYTES = 10 * 1024 * MIB
 const ROUND_TRIPS = fileURLToPath(new URL('round-trip-program.js', import.meta.url))
