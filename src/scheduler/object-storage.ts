@@ -67,8 +67,9 @@ export class ObjectStorage {
   readonly #setReading: StorageParts['setReading']
   /** Peers from which nothing is read until there is room for what they send. */
   readonly #stopped = new Set<Identity>()
+  /** Below all timeouts of peers. */
   #maxStopMs = MAX_STOP_MS
-  /** Reads from them, if there is no room by then. Set exactly if there are any. */
+  /** Reads from them, if there is no room by then. Set if there are any. */
   #stopEnd: NodeJS.Timeout | undefined
 
   constructor({ send, onEvent, onOutdated, setReading, logger, tell }: StorageParts) {

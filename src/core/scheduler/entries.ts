@@ -191,8 +191,8 @@ export interface TaskEntry {
   /** Its function, if that was stored when the task arrived. */
   readonly function: ObjectEntry | undefined
   /**
-   * The encoded Task, as latin1, which needs half the memory of a byte array; '' for a part of a
-   * run.
+   * The encoded Task, as latin1: a byte array would need a buffer of its own, over 100 bytes more.
+   * '' for a part of a run.
    */
   encoded: string
   state: TaskState

@@ -263,10 +263,10 @@ export class Answers {
 /** The time between checks; a task that was dispatched more recently is not checked. */
 const INTERVAL_MS = 250
 
-/** A processor exited before what was dispatched to it so shortly before its exit was noticed. */
+/** A task dispatched less than this before the exit was noticed cannot have begun. */
 const EXIT_MS = 2
 
-/** So long after its dispatch, a start that has been looked for several times is known. */
+/** This long after its dispatch, a task that has begun is known to have: it was asked about. */
 const KNOWN_AFTER_MS = 1_000
 
 /** The guardian is queried about this many tasks at a time: usually, the first one is running. */
