@@ -30,12 +30,7 @@ import {
   splitChunks,
   type SplitContent,
 } from '../wire/object-content.js'
-
-/** The file that proves that a process sees the same directory as the scheduler. */
-export const KEY_FILE = 'key'
-
-/** The length of its content, in bytes. */
-export const KEY_BYTES = 32
+import { FULL_FILE, KEY_BYTES, KEY_FILE } from './own-directory.js'
 
 /** More is sent in messages, which have a limit of their own. */
 export const MAX_FILE_BYTES: number = 2 ** 31
@@ -51,9 +46,6 @@ const READ_BUFFER_BYTES = 64 * 1024
 
 /** The name of the directory of a scheduler. */
 const DIRECTORY_NAME = /^scaler-ts-[\da-f]{32}$/
-
-/** Only its owner may read or write. */
-export const OWN_DIRECTORY = 0o700
 
 /** The directory that the scheduler of a connection shares with this process, if any. */
 export class ObjectFiles {
@@ -97,7 +89,8 @@ export class ObjectFiles {
     if (this.#directory === '' || !isSuitable) return undefined
     const path = join(this.#directory, this.#newName())
     try {
-      if (!hasRoom(this.#directory, byteLength)) return undefined
+      const isFull = existsSync(join(this.#directory, FULL_FILE))
+      if (isFull || !hasRoom(this.#directory, byteLength)) return undefined
       write(path, chunks)
     } catch {
       removeFile(path)
@@ -233,8 +226,7 @@ export function isInMemory(directory: string): boolean {
 }
 
 function write(path: string, chunks: readonly Uint8Array[]): void {
-  const { O_CREAT, O_EXCL, O_WRONLY } = constants
-  const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
+  const fd = openSync(path, 'wx', 0o600)
   try {
     for (const chunk of chunks) {
       for (let at = 0; at < chunk.byteLength;) {

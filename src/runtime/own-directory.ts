@@ -16,7 +16,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { KEY_BYTES, KEY_FILE, OWN_DIRECTORY } from './object-files.js'
 
 /** The PID of the scheduler, and eight digits for where that PID is valid: see `pidSpace`. */
 const DIRECTORY_NAME = /^scaler-ts-([\da-f]{8})([\da-f]{8})[\da-f]{16}$/
@@ -26,6 +25,18 @@ const SWEEP_INTERVAL_MS = 20_000
 
 /** A directory is removed when it has not been shown to be in use for this long. */
 export const ABANDONED_MS = 60_000
+
+/** The file that proves that a process sees the same directory as the scheduler. */
+export const KEY_FILE = 'key'
+
+/** The length of its content, in bytes. */
+export const KEY_BYTES = 32
+
+/** While it has such a file, peers put nothing new into it: they send content in messages. */
+export const FULL_FILE = 'full'
+
+/** Only its owner may read or write. */
+const OWN_DIRECTORY = 0o700
 
 /** A directory that only this user can read. */
 export class OwnDirectory {

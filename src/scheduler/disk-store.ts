@@ -21,8 +21,8 @@ const FREE_SHARE = 0.5
 /** Files are written and read in pieces of this size. */
 const PIECE_BYTES = 1024 ** 2
 
-/** See `DiskStore.isBehind`. */
-const MAX_WAITING_BYTES = 128 * 1024 ** 2
+/** See `DiskStore.isBehind`; it has caught up at half of that. */
+const MAX_WAITING_BYTES = 32 * 1024 ** 2
 
 /** The most files in memory that are held open until they are written. */
 const MAX_OPEN_SOURCES = 64
@@ -55,11 +55,11 @@ interface DiskStoreParts {
   onMoved(event: MoveEvent): void
   /** Opens a file in memory; undefined if it is gone. Throws the system's error. */
   openFile(path: string): number | undefined
-  /** It is not behind any more. */
-  onCaughtUp(): void
+  /** `isBehind` has changed. */
+  readonly onBehind: (isBehind: boolean) => void
   /** Writes a warning to the log. */
   tell: Logger['warn']
-  /** Default: 128 MiB. */
+  /** Default: 32 MiB. */
   readonly maxWaitingBytes?: number
 }
 
@@ -71,8 +71,8 @@ export class DiskStore {
   #isClosed = false
   readonly #files = new Map<string, StoredFile>()
   readonly #waiting: WaitingMove[] = []
-  /** What waits in the memory of this process. */
   #waitingBytes = 0
+  #isBehind = false
   #openSources = 0
   #isWriting = false
 
@@ -120,7 +120,7 @@ export class DiskStore {
 
   /** Whether content arrives faster than it can be written: no more should be accepted now. */
   get isBehind(): boolean {
-    return this.#waitingBytes > (this.#parts.maxWaitingBytes ?? MAX_WAITING_BYTES)
+    return this.#isBehind
   }
 
   /** Writes content into a file, after what waits already. */
@@ -135,7 +135,7 @@ export class DiskStore {
     }
     const byteLength = file?.byteLength ?? totalBytes(move.chunks)
     this.#waiting.push({ move, file, source, byteLength })
-    if (file === undefined) this.#waitingBytes += byteLength
+    this.#countWaiting(byteLength)
     void this.#writeAll()
   }
 
@@ -178,11 +178,18 @@ export class DiskStore {
     this.#isWriting = true
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       await this.#write(next)
-      const wasBehind = this.isBehind
-      if (next.file === undefined) this.#waitingBytes -= next.byteLength
-      if (wasBehind && !this.isBehind) this.#parts.onCaughtUp()
+      this.#countWaiting(-next.byteLength)
     }
     this.#isWriting = false
+  }
+
+  #countWaiting(bytes: number): void {
+    const { maxWaitingBytes = MAX_WAITING_BYTES, onBehind } = this.#parts
+    this.#waitingBytes += bytes
+    const isBehind = this.#waitingBytes > (this.#isBehind ? maxWaitingBytes / 2 : maxWaitingBytes)
+    if (isBehind === this.#isBehind) return
+    this.#isBehind = isBehind
+    onBehind(isBehind)
   }
 
   async #write(waiting: WaitingMove): Promise<void> {

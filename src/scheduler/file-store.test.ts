@@ -151,6 +151,15 @@ async function removed(path: string): Promise<void> {
 
 const large = (bytes = MIB): Uint8Array => new Uint8Array(bytes).map((_, at) => at * 7)
 
+test('while the directory is full, content stays in messages', (t) => {
+  const { store, files } = openPair(t)
+  const content = contentOf(Buffer.alloc(MIB))
+  for (const isFull of [true, false]) {
+    store.setFull(isFull)
+    assert.deepEqual(files.moveOut(content).objectTypes, [isFull ? 'object' : 'file'])
+  }
+})
+
 test('content goes into a file, and is read from it', async (t) => {
   const { store, files } = openPair(t)
   const content = files.moveOut(contentOf(large().subarray(0, 1_000), large().subarray(1_000)))

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { NO_BYTES } from '../base/bytes.js'
@@ -18,13 +19,7 @@ import { FEATURE_FILES, hasFeature } from '../base/features.js'
 import { type Identity, idToHex, type ObjectId } from '../base/ids.js'
 import type { LogFields, Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
-import {
-  KEY_FILE,
-  MAX_FILE_BYTES,
-  openFile,
-  readOpenFile,
-  SHARED_MEMORY,
-} from '../runtime/object-files.js'
+import { MAX_FILE_BYTES, openFile, readOpenFile, SHARED_MEMORY } from '../runtime/object-files.js'
 import { codeOf } from '../transport/address.js'
 import { BoundedLog } from '../transport/bounded-log.js'
 import { type Message, type ObjectFiles, PLAIN_RESULT, type TaskResult } from '../wire/message.js'
@@ -37,7 +32,13 @@ import {
   type Part,
 } from '../wire/object-content.js'
 import { readContent } from './disk-store.js'
-import { ABANDONED_MS, OwnDirectory, removeLater } from '../runtime/own-directory.js'
+import {
+  ABANDONED_MS,
+  FULL_FILE,
+  KEY_FILE,
+  OwnDirectory,
+  removeLater,
+} from '../runtime/own-directory.js'
 
 /** The most open files, and what part of those that the process may have open. */
 const [MAX_OPEN, OPEN_SHARE] = [50_000, 0.25]
@@ -204,6 +205,18 @@ export class FileStore {
     if (id !== undefined) this.#missing.note('missing', { peer, object: idToHex(id) })
   }
 
+  /** Peers are to send new content in messages for a while, or not any more. */
+  setFull(isFull: boolean): void {
+    const { path: directory } = this.#directory ?? {}
+    if (directory === undefined) return
+    try {
+      if (isFull) writeFileSync(join(directory, FULL_FILE), '', { mode: 0o600 })
+      else rmSync(join(directory, FULL_FILE), { force: true })
+    } catch (error) {
+      this.#tell('cannot tell peers whether there is room', { directory, error: messageOf(error) })
+    }
+  }
+
   /** The content of a file is not needed any more. */
   remove(path: string): void {
     const claim = this.#claims.get(path)
@@ -281,7 +294,7 @@ export class FileStore {
     if (directory === undefined) return
     for (const name of readdirSync(directory)) {
       const path = join(directory, name)
-      if (this.#claims.has(path) || name === KEY_FILE) continue
+      if (this.#claims.has(path) || name === KEY_FILE || name === FULL_FILE) continue
       // Files of deleted objects are removed by other threads, also while this looks.
       const status = lstatSync(path, { throwIfNoEntry: false })
       if (status === undefined || Date.now() - status.mtimeMs <= ABANDONED_MS) continue

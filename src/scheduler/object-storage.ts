@@ -30,6 +30,12 @@ import type { CheckedSchedulerOptions, SchedulerOwnOptions } from './scheduler-o
 /** The part of the machine's memory that objects may take up, unless a limit is set. */
 const MEMORY_SHARE = 0.3
 
+/**
+ * From this limit on, a part of the memory is left for what is being written to disk, and for
+ * memory that is not in use any more and was not freed yet.
+ */
+const [MIN_LEFT_FREE_BYTES, KEPT_SHARE] = [256 * 1024 ** 2, 4 / 5]
+
 /** What the storage needs. */
 interface StorageParts {
   /** False: the peer is full, and `onDrain` will be called. */
@@ -64,6 +70,8 @@ export class ObjectStorage {
   #child: StorageChild | undefined
   /** Runs while a peer may answer that it sees the files. */
   #decision: NodeJS.Timeout | undefined
+  /** The disk has been slower than those who send content. */
+  #hasBeenBehind = false
   readonly #setReading: StorageParts['setReading']
   /** Peers from which nothing is read until there is room for what they send. */
   readonly #stopped = new Set<Identity>()
@@ -75,8 +83,12 @@ export class ObjectStorage {
   constructor({ send, onEvent, onOutdated, setReading, logger, tell }: StorageParts) {
     const files = new FileStore(tell)
     const openFile = (path: string): number | undefined => files.openAgain(path)
-    const onCaughtUp = (): void => this.#readAgain()
-    const disk = new DiskStore({ onMoved: onEvent, onCaughtUp, tell, openFile })
+    const onBehind = (isBehind: boolean): void => {
+      files.setFull(isBehind)
+      if (isBehind) this.#hasBeenBehind = true
+      else this.#readAgain()
+    }
+    const disk = new DiskStore({ onMoved: onEvent, onBehind, tell, openFile })
     this.#setReading = setReading
     const servers = new SchedulerServers({
       logger,
@@ -131,8 +143,10 @@ export class ObjectStorage {
       void this.close()
       throw error
     }
+    const limitBytes = objectMemoryLimitBytes ?? Math.floor(memoryBytes() * MEMORY_SHARE)
     return {
-      memoryBytes: objectMemoryLimitBytes ?? Math.floor(memoryBytes() * MEMORY_SHARE),
+      memoryBytes: limitBytes,
+      keptBytes: limitBytes < MIN_LEFT_FREE_BYTES ? limitBytes : limitBytes * KEPT_SHARE,
       diskBytes,
       quotaBytes: objectQuotaBytes === 0 ? Infinity : objectQuotaBytes,
     }
@@ -223,7 +237,9 @@ export class ObjectStorage {
   /** See `FileStore.claimed`. */
   claimed(from: Identity, message: Message): Message {
     if (isLarge(message)) {
-      if (!this.#startFor(from)) this.#servers.onDetour(from)
+      // Those who see the files have sent it because of the disk, not because they are far away.
+      const isFromDisk = this.#hasBeenBehind && this.#files.isNear(from)
+      if (!isFromDisk && !this.#startFor(from)) this.#servers.onDetour(from)
       if (this.#disk.isBehind) this.#stopReading(from)
     }
     this.#servers.claim(message)

@@ -22,6 +22,8 @@ export interface ClusterSetup {
   readonly nodeArgs?: readonly string[]
   /** More of their environment. */
   readonly env?: Readonly<Record<string, string>>
+  /** A folder that they write into, which is removed when they have ended. */
+  readonly dataFolder?: string
 }
 
 /** Quick heartbeats: in a test everything is close. */
@@ -154,7 +156,9 @@ export class TestCluster {
       await nothingLeft(this.folder)
     } finally {
       for (const { pid } of leftProcesses(this.folder)) process.kill(pid, 'SIGKILL')
-      rmSync(this.folder, { recursive: true, force: true })
+      for (const each of [this.folder, this.#setup.dataFolder ?? []].flat()) {
+        rmSync(each, { recursive: true, force: true })
+      }
     }
   }
 }

@@ -25,10 +25,10 @@ interface Setup {
 /** A cluster that shares files in a directory of its own. */
 async function start(t: TestContext, agents: readonly number[] = [2]): Promise<Setup> {
   const base = mkdtempSync(join(tmpdir(), 'objects-'))
-  t.after(() => rmSync(base, { recursive: true }))
   const cluster = await TestCluster.start(t, {
     schedulerArgs: ['--object-directory', base],
     agents,
+    dataFolder: base,
   })
   const directories = (): readonly string[] => readdirSync(base).map((name) => join(base, name))
   return {

@@ -16,6 +16,8 @@ export interface StorageLimits {
   readonly diskBytes: number
   /** Of one client; Infinity = no limit. */
   readonly quotaBytes: number
+  /** Content moves to disk if there is more than this in memory. Default: `memoryBytes`. */
+  readonly keptBytes?: number
   /** Smaller objects are not moved. Default: 64 KiB; a file for each would cost too much. */
   readonly minMovedBytes?: number
 }
@@ -260,9 +262,10 @@ export class StorageRoom {
     if (isSmall) this.#smallBytes += cost
   }
 
-  /** Moves objects to disk until memory is below its limit. */
+  /** Moves objects to disk until there is no more in memory than is kept. */
   #relieve(): void {
-    while (this.#memoryBytes - this.#leavingBytes > this.limits.memoryBytes) {
+    const { memoryBytes, keptBytes = memoryBytes } = this.limits
+    while (this.#memoryBytes - this.#leavingBytes > keptBytes) {
       const entry = this.#isDiskUsable ? this.#nextToMove() : undefined
       if (entry?.stay?.place === undefined) return
       this.#movable.remove(entry.stay.place)

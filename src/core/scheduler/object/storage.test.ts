@@ -111,6 +111,15 @@ test('beyond the limit in memory, the least recently used object moves to disk',
   assert.equal(fileOf(objectBytes[0] ?? [])?.path, pathOf(move.move))
 })
 
+test('memory can be kept below its limit, which still is how much can be stored', () => {
+  const scheduler = fill(newScheduler({ keptBytes: SIZE + SMALL }), 'abcde')
+  const all = moves(scheduler)
+  assert.deepEqual(names(all), ['a', 'b'])
+  for (const move of all) finish(scheduler, move)
+  assert.deepEqual(scheduler.machine.metrics.objects.diskBytes, 2 * SIZE)
+  assert.deepEqual(responses(scheduler, 'C'), [], 'three are in memory')
+})
+
 test('until it is on disk, its content is sent from memory', () => {
   const scheduler = fill(newScheduler(), 'abcd')
   scheduler.actions()

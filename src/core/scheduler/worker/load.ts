@@ -176,14 +176,21 @@ export function roomSeconds({ windowSeconds: seconds, slots, load }: WorkerEntry
 
 /** Of one task on a worker. */
 export function expectedSeconds(task: TaskEntry, worker: WorkerEntry): number {
-  return callSeconds(task.function, worker)
+  const seconds = callSeconds(task.function, worker)
+  const input = task.node?.input ?? task.extra?.input
+  if (input === undefined || input.holders.has(worker)) return seconds
+  const share = Math.min(MAX_INPUT_SHARE, input.bytes / MAX_WINDOW_BYTES)
+  return Math.max(seconds, worker.windowSeconds * share)
 }
 
 /**
- * The results of the tasks in a window, in bytes: they wait on the worker's machine, in addition to
- * what the limits of storage allow, and the longer the busier the scheduler is.
+ * The inputs of the tasks in a window, and as much of their results, in bytes: they wait on the
+ * worker's machine, in addition to what the limits of storage allow.
  */
-const MAX_RESULT_BYTES = 32 * 1024 ** 2
+const MAX_WINDOW_BYTES = 32 * 1024 ** 2
+
+/** The part of a window that one input takes at most: another one is fetched meanwhile. */
+const MAX_INPUT_SHARE = 0.5
 
 /** What the window of a worker is filled with by one call. */
 type CallCost = Partial<Pick<ObjectEntry, 'averageSeconds' | 'resultBytes'>>
@@ -196,7 +203,7 @@ export function callSeconds(
   { averageSeconds, resultBytes = 0 }: CallCost = {},
   { windowSeconds: window }: Pick<WorkerEntry, 'windowSeconds'>,
 ): number {
-  const share = Math.min(1, resultBytes / MAX_RESULT_BYTES)
+  const share = Math.min(1, resultBytes / MAX_WINDOW_BYTES)
   return Math.max(averageSeconds ?? window, window * share, MIN_TASK_SECONDS)
 }
 

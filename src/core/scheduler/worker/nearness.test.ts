@@ -166,3 +166,24 @@ function looksFor(machine: string): number {
 test('what a task costs does not depend on how many workers have its input', () => {
   for (const machine of ['', 'a']) assert.ok(looksFor(machine) < 100, machine)
 })
+
+test('the inputs that a worker is to fetch fill its window: 32 MiB, or two', () => {
+  const count = (bytes: number, isThere = false): number => {
+    const scheduler = withWorkers({ A: 'a' })
+    scheduler.receive('C', task('z', 'C')).receive('A', result('z', 'success', 0.000_1))
+    const ids = Array.from({ length: 100 }, (_, at) => `o${at}`)
+    for (const id of ids) {
+      scheduler.receive('C', stored(id, bytes))
+      if (isThere) scheduler.receive('A', get(id))
+    }
+    scheduler.actions()
+    const workers = workersOf(scheduler, ...ids.map((id) => using(`t-${id}`, id)))
+    return workers.filter((worker) => worker !== undefined).length
+  }
+  const sizes = [LARGE, 3 * 2 ** 20, 8 * 2 ** 20, 2 ** 30]
+  assert.deepEqual(
+    sizes.map((bytes) => count(bytes)),
+    [100, 10, 4, 2],
+  )
+  assert.equal(count(2 ** 30, true), 100)
+})
