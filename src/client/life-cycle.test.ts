@@ -38,6 +38,27 @@ test('clear cancels futures and maps; the client remains usable', async () => {
   assert.deepEqual(scheduler.faults, [])
 })
 
+test('clear has an error for each of the first tasks, and one for all others', async () => {
+  const client = testClient()
+  const { submitter, scheduler } = client
+  scheduler.isHolding = true
+  const count = 100
+  const futures = Array.from({ length: count }, (_, number) => submitter.submit(double, [number]))
+  await until(() => scheduler.unfinished.size === count)
+  await client.connection.clear()
+  const errors = await Promise.all(futures.map(cancelError))
+  assert.match(
+    errors[0]?.message ?? '',
+    /^task [\da-f]+ \(double\) was cancelled: its client was cle/,
+  )
+  assert.notEqual(errors[0], errors[1])
+  assert.equal(errors.at(-1)?.message, 'the task was cancelled: its client was cleared')
+  assert.equal(errors.at(-1), errors.at(-2))
+  const future = submitter.submit(double, [1])
+  await client.connection.clear()
+  assert.notEqual(await cancelError(future), errors.at(-1))
+})
+
 test('a map that only waits for its consumer is cancelled as well', async () => {
   const client = testClient()
   const map = client.submitter.map(double, [1, 2, 3], { concurrency: 1 }, false)

@@ -37,6 +37,22 @@ export function outcomeError(id: TaskId, details: OutcomeDetails): Error {
   return withoutFrames(() => newError(id, details))
 }
 
+/** The last error of `clientEndError`, until the end of its turn. */
+let shared: { readonly reason: TaskEndReason; readonly error: Error } | undefined
+
+/**
+ * The error of all tasks that end in this turn together with everything of their client; undefined
+ * for another reason. One for each of hundreds of thousands would take most of the time.
+ */
+export function clientEndError(reason: TaskEndReason): Error | undefined {
+  if (reason !== 'cleared' && reason !== 'closed' && reason !== 'shutDown') return undefined
+  if (shared?.reason === reason) return shared.error
+  if (shared === undefined) queueMicrotask(() => (shared = undefined))
+  const error = withoutFrames(() => endedError('the task', reason))
+  shared = { reason, error }
+  return error
+}
+
 function newError(id: TaskId, details: OutcomeDetails): Error {
   const { reason, name = '', detail, failedTaskId, cause } = details
   const task = taskPhrase(id, name)
@@ -50,7 +66,6 @@ function newError(id: TaskId, details: OutcomeDetails): Error {
         { cause },
       )
     case 'cleared':
-      return new TaskCancelledError(`${task} was cancelled: its client was cleared`)
     case 'closed':
     case 'shutDown':
       return endedError(task, reason)
@@ -98,7 +113,10 @@ export function storedResultError(id: TaskId, details: OutcomeDetails): Error {
   return outcomeError(id, details)
 }
 
-function endedError(task: string, reason: 'closed' | 'shutDown'): TaskCancelledError {
+function endedError(task: string, reason: 'cleared' | 'closed' | 'shutDown'): TaskCancelledError {
+  if (reason === 'cleared') {
+    return new TaskCancelledError(`${task} was cancelled: its client was cleared`)
+  }
   if (reason === 'closed') {
     const cause = new ClientClosedError()
     return new TaskCancelledError(`${task} was cancelled: its client was closed`, { cause })

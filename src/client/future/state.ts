@@ -9,7 +9,7 @@ import type { TaskEndReason } from '../../core/client/events.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import type { ClientConnection } from '../connection.js'
 import type { FutureHome, TaskOwner, TaskReport } from './home.js'
-import { outcomeError, storedResultError } from './error.js'
+import { clientEndError, outcomeError, storedResultError } from './error.js'
 import type { Cancellable } from '../submit/signal.js'
 import { moveToSite, placeError, type CallSite } from '../../runtime/call-site.js'
 import type { TaskExplanation as SentExplanation } from '../../wire/message.js'
@@ -245,6 +245,10 @@ export class FutureState implements TaskOwner, Cancellable {
   end(reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
     if (this.hasEnded) return this.#lose(storedResultError(this.taskId, { reason, detail }))
     const { names, connection } = this.#home
+    // Nothing else is known about this task alone.
+    const isPlain = this.#site === undefined && names === undefined && this.#outcome === undefined
+    const common = isPlain ? clientEndError(reason) : undefined
+    if (common !== undefined) return this.#end('cancelled', common)
     const causes = [this.#outcome, connection.cancelReasons.of(failedTaskId), names?.cancelReason]
     const cause = causes.find((reason) => reason !== undefined)
     const name = this.#site?.taskName ?? ''
