@@ -12,7 +12,7 @@ test('the benchmark of every part runs and gives a figure', async (t) => {
   const { results } = JSON.parse(stdout) as {
     readonly results: readonly { readonly name: string; readonly median: number | null }[]
   }
-  assert.equal(results.length, 15 + 6, 'figures and ratios')
+  assert.equal(results.length, 23 + 6, 'figures and ratios')
   for (const { name, median } of results) {
     const isOptional = name.startsWith('scheduler ') && process.platform !== 'linux'
     // The difference of two times may be negative where other programs run.
