@@ -32,7 +32,7 @@ export const KEY_FILE = 'key'
 /** The length of its content, in bytes. */
 export const KEY_BYTES = 32
 
-/** While it has such a file, peers put nothing new into it: they send content in messages. */
+/** While the directory has such a file, peers create no others there: content goes in messages. */
 export const FULL_FILE = 'full'
 
 /** Only its owner may read or write. */

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { identity, type Identity, objectId, taskId } from '../base/ids.js'
@@ -360,11 +360,15 @@ test('what nobody claims is removed after a minute, and nothing else', (t) => {
   const abandoned = files.moveOut(contentOf(large()))
   const longAgo = Date.now() / 1000 - 100
   utimesSync(pathIn(claimed), longAgo, longAgo)
+  store.setFull(true)
+  const full = join(dirname(pathIn(claimed)), 'full')
+  utimesSync(full, longAgo, longAgo)
   t.mock.timers.tick(20_000)
   assert(existsSync(pathIn(abandoned)))
   utimesSync(pathIn(abandoned), longAgo, longAgo)
   t.mock.timers.tick(20_000)
-  assert.deepEqual([existsSync(pathIn(abandoned)), existsSync(pathIn(claimed))], [false, true])
+  const paths = [pathIn(abandoned), pathIn(claimed), full]
+  assert.deepEqual(paths.map(existsSync), [false, true, true])
   assert.equal(readdirSync(base).length, 1)
 })
 

@@ -156,9 +156,8 @@ export class TestCluster {
       await nothingLeft(this.folder)
     } finally {
       for (const { pid } of leftProcesses(this.folder)) process.kill(pid, 'SIGKILL')
-      for (const each of [this.folder, this.#setup.dataFolder ?? []].flat()) {
-        rmSync(each, { recursive: true, force: true })
-      }
+      const { dataFolder = this.folder } = this.#setup
+      for (const each of [this.folder, dataFolder]) rmSync(each, { recursive: true, force: true })
     }
   }
 }

@@ -37,12 +37,12 @@ export function outcomeError(id: TaskId, details: OutcomeDetails): Error {
   return withoutFrames(() => newError(id, details))
 }
 
-/** The last error of `clientEndError`, until the end of its turn. */
+/** The last error of `clientEndError`, until the caller has returned. */
 let shared: { readonly reason: TaskEndReason; readonly error: Error } | undefined
 
 /**
- * The error of all tasks that end in this turn together with everything of their client; undefined
- * for another reason. One for each of hundreds of thousands would take most of the time.
+ * The error of all tasks that end at once because their client does; undefined for another reason.
+ * One error for each of hundreds of thousands of tasks would take most of the time.
  */
 export function clientEndError(reason: TaskEndReason): Error | undefined {
   if (reason !== 'cleared' && reason !== 'closed' && reason !== 'shutDown') return undefined

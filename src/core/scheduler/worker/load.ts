@@ -174,10 +174,15 @@ export function roomSeconds({ windowSeconds: seconds, slots, load }: WorkerEntry
   return seconds * slots - load
 }
 
+/** The largest input of a task; undefined: none is large. */
+export function inputOf({ node, extra }: TaskEntry): ObjectEntry | undefined {
+  return node?.input ?? extra?.input
+}
+
 /** Of one task on a worker. */
 export function expectedSeconds(task: TaskEntry, worker: WorkerEntry): number {
   const seconds = callSeconds(task.function, worker)
-  const input = task.node?.input ?? task.extra?.input
+  const input = inputOf(task)
   if (input === undefined || input.holders.has(worker)) return seconds
   const share = Math.min(MAX_INPUT_SHARE, input.bytes / MAX_WINDOW_BYTES)
   return Math.max(seconds, worker.windowSeconds * share)

@@ -8,7 +8,7 @@ import type { TaskArgument } from '../../../wire/message.js'
 import { storedContentOf } from '../../../wire/object-content.js'
 import type { ObjectEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import type { ObjectTable } from '../object/table.js'
-import { activeCount, avoidedBy, type PoolRules, ranksBefore } from './load.js'
+import { activeCount, avoidedBy, inputOf, type PoolRules, ranksBefore } from './load.js'
 import { fits } from './placement.js'
 
 /** Maximum number of workers that are compared at a time: those with the input, or of a machine. */
@@ -66,7 +66,7 @@ export class Nearness {
    * if that has room and no other worker idles instead.
    */
   nearest(task: TaskEntry, first: WorkerEntry, rules: PoolRules): WorkerEntry {
-    const input = task.node?.input ?? task.extra?.input
+    const input = inputOf(task)
     if (input === undefined || input.holders.has(first)) return first
     const holder = bestOf(input.holders, { task, first, rules })
     if (holder !== undefined || input.bytes < MIN_NEAR_BYTES) return holder ?? first
