@@ -66,7 +66,8 @@ function codeTable(specs) {
     code(name),
     spec.defaultText ?? shownValue(spec.default),
     boundsOf(spec.type, 1),
-    descriptionOf(spec),
+    // In code, lists are arrays.
+    descriptionOf({ ...spec, description: spec.description.replace(/^comma-separated /, '') }),
   ])
   return table(['option', 'default', 'bounds', ''], rows)
 }

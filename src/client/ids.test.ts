@@ -33,7 +33,7 @@ test('task ids have 16 bytes and do not repeat, even across blocks', () => {
 test('a run of ids is in one block, and none is used twice', () => {
   const ids = new TaskIds()
   const seen = new Set<string>()
-  for (const count of [5, 1024, 1, 1000, 24, 1, 1023, 500, 600]) {
+  for (const count of [5, 4096, 1, 4000, 96, 1, 4095, 2000, 2500]) {
     const first = ids.takeRun(count)
     assert.ok(mayBeginRun(first, count))
     for (let n = 0; n < count; n += 1) {

@@ -27,6 +27,14 @@ export interface TaskCost {
   readonly peakBytes: number
 }
 
+/** What finished tasks of one run have cost. */
+export interface RunCosts {
+  /** How long the function took for each of them, in milliseconds. */
+  readonly durations: Float64Array
+  /** The most memory that one of them used; 0 if they were not profiled. */
+  readonly peakBytes: number
+}
+
 /** The bounds of measured durations, in milliseconds: a microsecond to two weeks. */
 const [SHORTEST_MS, LONGEST_MS] = [0.001, 1_209_600_000]
 
@@ -49,15 +57,36 @@ export function countTask(
   status: TaskStatus,
   cost: TaskCost | undefined,
 ): void {
-  tally.ended += 1
-  if (hasFailed(status)) tally.failed += 1
+  countEnded(tally, status, 1)
   if (cost === undefined) return
-  const { durationMs, peakBytes } = cost
   tally.durations ??= taskDurations()
-  tally.durations.add(durationMs)
+  addDuration(tally, tally.durations, cost.durationMs)
+  tally.peakBytes = Math.max(tally.peakBytes, cost.peakBytes)
+}
+
+/** Counts `tasks` finished tasks. `costs`: their profiles, if their worker measured them. */
+export function countTasks(
+  tally: FunctionTally,
+  status: TaskStatus,
+  tasks: number,
+  costs: RunCosts | undefined,
+): void {
+  countEnded(tally, status, tasks)
+  if (costs === undefined) return
+  const durations = (tally.durations ??= taskDurations())
+  for (const durationMs of costs.durations) addDuration(tally, durations, durationMs)
+  tally.peakBytes = Math.max(tally.peakBytes, costs.peakBytes)
+}
+
+function countEnded(tally: FunctionTally, status: TaskStatus, tasks: number): void {
+  tally.ended += tasks
+  if (hasFailed(status)) tally.failed += tasks
+}
+
+function addDuration(tally: FunctionTally, durations: Histogram, durationMs: number): void {
+  durations.add(durationMs)
   if (tally.first.length < MAX_FIRST) tally.first.push(durationMs)
   if (durationMs > tally.longestMs) tally.longestMs = durationMs
-  if (peakBytes > tally.peakBytes) tally.peakBytes = peakBytes
 }
 
 /** At most `most` functions, those with the most finished tasks first. */

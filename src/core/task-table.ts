@@ -1,9 +1,9 @@
 // The tasks of a machine by their ids. Consecutive tasks that differ only in their arguments, a
 // run, are one entry for as long as the same happens to all of them:
 //
-//   added           [ 0 ................................. 1023 ]   one entry
-//   cut(.., 64)     [ 0 ... 63 ] [ 64 .................. 1023 ]   64 tasks are assigned
-//   get(id of 70)   [ 0 ... 63 ] [ 64 .. 69 ] [70] [ 71 . 1023 ]   task 70 is cancelled
+//   added           [ 0 ................................. 4095 ]   one entry
+//   cut(.., 64)     [ 0 ... 63 ] [ 64 .................. 4095 ]   64 tasks are assigned
+//   get(id of 70)   [ 0 ... 63 ] [ 64 .. 69 ] [70] [ 71 . 4095 ]   task 70 is cancelled
 //
 // Whoever asks for a task by its id gets an entry of that task alone, so nothing else has to know
 // of runs except what handles many tasks at once, and counts.

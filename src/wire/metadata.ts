@@ -92,10 +92,14 @@ export function peakBytesOf(metadata: Uint8Array): number {
   return Math.min(bytes.readUInt32BE(4) * TWO_32 + bytes.readUInt32BE(8), Number.MAX_SAFE_INTEGER)
 }
 
-/** The same for task `at` of the `count` tasks of a run. */
-export function peakBytesAt(metadata: Uint8Array, count: number, at: number): number {
+/** The largest peak memory of the `count` tasks of a run, likewise. */
+export function largestPeakBytes(metadata: Uint8Array, count: number): number {
   if (metadata.byteLength !== PROFILE_BYTES * count) return 0
-  return peakBytesOf(metadata.subarray(PROFILE_BYTES * at, PROFILE_BYTES * (at + 1)))
+  let largest = 0
+  for (let at = 0; at < metadata.byteLength; at += PROFILE_BYTES) {
+    largest = Math.max(largest, peakBytesOf(metadata.subarray(at, at + PROFILE_BYTES)))
+  }
+  return largest
 }
 
 function amount(value: number): number {

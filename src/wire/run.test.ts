@@ -7,6 +7,7 @@ import {
   isBlockId,
   isInBlock,
   layoutOf,
+  MAX_RUN_TASKS,
   mayBeginRun,
   nthTaskId,
   placeInBlock,
@@ -15,7 +16,8 @@ import {
 } from './run.js'
 import { pack, unpack } from './run.kit.js'
 
-const FIRST = taskId('\x04\0middle-bytes\x04\0')
+/** The first of its block. */
+const FIRST = taskId('\x10\0middle-bytes\x10\0')
 
 function texts(entries: readonly Uint8Array[]): readonly string[] {
   return entries.map((entry) => Buffer.from(entry).toString())
@@ -23,18 +25,18 @@ function texts(entries: readonly Uint8Array[]): readonly string[] {
 
 test('the ids of a run count up at both ends', () => {
   const id = nthTaskId(FIRST, 259)
-  assert.equal(id, '\x05\x03middle-bytes\x05\x03')
+  assert.equal(id, '\x11\x03middle-bytes\x11\x03')
   assert.equal(placeInBlock(id), 259)
   assert.equal(blockNameOf(id), blockNameOf(FIRST))
   assert.ok(isInBlock(id, blockNameOf(FIRST)))
-  assert.equal(isInBlock(nthTaskId(FIRST, 1024), blockNameOf(FIRST)), false)
-  assert.equal(isInBlock(taskId('\x04\0middle_bytes\x04\0'), blockNameOf(FIRST)), false)
+  assert.equal(isInBlock(nthTaskId(FIRST, MAX_RUN_TASKS), blockNameOf(FIRST)), false)
+  assert.equal(isInBlock(taskId('\x10\0middle_bytes\x10\0'), blockNameOf(FIRST)), false)
 })
 
 test('a run does not leave its block, and needs a suitable id', () => {
-  assert.ok(mayBeginRun(FIRST, 1024))
-  assert.equal(mayBeginRun(FIRST, 1025), false)
-  assert.equal(mayBeginRun(nthTaskId(FIRST, 1000), 25), false)
+  assert.ok(mayBeginRun(FIRST, 4096))
+  assert.equal(mayBeginRun(FIRST, 4097), false)
+  assert.equal(mayBeginRun(nthTaskId(FIRST, 4000), 97), false)
   assert.equal(isBlockId(taskId('short')), false)
   assert.equal(isBlockId(taskId('abcdefghijklmnop')), false)
 })

@@ -12,7 +12,7 @@ import { taskId, type TaskId } from '../base/ids.js'
 import type { TaskArgument } from './message.js'
 
 /** The most tasks in a run. A run lies within a block of this many ids. */
-export const MAX_RUN_TASKS = 1024
+export const MAX_RUN_TASKS = 4096
 
 const ID_LENGTH = 16
 const OFFSET_BYTES = 4
@@ -28,7 +28,7 @@ export function numberAtEnd(id: TaskId): number {
   return upper * 65_536 + numberIn(id)
 }
 
-/** The position of an id in its block: 0 to 1,023. */
+/** The position of an id in its block: 0 to 4,095. */
 export function placeInBlock(id: TaskId): number {
   return numberIn(id) % MAX_RUN_TASKS
 }
@@ -104,10 +104,11 @@ export function layoutOf(packed: Uint8Array, count: number): PackedLayout {
   const headEnd = OFFSET_BYTES + bytes.readUInt32LE(0)
   const entriesAt = headEnd + OFFSET_BYTES * (count + 1)
   if (entriesAt > length) throw new ProtocolError('packed values are too short for their count')
-  const first = bytes.readUInt32LE(headEnd)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, length)
+  const first = view.getUint32(headEnd, true)
   let last = first
   for (let at = headEnd; at < entriesAt; at += OFFSET_BYTES) {
-    const offset = bytes.readUInt32LE(at)
+    const offset = view.getUint32(at, true)
     if (offset < last) throw new ProtocolError('packed values whose offsets decrease')
     last = offset
   }

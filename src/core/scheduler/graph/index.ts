@@ -9,7 +9,7 @@ import { assert } from '../../../base/assert.js'
 import { bytesToLatin1, latin1Slice, latin1ToBytes } from '../../../base/bytes.js'
 import { taskId, type TaskId } from '../../../base/ids.js'
 import { partOf, partToSplit } from '../../../base/collection/spread.js'
-import { isBlockId, MAX_RUN_TASKS, numberAtEnd } from '../../../wire/run.js'
+import { isBlockId, numberAtEnd } from '../../../wire/run.js'
 import { ByteStore, Records } from './store.js'
 
 /** No such node. */
@@ -34,7 +34,8 @@ const IS_STORED = 1
 /** Larger numbers in ids are not looked at: the list of blocks stays short. */
 const MAX_NUMBER: number = 2 ** 24
 const BLOCK_BITS = 10
-const PLACE_MASK: number = MAX_RUN_TASKS - 1
+const BLOCK_NUMBERS: number = 2 ** BLOCK_BITS
+const PLACE_MASK: number = BLOCK_NUMBERS - 1
 /** The size of the smallest block, in numbers. */
 const FIRST_ROOM = 16
 /** This many blocks may always exist; beyond them, one for each few nodes. */
@@ -66,7 +67,7 @@ class Numbers {
       while (this.#blocks.length < at) this.#blocks.push(undefined)
     }
     if (block === undefined || place >= block.length) {
-      const larger = new Int32Array(Math.min(MAX_RUN_TASKS, Math.max(FIRST_ROOM, 2 * place)))
+      const larger = new Int32Array(Math.min(BLOCK_NUMBERS, Math.max(FIRST_ROOM, 2 * place)))
       if (block !== undefined) larger.set(block)
       block = larger
       this.#blocks[at] = block

@@ -178,7 +178,7 @@ test('not together: other objects, names, functions, unmeasured and long ones, g
   assert.deepEqual(first(measured(), [a, { ...b, funcObjectId: objectId('x') }]), alone.slice(0, 1))
   assert.deepEqual(first(measured(0.006), two), alone)
   assert.deepEqual(first(measured(), [a, node(id(2))]), ['W 0()', 'W 2()'])
-  assert.deepEqual(first(measured(), [node(id(1023)), node(id(1024))]), ['W 1023()', 'W 1024()'])
+  assert.deepEqual(first(measured(), [node(id(4095)), node(id(4096))]), ['W 4095()', 'W 4096()'])
   const unmeasured = new TestScheduler()
   unmeasured.receive('C', clientHeartbeat()).receive('C', instruction('create', 'C', ['f']))
   unmeasured.receive('W', workerHeartbeat())

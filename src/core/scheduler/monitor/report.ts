@@ -16,7 +16,14 @@ import type {
   WorkerReport,
 } from '../../../wire/message.js'
 import { spokenName } from '../../../wire/object-content.js'
-import { countTask, emptyTally, functionReports, type TaskCost } from '../../function-tally.js'
+import {
+  countTask,
+  countTasks,
+  emptyTally,
+  functionReports,
+  type RunCosts,
+  type TaskCost,
+} from '../../function-tally.js'
 import type {
   ClientEntry,
   FunctionCounts,
@@ -189,7 +196,19 @@ export class FunctionTable {
   count(fn: ObjectEntry | undefined, status: TaskStatus, cost: TaskCost | undefined): void {
     const counts = this.of(fn)
     countTask(counts, status, cost)
-    if (counts.before === undefined && counts.ended > this.#leastBusy) this.#listIfBusy(counts)
+    this.#listIfBusy(counts)
+  }
+
+  /** Counts `tasks` finished tasks. `costs`: their profiles, likewise. */
+  countAll(
+    fn: ObjectEntry | undefined,
+    status: TaskStatus,
+    tasks: number,
+    costs: RunCosts | undefined,
+  ): void {
+    const counts = this.of(fn)
+    countTasks(counts, status, tasks, costs)
+    this.#listIfBusy(counts)
   }
 
   /** At most `most` functions, those with the most finished tasks first. */
@@ -213,6 +232,7 @@ export class FunctionTable {
   }
 
   #listIfBusy(counts: FunctionCounts): void {
+    if (counts.before !== undefined || counts.ended <= this.#leastBusy) return
     if (counts.name === OTHERS || this.#listed.length >= MAX_LISTED) return
     const most = this.#listed.map(({ ended }) => ended).toSorted((a, b) => b - a)
     this.#leastBusy = Math.max(BUSY_TASKS, BUSY_FACTOR * (most[FIRST_LISTED - 1] ?? 0))

@@ -5,7 +5,7 @@ import { NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_RECOVERY, FEATURE_REFUSALS, hasFeature } from '../../../base/features.js'
 import { idToHex, type Identity } from '../../../base/ids.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
-import { durationsOf } from '../../../wire/metadata.js'
+import { meanDurationMs } from '../../../wire/metadata.js'
 import { countOf, MAX_RUN_TASKS, placeInBlock } from '../../../wire/run.js'
 import { refusalFrom, refusalText } from '../../../wire/storage-refusal.js'
 import { keepRecalled } from '../worker/balance.js'
@@ -271,9 +271,6 @@ function measure(
 ): void {
   const bytes = id === undefined ? 0 : (objects.get(id)?.bytes ?? 0)
   if (task.function !== undefined) addResultBytes(task.function, bytes)
-  const durations = durationsOf(metadata, task.count)
-  if (durations === undefined) return
-  let sumMs = 0
-  for (const durationMs of durations) sumMs += durationMs
-  pools[task.runtime].measure(task, sumMs / task.count / 1000)
+  const meanMs = meanDurationMs(metadata, task.count)
+  if (meanMs !== undefined) pools[task.runtime].measure(task, meanMs / 1000)
 }

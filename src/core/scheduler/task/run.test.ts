@@ -174,7 +174,7 @@ test('runs whose parts disagree are refused as a whole', () => {
     { ...good, count: 11 },
     { ...good, packed: good.packed.subarray(1) },
     { ...good, packed: new Uint8Array() },
-    { ...run('\x07\xf8the-middle--\x07\xf8', 'C', 9) },
+    { ...run('\x0f\xf8the-middle--\x0f\xf8', 'C', 9) },
     { ...good, count: 2 ** 32 - 1 },
   ]
   for (const message of refused) {

@@ -10,7 +10,7 @@ import {
   hasFeature,
 } from '../../../base/features.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
-import { durationMsOf, durationsOf, peakBytesAt, peakBytesOf } from '../../../wire/metadata.js'
+import { durationMsOf, durationsOf, largestPeakBytes, peakBytesOf } from '../../../wire/metadata.js'
 import { countField, countOf, nthTaskId } from '../../../wire/run.js'
 import {
   PLAIN_RESULT,
@@ -286,7 +286,6 @@ function countEnd(
   }
 }
 
-/** Counts the tasks of an entry one by one. */
 function countEnds(
   state: SchedulerState,
   task: TaskEntry,
@@ -296,15 +295,15 @@ function countEnds(
   const { status, metadata } = result
   const { count: tasks } = task
   const durations = worker === undefined ? undefined : durationsOf(metadata, tasks)
+  const costs =
+    durations === undefined
+      ? undefined
+      : { durations, peakBytes: largestPeakBytes(metadata, tasks) }
+  state.functions.countAll(task.function, status, tasks, costs)
   const seen = state.monitors.admit(status, tasks)
-  for (let at = 0; at < tasks; at += 1) {
-    const durationMs = durations?.[at]
-    const peakBytes = peakBytesAt(metadata, tasks, at)
-    const cost = durationMs === undefined ? undefined : { durationMs, peakBytes }
-    state.functions.count(task.function, status, cost)
-    if (at >= seen) continue
+  for (let at = 0; at < seen; at += 1) {
     const one = { ...task, id: nthTaskId(task.id, at), count: 1 }
-    state.monitors.onEnded(one, { result, worker, durationMs })
+    state.monitors.onEnded(one, { result, worker, durationMs: durations?.[at] })
   }
 }
 

@@ -2,7 +2,7 @@
 // TaskResult, large ones as an object that is created first (docs/protocol.md#inline). Results that
 // cannot be sent now are kept.
 
-import { asBuffer, totalBytes } from '../../../base/bytes.js'
+import { totalBytes } from '../../../base/bytes.js'
 import { errorTextOf } from '../../../base/text.js'
 import { MissingObjectError } from '../../../base/errors.js'
 import {
@@ -426,13 +426,13 @@ export class WorkerTaskEnds {
 function durationsIn(result: TaskResult): Durations | undefined {
   const { byteLength } = result.metadata
   if (byteLength === 0) return undefined
-  const metadata = asBuffer(result.metadata)
+  const view = new DataView(result.metadata.buffer, result.metadata.byteOffset, byteLength)
   const count = countOf(result)
   const stride = byteLength / count
   let sum = 0
   let longest = 0
   for (let at = 0; at < byteLength; at += stride) {
-    const seconds = metadata.readFloatBE(at)
+    const seconds = view.getFloat32(at)
     // What a processor says is not trusted.
     if (!(seconds > 0 && seconds < Infinity)) continue
     sum += seconds
