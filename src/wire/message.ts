@@ -1,5 +1,6 @@
-// Messages to bytes and back: the only entry point of this folder. The meaning of the messages and
-// their encoding is in docs/protocol.md; the code for each struct is generated from the schemas.
+// Messages to bytes and back. The meaning of the messages and their encoding is in
+// docs/protocol.md; the code for each struct is generated from the schemas. What byte strings in
+// messages contain is in the other files of this folder.
 
 import { NO_BYTES } from '../base/bytes.js'
 import { identity, taskId } from '../base/ids.js'

@@ -1,5 +1,5 @@
-// The columns of the tables about a cluster, for `scaler status` and the listing commands, and how
-// sizes and times are written in them.
+// The columns of the tables about a cluster, for `scaler status`, the listing commands and the web
+// monitor, and how sizes and times are written in them and in `scaler top`.
 
 import type {
   AllocatorInfo,

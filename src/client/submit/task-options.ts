@@ -55,7 +55,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 const MAX_COUNT = 1_000_000
 const MAX_PRIORITY = 1_000_000_000
 const MAX_NAME_LENGTH = 1_000
-/** The maximum that a scheduler accepts (core/scheduler/worker/placement.ts). */
+/** The maximum that a scheduler accepts (core/scheduler/worker/capabilities.ts). */
 const MAX_CAPABILITIES = 64
 const MAX_CAPABILITY_LENGTH = 256
 const NO_PARENT = taskId('')

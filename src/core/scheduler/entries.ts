@@ -17,8 +17,8 @@ import type {
 import type { FunctionTally } from '../function-tally.js'
 import type { Graph } from './graph/graph.js'
 import type { Stay } from './object/room.js'
-import type { Requirement } from './worker/placement.js'
-import type { Silence } from './worker/peer.js'
+import type { Requirement } from './worker/capabilities.js'
+import type { WorkerSilence } from './worker/silence.js'
 import type { Links } from './task/links.js'
 import type { TaskState } from './task/state.js'
 
@@ -76,7 +76,7 @@ export interface WorkerEntry extends HeapItem {
   /** Order of registration: the final tie-breaker. */
   readonly sequence: number
   /** Tracks when messages arrive from it. */
-  readonly silence: Silence
+  readonly silence: WorkerSilence
   lastHeartbeat: InstantMs
   /** The last heartbeat, without its bytes and the fields that are sent only once. */
   readonly heartbeat: WorkerHeartbeat
@@ -144,7 +144,7 @@ export interface Offer {
   last: { readonly requirement: Requirement; readonly takes: readonly Take[] } | undefined
 }
 
-/** The units of one agent, shared by its workers (core/scheduler/worker/placement.ts). */
+/** The units of one agent, shared by its workers (core/scheduler/worker/capabilities.ts). */
 export interface Supply {
   /** Invariant: each has this supply in its offer. */
   readonly workers: Set<WorkerEntry>

@@ -37,7 +37,7 @@ import { dropsOutdated, onContentLost, onLossConfirmed, tellLosses } from './obj
 import { onObjectInstruction, answerRequest, noteObjects, sendRemovals } from './object/object.js'
 import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
-import { giveRoom } from './worker/load.js'
+import { giveRoom } from './worker/waiting-limit.js'
 import { metricsOf, type SchedulerMetrics } from './monitor/metrics.js'
 import { ourEcho } from './output.js'
 import { SchedulerState } from './state.js'

@@ -173,8 +173,8 @@ export type WorkerEvent =
 export type WorkerAction =
   | { readonly type: 'send'; readonly message: Message }
   /**
-   * Send it after filling in `agent`, `rssFree` and `processors[].resource`, which only the shell
-   * knows.
+   * Send it after filling in `agent`, `rssFree`, `processors[].resource` and `info[].endsInMS`,
+   * which only the shell knows.
    */
   | { readonly type: 'sendHeartbeat'; readonly heartbeat: WorkerHeartbeat }
   /** Forward task output, or count it as dropped if too much is waiting or `mayLeave` is false. */

@@ -10,7 +10,7 @@ import { keptInfo, reportFor } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
 import { cancelTask } from '../task/task.js'
-import { forgetRoom, holdsBack } from '../worker/load.js'
+import { forgetRoom, holdsBack } from '../worker/waiting-limit.js'
 
 // The objects of a client that has left, perhaps a hundred thousand, are released in slices, like
 // long work on graphs.

@@ -1,4 +1,5 @@
-// The scheduler's report about itself for a client that requests it: docs/protocol.md#report.
+// The scheduler's report about itself for a client that requests it (docs/protocol.md#report), and
+// what it counts for this and for monitors.
 
 import { identity, type Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'

@@ -11,7 +11,7 @@ import type { SchedulerState } from '../state.js'
 import { taskFields } from '../task/extra.js'
 import type { TaskQueue, WaitingGroup } from '../task/queue.js'
 import type { Lane } from '../worker/lanes.js'
-import type { Deadlock, Requirement } from '../worker/placement.js'
+import type { Deadlock, Requirement } from '../worker/capabilities.js'
 import type { WorkerPool } from '../worker/pool.js'
 
 /** How long tasks wait for a worker that could run them before that is logged. */

@@ -19,7 +19,7 @@ import type { ClientEntry, Losses, ObjectEntry, TaskEntry } from '../entries.js'
 import type { Graph } from '../graph/graph.js'
 import type { SchedulerState } from '../state.js'
 import { cancelTask, endTask, hasWornOut, statusResult, stopAt } from '../task/task.js'
-import { spendRoom } from '../worker/load.js'
+import { spendRoom } from '../worker/waiting-limit.js'
 
 /** Most results that a client gets at once, and bytes of those in messages. */
 const MAX_SALVAGED = 5_000

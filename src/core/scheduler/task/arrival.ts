@@ -10,7 +10,7 @@ import { countOf, nthTaskId, placeInBlock, slicePacked } from '../../../wire/run
 import type { ClientEntry, TaskEntry } from '../entries.js'
 import { publishTask, refusedFields } from '../publication.js'
 import type { SchedulerState } from '../state.js'
-import { roomFor, spendRoom } from '../worker/load.js'
+import { roomFor, spendRoom } from '../worker/waiting-limit.js'
 import { largestInput } from '../worker/nearness.js'
 import { extraOf, readExtra } from './extra.js'
 import { adopt } from './family.js'

@@ -14,7 +14,7 @@ import {
   takesOf,
   type Deadlock,
   type Requirement,
-} from './placement.js'
+} from './capabilities.js'
 import { activeCount } from './load.js'
 import { TaskQueue } from '../task/queue.js'
 

@@ -9,7 +9,7 @@ import { storedContentOf } from '../../../wire/object-content.js'
 import type { ObjectEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import type { ObjectTable } from '../object/table.js'
 import { activeCount, avoidedBy, inputOf, type PoolRules, ranksBefore } from './load.js'
-import { fits } from './placement.js'
+import { fits } from './capabilities.js'
 
 /** Maximum number of workers that are compared at a time: those with the input, or of a machine. */
 const MAX_LOOKS = 32

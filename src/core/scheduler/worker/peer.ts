@@ -4,7 +4,6 @@
 import { FEATURE_RECOVERY, FEATURE_RUNS, hasFeature } from '../../../base/features.js'
 import { Fifo } from '../../../base/collection/fifo.js'
 import type { Identity } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type { DisconnectRequest, WorkerHeartbeat } from '../../../wire/message.js'
 import { disconnect, removeClient } from '../client/peer.js'
 import type { WorkerEntry } from '../entries.js'
@@ -16,71 +15,7 @@ import { taskFields } from '../task/extra.js'
 import { takeTasksBack } from '../task/task.js'
 import { windowSeconds } from './load.js'
 import { onReturn } from './return.js'
-
-// How long a worker may be silent before it is considered lost: short enough to lose little time,
-// but at least three times its longest recent pause. A slow link or an overloaded machine delays
-// the detection instead of losing workers.
-
-/** A worker may be silent for this many times its longest pause. */
-const PATIENCE = 3
-
-/** Time after which the longest pause counts half. */
-const HALF_LIFE_MS = 30_000
-
-/** The limits for the silence of a worker, in milliseconds. */
-interface SilenceBounds {
-  /** The silence that is always allowed. */
-  readonly leastMs: number
-  /** The silence that is never exceeded. Takes precedence over `leastMs`. */
-  readonly mostMs: number
-}
-
-/** Tracks the silence of one worker. */
-export class Silence {
-  #lastHeard: InstantMs
-  /** The longest pause in the current half-life. */
-  #longestMs = 0
-  /** The longest earlier pause; older ones count less. */
-  #earlierMs = 0
-  #turnsAt: InstantMs
-
-  constructor(now: InstantMs) {
-    this.#lastHeard = now
-    this.#turnsAt = now + HALF_LIFE_MS
-  }
-
-  /** A message arrived from the worker. */
-  heard(now: InstantMs): void {
-    const silenceMs = now - this.#lastHeard
-    if (silenceMs > this.#longestMs) this.#longestMs = silenceMs
-    this.#lastHeard = now
-    if (now >= this.#turnsAt) this.#turn(now)
-  }
-
-  /** The scheduler itself was stalled this long, which does not count as silence. */
-  forgive(ms: number, now: InstantMs): void {
-    this.#lastHeard = Math.min(now, this.#lastHeard + ms)
-  }
-
-  /** How long the worker may be silent now. */
-  patienceMs({ leastMs, mostMs }: SilenceBounds): number {
-    const longestMs = Math.max(this.#longestMs, this.#earlierMs)
-    return Math.min(mostMs, Math.max(leastMs, PATIENCE * longestMs))
-  }
-
-  /** Whether the worker has been silent for longer than that. */
-  isTooLong(now: InstantMs, bounds: SilenceBounds): boolean {
-    return now - this.#lastHeard > this.patienceMs(bounds)
-  }
-
-  #turn(now: InstantMs): void {
-    // A whole number, as it was at first: with a fraction, V8 would rebuild all these objects, and
-    // those of thousands of workers in one turn.
-    this.#earlierMs = Math.ceil(Math.max(this.#longestMs, this.#earlierMs / 2))
-    this.#longestMs = 0
-    this.#turnsAt = now + HALF_LIFE_MS
-  }
-}
+import { type SilenceBounds, WorkerSilence } from './silence.js'
 
 /** Registers or refreshes a worker. Always answers: without an echo it stops sending. */
 export function onWorkerHeartbeat(
@@ -180,7 +115,7 @@ function addWorker(
     runtime,
     sequence: state.nextWorkerSequence,
     heapIndex: -1,
-    silence: new Silence(now),
+    silence: new WorkerSilence(now),
     lastHeartbeat: now,
     heartbeat: ownCopy(withoutRest(message)),
     info: undefined,

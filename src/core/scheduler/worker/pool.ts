@@ -16,7 +16,7 @@ import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
 import { extraOf } from '../task/extra.js'
 import { Lanes, type Lane } from './lanes.js'
-import { giveUnitsBack, takeUnits } from './placement.js'
+import { giveUnitsBack, takeUnits } from './capabilities.js'
 import { TaskQueue } from '../task/queue.js'
 import {
   activeCount,
@@ -52,7 +52,7 @@ interface Choice {
   readonly lane?: Lane
 }
 
-/** The workers of one runtime. Choosing costs O(log workers). */
+/** The workers of one runtime. Choosing costs O(log workers) for each lane with waiting tasks. */
 export class WorkerPool {
   readonly queue: Lanes
   /** Tasks that are not assigned yet: a worker may return with them (return.ts). */

@@ -10,8 +10,8 @@ import type { HostConcurrency } from './concurrency.js'
 import type { HostUnits } from './units.js'
 
 // How many tasks a processor may have at a time. One while no durations are known or tasks are
-// long, so that no task is stuck behind another; a few milliseconds of work while tasks are tiny,
-// so that the processor never waits for its agent.
+// long, so that no task is stuck behind another; ten milliseconds of work while tasks are tiny, so
+// that the processor never waits for its agent.
 
 /** Most work that is dispatched ahead of time, in milliseconds. */
 const MAX_WORK_MS = 10
