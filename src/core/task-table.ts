@@ -132,7 +132,11 @@ export class TaskTable<T extends CountedEntry> {
     this.#blockTasks += count
     const block = this.#blockOf(id)
     if (block !== undefined) {
-      block.entries.splice(lastUpTo(block.entries, placeInBlock(id)) + 1, 0, entry)
+      const { entries } = block
+      const index = lastUpTo(entries, placeInBlock(id)) + 1
+      // Tasks usually arrive in their order.
+      if (index === entries.length) entries.push(entry)
+      else entries.splice(index, 0, entry)
       return
     }
     const name = blockNameOf(id)
@@ -150,13 +154,14 @@ export class TaskTable<T extends CountedEntry> {
     const index = lastUpTo(entries, placeInBlock(id))
     if (entries[index] !== entry) return false
     this.#blockTasks -= entry.count
-    // Tasks usually end in their order.
-    if (entries.length > 1 && index === 0) entries.shift()
-    else if (entries.length > 1) entries.splice(index, 1)
-    else {
+    if (entries.length === 1) {
       this.#blocks.delete(name)
       this.#last = undefined
-    }
+    } else if (2 * index < entries.length) {
+      // Tasks usually end in about their order: few entries are moved.
+      for (let at = index; at > 0; at -= 1) entries[at] = entries[at - 1] as T
+      entries.shift()
+    } else entries.splice(index, 1)
     return true
   }
 
