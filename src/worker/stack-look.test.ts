@@ -64,6 +64,11 @@ test('a busy loop: the calls of users, the innermost first, with places', async 
     const { existsSync } = await import('node:fs')
     spin(path, existsSync)
   })
+  // The task has begun, but perhaps not its loop.
+  let isSpinning = false
+  for (let tries = 0; tries < 50 && !isSpinning; tries += 1) {
+    isSpinning = namesIn(await look()).includes('spin')
+  }
   for (let count = 0; count < 3; count += 1) {
     const report = await look()
     assert.deepEqual([report.outcome, report.reason], ['running', ''])
