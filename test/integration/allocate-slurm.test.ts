@@ -36,7 +36,7 @@ test('a real Slurm', { skip }, async (t) => {
     const inputs = Array.from({ length: 300 }, (_, at) => [path, at] as const)
     const results = client.starmap(record, inputs)
     await until('tasks run', () => existsSync(path))
-    slurm.run('scancel', ...slurm.jobs())
+    slurm.cancelJobs()
     assert.equal((await results).length, 300)
     const ran = readFileSync(path, 'utf8').trim().split('\n')
     assert.equal(new Set(ran).size, 300)
@@ -125,6 +125,6 @@ function watchQueue(t: TestContext, slurm: Slurm, name = ''): ReadonlySet<string
 }
 
 async function emptied(slurm: Slurm): Promise<void> {
-  slurm.run('scancel', ...slurm.jobs())
+  slurm.cancelJobs()
   await until('the queue is empty', () => slurm.jobs().length === 0, 40_000)
 }

@@ -65,6 +65,18 @@ export class Slurm {
     return jobs.map((line) => line.split(' ')[0] ?? '')
   }
 
+  /** Cancels all jobs; those that end meanwhile are no error. */
+  cancelJobs(...args: readonly string[]): void {
+    const jobs = this.jobs()
+    if (jobs.length === 0) return
+    try {
+      this.run('scancel', ...args, ...jobs)
+    } catch (error) {
+      const left = this.jobs()
+      if (jobs.every((job) => left.includes(job))) throw error
+    }
+  }
+
   /** What Slurm says about a job: `JobState`, `EndTime`, … */
   field(job: string, name: string): string {
     const pattern = new RegExp(`\\b${name}=(\\S*)`)
@@ -96,7 +108,14 @@ export class Slurm {
   }
 
   async #end(): Promise<void> {
-    await this.#endJobs()
+    try {
+      await this.#endJobs()
+    } finally {
+      await this.#endProcesses()
+    }
+  }
+
+  async #endProcesses(): Promise<void> {
     await this.stop('ctld')
     await this.stop('d')
     const munge = Number(readFileSync(join(this.folder, 'pid-file'), 'utf8'))
@@ -107,8 +126,7 @@ export class Slurm {
 
   /** After a test that has failed: what is left of a job waits for its controller. */
   async #endJobs(): Promise<void> {
-    if (this.jobs().length === 0) return
-    this.run('scancel', '--signal=KILL', ...this.jobs())
+    this.cancelJobs('--signal=KILL')
     await until('all jobs have ended', () => this.jobs().length === 0, 60_000)
   }
 
