@@ -202,10 +202,18 @@ export class TaskTable<T extends CountedEntry> {
   }
 }
 
-/** The index of the last entry that begins at or before a place; -1 if there is none. */
+/**
+ * The index of the last entry that begins at or before a place; -1 if there is none. No two entries
+ * begin at one place, so indices differ by at most as much as places do: without gaps, and with
+ * tasks that are entries of their own, there is nothing left to search.
+ */
 function lastUpTo(entries: readonly CountedEntry[], place: number): number {
-  let from = 0
-  let to = entries.length
+  const { length } = entries
+  if (length === 0) return -1
+  const first = placeInBlock((entries[0] as CountedEntry).id)
+  const last = placeInBlock((entries[length - 1] as CountedEntry).id)
+  let from = Math.max(0, length - Math.max(0, last - place))
+  let to = Math.min(length, Math.max(0, place - first + 1))
   while (from < to) {
     const middle = (from + to) >> 1
     if (placeInBlock((entries[middle] as CountedEntry).id) <= place) from = middle + 1

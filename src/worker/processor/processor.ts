@@ -178,6 +178,7 @@ export class Processor implements FrameReceiver {
     const refusal = refused ? refusalFor(refused) : refusalOf(task, serializer, missing)
     const flags = task.metadata.byteLength === 5 ? decodeTaskFlags(task.metadata) : undefined
     const { priority, profiling } = flags ?? DEFAULT_TASK_FLAGS
+    const { timeoutMs, isWorkersLimit } = timeLimitOf(task.timeoutMs, this.#workersTimeoutMs)
     return {
       id: task.taskId,
       source: task.source,
@@ -185,7 +186,8 @@ export class Processor implements FrameReceiver {
       priority,
       attempt: task.attempt,
       units,
-      ...timeLimitOf(task.timeoutMs, this.#workersTimeoutMs),
+      timeoutMs,
+      isWorkersLimit,
       isProfiled: profiling,
       output: task.output,
       outputClient: task.outputClient === '' ? task.source : task.outputClient,
