@@ -112,7 +112,6 @@ test('filters compare values, parts of text and numbers with units', () => {
   assert.equal(filtered('weight<30'), 'Ada')
   assert.equal(filtered('weight>1.2kB'), 'Zoe')
   assert.equal(filtered('weight<0.5 min'), 'Ada')
-  assert.equal(filtered('dog>1'), '')
   assert.equal(filtered('dog==Rex'), 'Rex')
   assert.equal(filtered('O'), 'bob Zoe')
 })
@@ -123,6 +122,7 @@ for (const [text, message] of [
   ['weight=heavy', /^option filter: expected a number after weight=, got "heavy"$/],
   ['weight!=heavy', /^option filter: expected a number after weight!=, got "heavy"$/],
   ['weight>heavy', /^option filter: expected a number after weight>, got "heavy"$/],
+  ['dog>1', /^option filter: dog is text; use =, != or ~ instead of >$/],
   ['weight>1 stone', /^option filter: expected a number after/],
 ] as const) {
   test(`a wrong filter is refused: ${text}`, () => {

@@ -236,6 +236,9 @@ export function readFilter<Row>(
   if (sign === '=' || sign === '==') return isEqual
   if (sign === '!=') return (row) => !isEqual(row)
   if (sign === '~') return containing(column, operand)
+  if (!isNumeric(columns, column)) {
+    throw new ConfigError(`option filter: ${name} is text; use =, != or ~ instead of ${sign}`)
+  }
   if (number === undefined) throw noNumber(name + sign, operand)
   return (row) => {
     const own = value(row)
