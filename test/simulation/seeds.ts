@@ -65,6 +65,10 @@ export const FOUND: readonly Found[] = [
     name: 'dirty-rank',
     what: 'workers were put in order while the rank of one had changed and its place had not',
   },
+  {
+    name: 'answered-cancel',
+    what: 'the answer to the cancel of a graph ended a target that ran again: its result was lost',
+  },
 ]
 
 /** The world of a finding. */

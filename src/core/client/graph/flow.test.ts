@@ -429,6 +429,34 @@ describe('after a lost connection', () => {
     assert.ok(setting.isIdle)
   })
 
+  for (const isOffline of [false, true]) {
+    const when = isOffline ? 'while there was no connection' : 'shortly before'
+    test(`a result that is lost is computed again, though its graph was cancelled ${when}`, () => {
+      const setting = new GraphSetting()
+      setting.isEager = false
+      const graph = sketchGraph('G', DIAMOND, ['a', 'd'])
+      setting.submit(graph)
+      setting.flush()
+      const id = graph.idOf('a')
+      setting.receive(storedResult(id, 'r'))
+      if (isOffline) setting.disconnect()
+      setting.cancelGraph(graph)
+      if (isOffline) setting.connect()
+      else setting.flush()
+      const lost = { objectIds: [objectId('r')], graphTaskIds: [graph.graphId] }
+      setting.receive({ kind: 'objectLoss', ...lost, nodeTaskIds: [], results: [] })
+      setting.flush()
+      // The answer to the cancel, which the client sent before the graph.
+      assert.ok(setting.answer())
+      assert.equal(setting.harness.endOf('a'), undefined)
+      setting.isEager = true
+      setting.settle()
+      assert.equal(setting.harness.endOf('a'), 'value f(1)')
+      assert.deepEqual(setting.harness.endOf('d'), 'cancelled')
+      assert.ok(setting.isIdle)
+    })
+  }
+
   test('a new scheduler is not told of a cancel that was meant for the last one', () => {
     const setting = new GraphSetting()
     setting.isEager = false

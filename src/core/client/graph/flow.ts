@@ -119,6 +119,7 @@ export class GraphFlow<Owner> {
     this.#mayGraph = hasFeature(memory.features, FEATURE_GRAPHS)
     this.#unsent.clear()
     for (const graph of this.#graphs.values()) {
+      graph.isCancelDue &&= memory.isSame
       if (!memory.isSame) graph.contents.forgetKept()
       if (graph.targets.size === 0) {
         // The scheduler keeps the graph of a client that lost its link until it hears of it.
@@ -169,6 +170,7 @@ export class GraphFlow<Owner> {
   onTaskResult(message: TaskResult): boolean {
     const graph = this.#graphs.get(message.taskId)
     if (graph === undefined) return false
+    if (graph.takeCancelAnswer(message)) return true
     if (graph.phase === 'open') {
       graph.onEarlyEnd()
       return true
@@ -381,6 +383,7 @@ export class GraphFlow<Owner> {
     if (graph.isKnown && graph.phase !== 'over') {
       for (const target of graph.targets.values()) this.#parts.flow.ends.onRecall(target)
       this.#parts.flow.sender.post({ kind: 'graphTaskCancel', taskId: graphId })
+      graph.isCancelDue = true
     }
     graph.phase = 'over'
     this.#unsent.delete(graph)

@@ -7,7 +7,7 @@ import type { GraphFlow } from './flow.js'
 import type { GraphContents } from './part.js'
 import { GraphDependents } from './nodes.js'
 import type { ObjectId, TaskId } from '../../../base/ids.js'
-import { deathLimitOf } from '../../../wire/message.js'
+import { deathLimitOf, type TaskResult } from '../../../wire/message.js'
 import type { TaskRecord } from '../task/task.js'
 
 /**
@@ -38,6 +38,8 @@ export class GraphRecord<Owner> {
    * before: then the result of the first run arrives although the second one has begun.
    */
   isRepeated = false
+  /** Whether it was cancelled, and the scheduler has not answered that. */
+  isCancelDue = false
   /**
    * Whether the scheduler, once it has all of the graph, is certain to report its end. False if
    * targets that it has were given up, or if it has refused a part.
@@ -104,6 +106,17 @@ export class GraphRecord<Owner> {
   onEarlyEnd(): void {
     this.isRepeated = false
     this.isEndDue = false
+  }
+
+  /**
+   * Whether a result about the graph answers its cancel, and not a later run: a target whose result
+   * is lost runs again, for those who need it. No answer to an earlier run follows.
+   */
+  takeCancelAnswer({ status }: TaskResult): boolean {
+    if (!this.isCancelDue || (status !== 'canceled' && status !== 'notFound')) return false
+    this.isCancelDue = false
+    this.isRepeated = false
+    return true
   }
 
   /** The target can be sent (again): its state is `waiting`. */
