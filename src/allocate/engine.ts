@@ -15,6 +15,7 @@ import type {
   ListedUnit,
 } from '../core/allocate/events.js'
 import { Driver } from '../runtime/driver.js'
+import { ConnectReport } from '../transport/bounded-log.js'
 import type { AllocatorStatus, OperatorRequest } from '../wire/message.js'
 import type { CheckedAllocatorOptions } from './options.js'
 import type { Provider } from './provider.js'
@@ -85,11 +86,14 @@ export class AllocatorEngine {
       heartbeatIntervalMs: HEARTBEAT_MS,
       logger: this.#logger,
     }
+    const report = new ConnectReport(options.address)
     this.#link = new MonitorLink(
       setup,
       { events: false, failures: false },
       {
+        onConnectFailed: (end) => report.onFailed(this.#logger, end),
         onReport: (_, picture, link) => {
+          report.onConnected()
           this.#onHeard()
           const info = picture.isComplete ? picture.info(Date.now()) : undefined
           if (info !== undefined) this.#handle({ type: 'viewed', view: viewOf(info) })

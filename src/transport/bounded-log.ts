@@ -3,7 +3,7 @@
 
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
-import type { EndKind } from './end.js'
+import { type ConnectionEnd, type EndKind, isPublisher } from './end.js'
 
 const INTERVAL_MS = 60_000
 
@@ -90,5 +90,53 @@ export class RefusalLog {
     if (count === 1) return this.#logger.warn('connection refused', { remote, reason })
     const text = `${count} more connections were refused; the last one`
     this.#logger.warn(text, { count, kind, remote, reason })
+  }
+}
+
+// Logs at a bounded rate that a scheduler cannot be reached, not per worker and attempt:
+// each reason immediately, then once a minute while it lasts.
+
+const MONITORS_HINT =
+  'this is the address for monitors; here, the one for clients and workers is needed'
+
+/** Shared by all that connect to one address, such as the workers of an agent. */
+export class ConnectReport {
+  readonly #address: string
+  readonly #recurrences = new Map<string, Recurrence>()
+  #lastReason: string | undefined
+
+  constructor(address: string) {
+    this.#address = address
+  }
+
+  /** Warns if the reason is new, or was not logged for a while. */
+  onFailed(logger: Logger, { reason, peerType }: ConnectionEnd): void {
+    this.#lastReason = reason
+    let recurrence = this.#recurrences.get(reason)
+    if (recurrence === undefined) {
+      recurrence = new Recurrence(INTERVAL_MS)
+      this.#recurrences.set(reason, recurrence)
+    }
+    const attempts = recurrence.note(performance.now())
+    const hint = isPublisher(peerType) ? { hint: MONITORS_HINT } : {}
+    const fields = {
+      address: this.#address,
+      reason,
+      ...hint,
+      ...(attempts > 1 ? { attempts } : {}),
+    }
+    const level = attempts > 0 ? 'warn' : 'debug'
+    logger[level]('cannot connect to the scheduler; trying again', fields)
+  }
+
+  /** Why the last attempt failed; undefined while connected, or before the first attempt. */
+  get lastReason(): string | undefined {
+    return this.#lastReason
+  }
+
+  /** The next failure is logged again. */
+  onConnected(): void {
+    this.#lastReason = undefined
+    this.#recurrences.clear()
   }
 }

@@ -45,6 +45,21 @@ test('an allocator that is killed and started again asks for nothing twice', asy
   await filesGone(cluster)
 })
 
+test('an allocator says why it cannot connect, and goes on when the scheduler is back', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [] })
+  const allocator = allocate(cluster, 'local', ['--max-workers', '1', '--backlog-seconds', '1'])
+  await allocator.line(({ message }) => String(message).startsWith('wait: '))
+  await cluster.scheduler.kill()
+  const told = await allocator.line(({ message }) => {
+    return message === 'cannot connect to the scheduler; trying again'
+  })
+  assert.match(String(told['reason']), /ECONNREFUSED/)
+  assert.equal(told['address'], cluster.address)
+  await cluster.restartScheduler()
+  assert.equal((await runAndLeave(cluster, 20)).length, 20)
+  await filesGone(cluster)
+})
+
 test('without its allocator, a worker leaves on its own', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [] })
   const client = cluster.client()

@@ -18,6 +18,7 @@ import { newIdentity, peerInfo } from '../../runtime/peer-info.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { formatAddress, parseConnectAddress } from '../../transport/address.js'
 import { DealerSocket } from '../../transport/dealer.js'
+import type { ConnectionEnd } from '../../transport/end.js'
 import type { IncomingMessage } from '../../transport/options.js'
 import { SubSocket } from '../../transport/sub.js'
 import {
@@ -66,6 +67,8 @@ interface MonitorHandler {
   onOrder?(request: OperatorRequest): void
   /** The scheduler serves no monitors, or takes no requests: it is older, or of Python Scaler. */
   onRefused?(): void
+  /** An attempt to connect to the scheduler has failed; another one follows. */
+  onConnectFailed?(end: ConnectionEnd): void
   /** A bug of ours. */
   onFault(error: unknown): void
 }
@@ -132,7 +135,7 @@ export class MonitorLink implements Link {
     const dealer = {
       onConnect: () => this.#driver.handle({ type: 'connected' }),
       onDisconnect: () => this.#driver.handle({ type: 'disconnected' }),
-      onConnectFailed: () => {},
+      onConnectFailed: (end: ConnectionEnd) => handler.onConnectFailed?.(end),
       onDrain: () => {},
       onMessages: (messages: readonly IncomingMessage[]) => {
         for (const message of messages) this.#onMessage(message)

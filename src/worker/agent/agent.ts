@@ -5,7 +5,6 @@ import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LogFields, Logger } from '../../base/logger.js'
-import { Recurrence } from '../../base/recurrence.js'
 import { agentVerdict, type AgentLimits } from '../../core/worker/life.js'
 import { HostObjects } from '../../core/worker/host-objects.js'
 import { HostUnits } from '../../core/worker/queue/units.js'
@@ -13,62 +12,12 @@ import { newIdentity, peerInfo } from '../../runtime/peer-info.js'
 import { StorageChild } from '../../runtime/storage/child.js'
 import { isLoopback, parseAddress } from '../../transport/address.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
-import { type ConnectionEnd, isPublisher } from '../../transport/end.js'
+import { ConnectReport } from '../../transport/bounded-log.js'
 import type { TaskHosting } from './hosting.js'
 import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
 import { SparePool } from './spare-pool.js'
 import { AgentStore } from './store.js'
 import { type AgentEnd, AgentWorker, type AgentWorkerOptions } from './worker.js'
-
-// Logs at a bounded rate that a scheduler cannot be reached, not per worker and attempt.
-
-/** Each reason is logged immediately, then at this interval while it lasts. */
-const INTERVAL_MS = 60_000
-
-const MONITORS_HINT =
-  'this is the address for monitors; workers need the one for clients and workers'
-
-/** Shared by all workers of an agent, because they connect to the same address. */
-export class ConnectReport {
-  readonly #address: string
-  readonly #recurrences = new Map<string, Recurrence>()
-  #lastReason: string | undefined
-
-  constructor(address: string) {
-    this.#address = address
-  }
-
-  /** Warns if the reason is new, or was not logged for a while. */
-  onFailed(logger: Logger, { reason, peerType }: ConnectionEnd): void {
-    this.#lastReason = reason
-    let recurrence = this.#recurrences.get(reason)
-    if (recurrence === undefined) {
-      recurrence = new Recurrence(INTERVAL_MS)
-      this.#recurrences.set(reason, recurrence)
-    }
-    const attempts = recurrence.note(performance.now())
-    const hint = isPublisher(peerType) ? { hint: MONITORS_HINT } : {}
-    const fields = {
-      address: this.#address,
-      reason,
-      ...hint,
-      ...(attempts > 1 ? { attempts } : {}),
-    }
-    const level = attempts > 0 ? 'warn' : 'debug'
-    logger[level]('cannot connect to the scheduler; trying again', fields)
-  }
-
-  /** Why the last attempt failed; undefined while connected, or before the first attempt. */
-  get lastReason(): string | undefined {
-    return this.#lastReason
-  }
-
-  /** The next failure is logged again. */
-  onConnected(): void {
-    this.#lastReason = undefined
-    this.#recurrences.clear()
-  }
-}
 
 // A logger that adds the worker's identity to each line, as in the scheduler's log: many workers
 // share one agent, and often one name.
