@@ -16,7 +16,9 @@ import { messageOf } from '../base/text.js'
 import { MessageReader } from '../runtime/message-reader.js'
 import { newIdentity, peerInfo } from '../runtime/peer-info.js'
 import { parseAddress } from '../transport/address.js'
+import { ConnectReport } from '../transport/bounded-log.js'
 import { DealerSocket } from '../transport/dealer.js'
+import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage } from '../transport/options.js'
 import { type ClientHeartbeatEcho, encodeFrame, type Message } from '../wire/message.js'
 import { visitorHeartbeat } from '../runtime/storage/link.js'
@@ -33,7 +35,7 @@ const REGISTER_MS = 2_000
 /** A server that ends waits for this long until others have what is needed. */
 export const LEAVE_MS = 60_000
 
-/** How often the log says that the scheduler cannot be reached. */
+/** How often the log says that the scheduler does not take the server. */
 const TELL_MS = 60_000
 
 /** How much is stored, and where. */
@@ -59,7 +61,7 @@ export class ObjectStorageServer {
   readonly #copies: ContentCopies
   readonly #logger: Logger
   readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
-  readonly #failures = new Recurrence(TELL_MS)
+  readonly #refusals = new Recurrence(TELL_MS)
   /** How others reach it, as its scheduler has said; '' = they cannot. */
   #name: string | undefined
   readonly #registration: DealerSocket | undefined
@@ -79,19 +81,19 @@ export class ObjectStorageServer {
     this.#logger = logger
     this.ended = store.ended
     if (schedulerAddress === undefined) return
+    const report = new ConnectReport(schedulerAddress)
     const handler = {
-      onConnect: () => this.#greet(true),
+      onConnect: () => {
+        report.onConnected()
+        this.#greet(true)
+      },
       onDisconnect: () => {
         this.#name = undefined
         this.#copies.name = ''
         this.#onLeft?.()
         logger.info('lost the connection to the scheduler')
       },
-      onConnectFailed: ({ reason }: { readonly reason: string }) => {
-        if (this.#failures.note(performance.now()) === 0) return
-        const fields = { address: schedulerAddress, reason }
-        logger.warn('cannot connect to the scheduler; trying again', fields)
-      },
+      onConnectFailed: (end: ConnectionEnd) => report.onFailed(logger, end),
       onDrain: () => {},
       onMessages: (messages: readonly IncomingMessage[]) => {
         for (const frames of messages) this.#onMessage(this.#reader.read(frames))
@@ -163,7 +165,7 @@ export class ObjectStorageServer {
     const isServer = isStorageServer({ features })
     if (hasFeature(features, FEATURE_SERVERS) && !isServer) {
       if (this.#onLeft === undefined) this.#register()
-    } else if (this.#failures.note(performance.now()) > 0) {
+    } else if (this.#refusals.note(performance.now()) > 0) {
       const older =
         'the scheduler does not use object storage servers: it is that of Python, or older'
       this.#logger.warn(isServer ? `cannot register: ${NO_SCHEDULER_HERE}` : older)

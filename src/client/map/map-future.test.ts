@@ -93,6 +93,8 @@ test('each input of a starmap is a list of arguments', async () => {
   ]
   assert.deepEqual(await client.submitter.map(add, inputs, {}, true), [3, 7])
   await assert.rejects(client.submitter.map(add, [1], {}, true), TypeError)
+  const notIterable = /^starmap: expected an iterable, got number$/
+  assert.throws(() => client.submitter.map(add, 5, {}, true), { message: notIterable })
 })
 
 test('inputs that are at hand travel as they are when map is called', async () => {

@@ -195,7 +195,10 @@ export class Submitter {
   ): MapFuture<unknown, unknown> {
     checkFunction(fn)
     const checked = checkMapOptions(options, this.#connection.settings.maxUnfinishedTasks)
-    if (!isIterable(inputs)) throw argumentError(`map: expected an iterable, got ${typeof inputs}`)
+    if (!isIterable(inputs)) {
+      const method = isSpread ? 'starmap' : 'map'
+      throw argumentError(`${method}: expected an iterable, got ${typeof inputs}`)
+    }
     const context = this.#contexts.current
     const site = captureSite(OWN_FRAMES, this.#taskName || nameOf(fn))
     const { aborted } = context

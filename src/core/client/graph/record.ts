@@ -38,7 +38,7 @@ export class GraphRecord<Owner> {
    * before: then the result of the first run arrives although the second one has begun.
    */
   isRepeated = false
-  /** Whether it was cancelled, and the scheduler has not answered that. */
+  /** Whether it was cancelled, and the scheduler has not answered the cancel yet. */
   isCancelDue = false
   /**
    * Whether the scheduler, once it has all of the graph, is certain to report its end. False if
@@ -109,8 +109,9 @@ export class GraphRecord<Owner> {
   }
 
   /**
-   * Whether a result about the graph answers its cancel, and not a later run: a target whose result
-   * is lost runs again, for those who need it. No answer to an earlier run follows.
+   * Whether a result about the graph answers its cancel. Such an answer must not end a later run: a
+   * target that had its result is not cancelled, and runs again if that result is lost. Results of
+   * the run that was cancelled come before the answer.
    */
   takeCancelAnswer({ status }: TaskResult): boolean {
     if (!this.isCancelDue || (status !== 'canceled' && status !== 'notFound')) return false

@@ -180,7 +180,7 @@ interface TaskFacts {
 /** Creates the task of a message that has arrived. Copies everything that it keeps. */
 export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
   const { order, serializerId, workersTimeoutMs } = facts
-  // Not spread below: with so many properties, that took agents ten times as long.
+  // A spread in the literal below, which has some fifty properties, would take ten times as long.
   const { timeoutMs, isWorkersLimit } = timeLimitOf(task.timeoutMs, workersTimeoutMs)
   return {
     id: task.taskId,
