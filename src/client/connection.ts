@@ -153,14 +153,14 @@ export class ClientConnection {
   }
 
   /**
-   * Whether a `map` that is about to submit `more` tasks may submit another one. `isBounded`: its
-   * user has set a limit.
+   * How many tasks a `map` may submit, of small arguments: more than 0 if it may submit any.
+   * `isBounded`: its user has set a limit.
    */
-  hasRoom(isBounded: boolean, more = 0): boolean {
+  roomFor(isBounded: boolean): number {
     const machine = this.#machine
-    if (this.unfinishedTasks + more >= this.settings.maxUnfinishedTasks) return false
-    if (machine.waitingBytes >= MAX_WAITING_BYTES) return false
-    return isBounded || machine.heldBytes < MAX_HELD_BYTES
+    if (machine.waitingBytes >= MAX_WAITING_BYTES) return 0
+    if (!isBounded && machine.heldBytes >= MAX_HELD_BYTES) return 0
+    return this.settings.maxUnfinishedTasks - this.unfinishedTasks
   }
 
   /** Where an unfinished task is, as far as is known. */
@@ -401,7 +401,7 @@ export class ClientConnection {
   #onHandled(): void {
     if (this.#traffic.isHandling) return
     this.cancelReasons.clear()
-    if (this.feeders.areStarved && this.hasRoom(true)) this.feeders.feed()
+    if (this.feeders.areStarved && this.roomFor(true) > 0) this.feeders.feed()
     if (this.#onQuiet.length > 0 && this.#machine.isQuiet) this.#tellQuiet()
   }
 

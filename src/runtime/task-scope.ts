@@ -133,8 +133,7 @@ export class TaskScopes {
   /** The task has ended. */
   end(scope: Tracked): void {
     const only = this.#only
-    const made = only instanceof LazyScope ? only.made : only
-    if (only === scope || made === scope) this.#only = undefined
+    if (only === scope || (only instanceof LazyScope && only.made === scope)) this.#only = undefined
   }
 
   /** From now on tasks may overlap. Called inside a task. */

@@ -143,9 +143,9 @@ export interface RunOwner {
   ownerOf(id: TaskId): TaskOwner
   /** Values of `count` tasks follow; `first` is the place of the first one in its block of ids. */
   beginValues(first: number, count: number, report: RunReport): void
-  /** The task at this place has returned. */
-  succeedAt(place: number, value: unknown): void
-  /** All have been passed to `succeedAt`, or to the owner of the task. */
+  /** The tasks from this place on have returned. */
+  succeedFrom(place: number, values: readonly unknown[]): void
+  /** All have been passed to `succeedFrom`, or to the owner of the task. */
   endValues(): void
 }
 

@@ -77,37 +77,42 @@ export class ResultReader {
     else taskScopes.within(scope, () => this.#finishRun(run))
   }
 
-  #finishRun({ owner, taskId, count, packed, metadata, worker }: FinishedRun): void {
+  #finishRun(run: FinishedRun): void {
+    const { owner, taskId, count, packed, metadata, worker } = run
     const reader = new PackedReader(packed, layoutOf(packed, count), this.#serializer)
     const first = placeInBlock(taskId)
-    if ('ownerOf' in owner) owner.beginValues(first, count, { metadata, worker })
-    for (let index = 0; index < count; index += 1) {
-      let value: unknown
-      try {
-        value = reader.value(index)
-      } catch (error) {
-        const id = nthTaskId(taskId, index)
-        const profile = sliceProfiles(metadata, count, index, index + 1)
-        const report = { metadata: profile, worker, failedTaskId: undefined }
-        const pending = pendingImportOf(error)
-        if (pending === undefined)
-          ownerOfTask({ owner, taskId: id }).fail(error, { ...report, isLocal: true })
-        else {
-          const [payload = NO_BYTES] = reader.serialized(index)
-          const task = {
-            owner: ownerOfTask({ owner, taskId: id }),
-            isSuccess: true,
-            payload,
-            ...report,
-          }
-          void this.#finishLater(task, pending)
-        }
-        continue
-      }
-      if ('ownerOf' in owner) owner.succeedAt(first + index, value)
-      else owner.succeed(value, { metadata, worker, failedTaskId: undefined })
+    const report = { metadata, worker, failedTaskId: undefined }
+    if ('ownerOf' in owner) owner.beginValues(first, count, report)
+    let values: unknown[] = []
+    const pass = (end: number): void => {
+      if (!('ownerOf' in owner)) for (const value of values) owner.succeed(value, report)
+      else if (values.length > 0) owner.succeedFrom(first + end - values.length, values)
+      values = []
     }
+    for (let index = 0; index < count; index += 1) {
+      try {
+        values.push(reader.value(index))
+      } catch (error) {
+        pass(index)
+        this.#onUnreadable(run, index, error, reader)
+      }
+    }
+    pass(count)
     if ('ownerOf' in owner) owner.endValues()
+  }
+
+  /** A value of a run cannot be read, or not yet. */
+  #onUnreadable(run: FinishedRun, index: number, error: unknown, reader: PackedReader): void {
+    const { count, metadata, worker } = run
+    const owner = ownerOfTask({ owner: run.owner, taskId: nthTaskId(run.taskId, index) })
+    const profile = sliceProfiles(metadata, count, index, index + 1)
+    const report = { metadata: profile, worker, failedTaskId: undefined }
+    const pending = pendingImportOf(error)
+    if (pending === undefined) owner.fail(error, { ...report, isLocal: true })
+    else {
+      const [payload = NO_BYTES] = reader.serialized(index)
+      void this.#finishLater({ owner, isSuccess: true, payload, ...report }, pending)
+    }
   }
 
   /** The packed values of one task, each serialized by itself. */

@@ -21,9 +21,10 @@ class Pulls {
     let count = 0
     this.#pace.begin()
     while (count < most && !this.#pace.isSpent) {
-      count += 1
-      this.#nowMs += this.inputMs
-      this.#pace.count()
+      const inputs = Math.min(most - count, this.#pace.ahead)
+      count += inputs
+      this.#nowMs += inputs * this.inputMs
+      this.#pace.count(inputs)
     }
     this.#pace.end()
     return count

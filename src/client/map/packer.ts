@@ -10,6 +10,9 @@ import { isLifted, type SerializedArgument } from '../submit/arguments.js'
 /** The size of the arguments of one run, in bytes, unless the last task exceeds it. */
 const RUN_BYTES = 64 * 1024
 
+/** The most bytes of a number in a run. */
+const MAX_NUMBER_BYTES = 9
+
 /** The input was added to the run. */
 export const PACKED: unique symbol = Symbol('packed')
 
@@ -70,6 +73,9 @@ export class MapPacker {
     if (writer.count === 0) {
       this.#most = this.#ids.leftInBlock
       this.#firstIndex = index
+    }
+    if (typeof input === 'number' && this.#limit >= MAX_NUMBER_BYTES && writer.numberEntry(input)) {
+      return PACKED
     }
     writer.beginEntry()
     this.#serialized = undefined

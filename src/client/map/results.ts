@@ -2,7 +2,7 @@
 // `allSettled`) or yielded one by one and not kept (for `for await`): the first use decides.
 
 import { argumentError } from '../../runtime/call-site.js'
-import { assert } from '../../base/assert.js'
+import { AssertionError } from '../../base/assert.js'
 import { withoutFrames } from '../../base/error-stack.js'
 import { TaskCancelledError } from '../../base/errors.js'
 import { Fifo } from '../../base/collection/fifo.js'
@@ -25,21 +25,19 @@ export class MapSlots {
   /** The first slot that was not taken. */
   #front = 0
 
-  /** The number of slots that have been added. */
-  get length(): number {
-    return this.#dropped + this.#items.length
-  }
-
-  /** Adds an empty slot at the end. */
-  add(): void {
-    this.#items.push(PENDING)
-  }
-
-  /** Fills the slot of one input. */
-  fill(index: number, value: unknown): void {
-    const at = index - this.#dropped
-    assert(this.#items[at] === PENDING, `a second result for input ${index}`)
-    this.#items[at] = value
+  /** Fills the slots of consecutive inputs. */
+  fill(index: number, values: readonly unknown[]): void {
+    const items = this.#items
+    let at = index - this.#dropped
+    while (items.length < at) items.push(PENDING)
+    for (const value of values) {
+      if (at === items.length) items.push(value)
+      else {
+        assertPending(items[at], at + this.#dropped)
+        items[at] = value
+      }
+      at += 1
+    }
   }
 
   /** Whether `take` has a result. */
@@ -61,7 +59,8 @@ export class MapSlots {
   /** All filled slots that were not taken, as pairs of position and result. */
   entries(): (readonly [index: number, value: unknown])[] {
     const pairs: (readonly [number, unknown])[] = []
-    for (let index = this.#front; index < this.length; index += 1) {
+    const end = this.#dropped + this.#items.length
+    for (let index = this.#front; index < end; index += 1) {
       const value = this.#items[index - this.#dropped]
       if (value !== PENDING) pairs.push([index, value])
     }
@@ -84,6 +83,10 @@ export class MapSlots {
   }
 }
 
+function assertPending(slot: unknown, index: number): void {
+  if (slot !== PENDING) throw new AssertionError(`a second result for input ${index}`)
+}
+
 /** How a map ended. */
 export interface MapEnd {
   /** `done`: every task has ended, though not necessarily successfully. */
@@ -92,6 +95,8 @@ export interface MapEnd {
   readonly error: unknown
   /** Whether the input was read to its end, so that there is an outcome for each. */
   readonly isInputRead: boolean
+  /** How many inputs were submitted. */
+  readonly inputCount: number
 }
 
 /** The results of one map. */
@@ -152,16 +157,11 @@ export class MapResults {
     return this.#failures.size
   }
 
-  /** Another input was submitted. */
-  add(): void {
-    if (!this.#isQueued) this.#slots.add()
-  }
-
-  /** A task has returned. */
-  succeed(index: number, value: unknown): void {
-    this.#readyCount += 1
-    if (this.#isQueued) this.#queue.push([index, value])
-    else this.#slots.fill(index, value)
+  /** The tasks of consecutive inputs have returned. */
+  succeedAll(index: number, values: readonly unknown[]): void {
+    this.#readyCount += values.length
+    if (!this.#isQueued) this.#slots.fill(index, values)
+    else for (const [at, value] of values.entries()) this.#queue.push([index + at, value])
     if (this.#asked.length > 0) this.#serve()
   }
 
@@ -244,8 +244,8 @@ export class MapResults {
 
   #outcomes(end: MapEnd): PromiseSettledResult<unknown>[] {
     const { values } = this.#slots
-    return Array.from(values, (value, index) => {
-      if (this.#slots.isFilled(index)) return { status: 'fulfilled', value }
+    return Array.from({ length: end.inputCount }, (_, index) => {
+      if (this.#slots.isFilled(index)) return { status: 'fulfilled', value: values[index] }
       const reason = this.#failures.has(index)
         ? this.#failures.get(index)
         : cancelledInput(index, end.error)

@@ -63,6 +63,8 @@ export class MapRun implements Cancellable, MapCounts {
   readonly #window: MapWindow
   readonly #pace = new PullPace(() => performance.now())
   #isSendDue = false
+  /** Something was submitted since the last look at the room. */
+  #hasSubmitted = false
   #inputCount = 0
   #inFlight = 0
   /** No more input is pulled. */
@@ -207,22 +209,14 @@ export class MapRun implements Cancellable, MapCounts {
     this.#window.measure(profiles, count)
   }
 
-  /** A task has returned. */
-  onTaskDone(index: number, value: unknown): void {
-    this.#inFlight -= 1
-    if (this.#hasEnded) return
-    this.results.succeed(index, value)
-    this.#afterTask()
+  /** The tasks of consecutive inputs have returned; `onDone` follows. */
+  onValues(firstIndex: number, values: readonly unknown[]): void {
+    this.#inFlight -= values.length
+    if (!this.#hasEnded) this.results.succeedAll(firstIndex, values)
   }
 
-  /** A task has returned as part of a run; `onRunDone` follows. */
-  onRunValue(index: number, value: unknown): void {
-    this.#inFlight -= 1
-    if (!this.#hasEnded) this.results.succeed(index, value)
-  }
-
-  /** Tasks of a run have returned. */
-  onRunDone(): void {
+  /** Tasks that arrived together have returned. */
+  onDone(): void {
     this.#afterTask()
   }
 
@@ -265,7 +259,7 @@ export class MapRun implements Cancellable, MapCounts {
     if (!this.#isInputOver) {
       if (this.results.isIterated) this.#pullInNextTurn()
       else this.#pullSoon()
-    } else if (this.#inFlight === 0) this.#afterStart(() => this.#finish())
+    } else if (this.#inFlight === 0) this.#afterStart(() => this.#end('done', undefined))
     if (this.#inFlight === 0) this.#updateRetain()
   }
 
@@ -290,22 +284,32 @@ export class MapRun implements Cancellable, MapCounts {
   }
 
   #pullSync(): void {
-    const { input } = this.#setup
     const pace = this.#pace
     pace.begin()
-    while (!pace.isSpent && this.#mayPull()) {
-      input.pull(this)
-      pace.count()
+    for (let room = this.#room; room > 0 && !pace.isSpent; room = this.#room) {
+      pace.count(this.#pullUpTo(Math.min(room, pace.ahead)))
     }
     pace.end()
     this.#setup.sources.endPass()
     this.#isPulling = false
     this.#sendRun()
-    if (pace.isSpent && this.#mayPull()) this.#pullInNextTurn()
+    if (pace.isSpent && this.#room > 0) this.#pullInNextTurn()
+  }
+
+  /** Pulls inputs while they only become part of a run. Returns how many. */
+  #pullUpTo(most: number): number {
+    const { input } = this.#setup
+    let count = 0
+    this.#hasSubmitted = false
+    while (count < most && !this.#isInputOver && !this.#hasSubmitted) {
+      input.pull(this)
+      count += 1
+    }
+    return count
   }
 
   #pullAsync(): void {
-    if (!this.#mayPull()) {
+    if (this.#room <= 0) {
       this.#isPulling = false
       this.#sendRun()
     } else if (this.#streak < INPUTS_PER_TURN) {
@@ -319,24 +323,23 @@ export class MapRun implements Cancellable, MapCounts {
     }
   }
 
-  /** Whether another input may be pulled now; if there is no room, waits for it. */
-  #mayPull(): boolean {
-    if (this.#hasEnded || this.#isInputOver || !this.#canTakeMore) return false
+  /** How many small inputs may be pulled now, if more than 0; if the client has no room, waits. */
+  get #room(): number {
+    if (this.#hasEnded || this.#isInputOver || this.#ownRoom <= 0) return 0
     const isBounded = this.#setup.isBounded || this.#inFlight === 0
-    if (this.#connection.hasRoom(isBounded, this.#packer?.count)) return true
-    this.#connection.feeders.awaitRoom(this)
-    return false
+    const room = this.#connection.roomFor(isBounded) - (this.#packer?.count ?? 0)
+    if (room <= 0) this.#connection.feeders.awaitRoom(this)
+    return Math.min(this.#ownRoom, room)
   }
 
-  /** Whether the map's own limit allows another task. */
-  get #canTakeMore(): boolean {
-    return this.#window.hasRoom(this.#inFlight, this.results)
+  /** The same by the map's own limit. */
+  get #ownRoom(): number {
+    return this.#window.roomFor(this.#inFlight, this.results)
   }
 
   #submit(input: unknown): void {
     const index = this.#inputCount
     this.#inputCount += 1
-    this.results.add()
     const added = this.#packer?.add(input, index)
     if (added === PACKED) {
       this.#inFlight += 1
@@ -357,20 +360,21 @@ export class MapRun implements Cancellable, MapCounts {
     const taskId = this.#setup.ids.next()
     const owner = new MapTask(this, index, taskId)
     this.#inFlight += 1
+    this.#hasSubmitted = true
     this.#connection.submit({ taskId, function: stored, attachments, args, options, owner })
   }
 
   /** Submits the run. */
   #sendRun(): void {
-    const { ids, function: fn } = this.#setup
     const count = this.#packer?.count ?? 0
     if (this.#packer === undefined || count === 0) return
     const { firstIndex } = this.#packer
     const packed = this.#packer.finish()
-    const { function: stored, attachments } = fn
-    const taskId = ids.takeRun(count)
+    const { function: stored, attachments } = this.#setup.function
+    const taskId = this.#setup.ids.takeRun(count)
     const owner = new MapPart(this, firstIndex, taskId)
     const task = { taskId, function: stored, attachments, args: [], options: this.#options, owner }
+    this.#hasSubmitted = true
     this.#connection.submit({ ...task, run: { count, packed } })
   }
 
@@ -398,22 +402,18 @@ export class MapRun implements Cancellable, MapCounts {
     this.#afterStart(() => this.#fail(index, error))
   }
 
-  #finish(): void {
-    this.#end({ kind: 'done', error: undefined, isInputRead: true })
-  }
-
   /** Ends the map before all tasks have ended. */
   #stop(kind: 'failed' | 'cancelled', error: unknown): void {
     if (this.#hasEnded) return
     if (kind === 'cancelled') blameCaller(error, this.#setup.site)
     const hasTasks = this.#inFlight > 0
     const isInputOpen = !this.#isInputOver
-    this.#end({ kind, error, isInputRead: this.#isInputRead })
+    this.#end(kind, error)
     if (isInputOpen) this.#setup.input.close()
     if (hasTasks) this.#connection.cancelAll((owner) => isPartOf(owner, this))
   }
 
-  #end(end: MapEnd): void {
+  #end(kind: MapEnd['kind'], error: unknown): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#isInputOver = true
@@ -422,11 +422,12 @@ export class MapRun implements Cancellable, MapCounts {
     this.#window.end()
     this.#setup.context.end(this)
     this.#updateRetain()
-    this.results.finish(end)
-    this.#setup.watcher?.end(end.kind)
+    const [isInputRead, inputCount] = [this.#isInputRead, this.#inputCount]
+    this.results.finish({ kind, error, isInputRead, inputCount })
+    this.#setup.watcher?.end(kind)
     this.#setup.span?.end({
-      outcome: end.kind,
-      error: end.error,
+      outcome: kind,
+      error,
       attributes: {
         'messaging.batch.message_count': this.#inputCount,
         'scaler.failures': this.failureCount,
@@ -439,9 +440,8 @@ export class MapRun implements Cancellable, MapCounts {
    * alive.
    */
   #updateRetain(): void {
-    const isWaitingForConsumer =
-      this.results.isIterated && this.#inFlight === 0 && !this.#canTakeMore
-    const isRetained = !this.#hasEnded && !isWaitingForConsumer
+    const needsConsumer = this.results.isIterated && this.#inFlight === 0 && this.#ownRoom <= 0
+    const isRetained = !this.#hasEnded && !needsConsumer
     if (isRetained === this.#isRetained) return
     this.#isRetained = isRetained
     if (isRetained) this.#connection.retain()

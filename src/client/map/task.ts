@@ -40,12 +40,12 @@ export class MapPart implements RunOwner {
     this.#run.onReturned(metadata, count)
   }
 
-  succeedAt(place: number, value: unknown): void {
-    this.#run.onRunValue(this.#firstIndex + place - this.#firstPlace, value)
+  succeedFrom(place: number, values: readonly unknown[]): void {
+    this.#run.onValues(this.#firstIndex + place - this.#firstPlace, values)
   }
 
   endValues(): void {
-    this.#run.onRunDone()
+    this.#run.onDone()
   }
 }
 
@@ -72,7 +72,8 @@ export class MapTask implements TaskOwner {
 
   succeed(value: unknown, { metadata }: TaskReport): void {
     this.#run.onReturned(metadata, 1)
-    this.#run.onTaskDone(this.index, value)
+    this.#run.onValues(this.index, [value])
+    this.#run.onDone()
   }
 
   fail(error: unknown, { isLocal = false }: TaskReport): void {

@@ -27,9 +27,9 @@ function measure(window: MapWindow, count: number, durationMs: number): void {
 }
 
 /** The most tasks that may be in flight. */
-function sizeOf(window: MapWindow, results: Parameters<MapWindow['hasRoom']>[1] = LOOP): number {
+function sizeOf(window: MapWindow, results: Parameters<MapWindow['roomFor']>[1] = LOOP): number {
   let size = 0
-  while (size < 100_000 && window.hasRoom(size, results)) size += 1
+  while (size < 100_000 && window.roomFor(size, results) > 0) size += 1
   return size
 }
 

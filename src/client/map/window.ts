@@ -63,14 +63,15 @@ export class MapWindow {
   }
 
   /**
-   * Whether another task may be in flight. Results that a loop has not taken count as well, but not
-   * towards the work ahead of it if it waits for an earlier one.
+   * How many more tasks may be in flight, if more than 0. Results that a loop has not taken count
+   * as well, but not towards the work ahead of it if it waits for an earlier one.
    */
-  hasRoom(inFlight: number, { use, isAwaited, readyCount }: Consumption): boolean {
+  roomFor(inFlight: number, { use, isAwaited, readyCount }: Consumption): number {
     const count = use === 'iterate' ? inFlight + readyCount : inFlight
-    if (this.#limit !== undefined) return count < this.#limit
-    if (count >= this.#most) return false
-    return use === 'gather' || (isAwaited ? inFlight : count) < this.#ahead
+    if (this.#limit !== undefined) return this.#limit - count
+    const room = this.#most - count
+    if (use === 'gather') return room
+    return Math.min(room, this.#ahead - (isAwaited ? inFlight : count))
   }
 
   /** The most tasks in flight, whatever they are. */
@@ -149,9 +150,14 @@ export class PullPace {
     this.#lookedAt = this.#now()
   }
 
-  /** An input was pulled. */
-  count(): void {
-    this.#leftToLook -= 1
+  /** How many inputs may be pulled before `count` must be called. */
+  get ahead(): number {
+    return this.#leftToLook
+  }
+
+  /** So many inputs were pulled, at most `ahead`. */
+  count(inputs: number): void {
+    this.#leftToLook -= inputs
     if (this.#leftToLook > 0) return
     const tookMs = this.#look()
     if (tookMs > LOOK_MS) {

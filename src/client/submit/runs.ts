@@ -71,11 +71,13 @@ class FutureRun implements RunOwner {
       metadata.byteLength === 0 ? undefined : new RunProfiles(metadata, count, worker)
   }
 
-  succeedAt(place: number, value: unknown): void {
-    const index = place - this.#firstPlace
-    const state = this.#states[index] as FutureState
-    this.#states[index] = undefined
-    state.succeedInRun(value, this.#profiles, place - this.#profilesFrom)
+  succeedFrom(firstPlace: number, values: readonly unknown[]): void {
+    for (let place = firstPlace; place < firstPlace + values.length; place += 1) {
+      const index = place - this.#firstPlace
+      const state = this.#states[index] as FutureState
+      this.#states[index] = undefined
+      state.succeedInRun(values[place - firstPlace], this.#profiles, place - this.#profilesFrom)
+    }
   }
 
   endValues(): void {

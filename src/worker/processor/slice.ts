@@ -219,7 +219,10 @@ export class SliceRunner {
       }
       if (this.#handler.isTurnOver) break
     }
-    if (slot >= 0) board.leave(slot, false)
+    if (slot >= 0) {
+      this.#leave()
+      board.leave(slot, false)
+    }
     return isFinished
   }
 
@@ -267,9 +270,13 @@ export class SliceRunner {
     }
     if (this.#promise !== undefined || this.#large !== undefined) return false
     this.finish(task)
+    return true
+  }
+
+  /** The loop runs no task any more. */
+  #leave(): void {
     this.#task = undefined
     this.#handler.onCurrent(undefined)
-    return true
   }
 
   /** The task leaves the loop. Returns whether it has finished. */
@@ -278,8 +285,7 @@ export class SliceRunner {
     this.#thrown = undefined
     this.#promise = undefined
     this.#large = undefined
-    this.#task = undefined
-    this.#handler.onCurrent(undefined)
+    this.#leave()
     if (thrown !== undefined) return this.#handler.onThrown(task.scope, thrown.error)
     if (promise !== undefined) return this.#handler.onPromise(task, promise)
     return this.#handler.onLarge(task.scope, large as Uint8Array)

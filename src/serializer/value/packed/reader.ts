@@ -156,9 +156,12 @@ export class PackedReader {
   readonly #source: ValueSource
   readonly #others: SharedValues | undefined
   #shapes: readonly ReadShape[] | undefined
+  /** Where an entry with the offset 0 would begin. */
+  readonly #start: number
+  #index = -1
   #at = 0
   /** The end of the entry. */
-  #end = 0
+  #end: number
   #depth = 0
   /** Some bytes as text, and where they begin and end. */
   #window = ''
@@ -176,6 +179,8 @@ export class PackedReader {
   ) {
     this.#bytes = asBuffer(packed)
     this.#layout = layout
+    this.#start = layout.entriesAt - uint32(this.#bytes, layout.headEnd)
+    this.#end = layout.entriesAt
     this.#source = source
     this.#others = others
   }
@@ -226,11 +231,12 @@ export class PackedReader {
   }
 
   #open(index: number): void {
-    const { headEnd, entriesAt } = this.#layout
     const bytes = this.#bytes
-    const start = entriesAt - uint32(bytes, headEnd)
-    this.#at = start + uint32(bytes, headEnd + 4 * index)
-    this.#end = start + uint32(bytes, headEnd + 4 * index + 4)
+    const offsetAt = this.#layout.headEnd + 4 * index
+    // Usually it is the next one.
+    this.#at = index === this.#index + 1 ? this.#end : this.#start + uint32(bytes, offsetAt)
+    this.#end = this.#start + uint32(bytes, offsetAt + 4)
+    this.#index = index
     this.#depth = 0
   }
 

@@ -117,6 +117,19 @@ export class PackedWriter {
     return this.#isOpen
   }
 
+  /**
+   * Adds the entry of a task whose only value is this number. False: all values are written by the
+   * serializer.
+   */
+  numberEntry(value: number): boolean {
+    if (this.#target.isNamed === undefined) return false
+    this.#entryShapes = this.#shapes.count
+    this.#reserve(0)
+    this.#number(value)
+    this.#ends.push(this.#length)
+    return true
+  }
+
   /** Begins the entry of the next task. */
   beginEntry(): void {
     this.#isOpen = true
@@ -175,14 +188,12 @@ export class PackedWriter {
     const size = entriesAt + this.#length
     // The few bytes of a task that waits alone share memory with others.
     const packed = size < MIN_OWN_BYTES ? Buffer.allocUnsafe(size) : Buffer.allocUnsafeSlow(size)
-    packed.writeUInt32LE(headBytes, 0)
+    const view = new DataView(packed.buffer, packed.byteOffset, entriesAt)
+    view.setUint32(0, headBytes, true)
     this.#shapes.write(packed, 4)
-    packed.writeUInt32LE(0, headEnd)
+    view.setUint32(headEnd, 0, true)
     let at = headEnd
-    for (const end of this.#ends) {
-      at += 4
-      packed.writeUInt32LE(end, at)
-    }
+    for (const end of this.#ends) view.setUint32((at += 4), end, true)
     this.#bytes.copy(packed, entriesAt, 0, this.#length)
     this.#clear()
     return packed
