@@ -206,6 +206,10 @@ class CommandRun {
     })
     const running = await this.#definition.start(input)
     stopper.watch(running)
+    if (this.#definition.hasLog) {
+      const { returnMemoryAtRest } = await import('../runtime/process-usage.js')
+      returnMemoryAtRest()
+    }
     const end = await running.ended
     // When stopped, the stopper exits with its own code.
     if (stopper.isStopping) return

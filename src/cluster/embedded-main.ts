@@ -186,6 +186,8 @@ class Part {
       line.role === 'scheduler'
         ? await startScheduler(line.options, logger)
         : await startAgent(line.options, logger, this.#prepared)
+    const { returnMemoryAtRest } = await import('../runtime/process-usage.js')
+    returnMemoryAtRest()
     void this.#running.ended.then(({ isFailure }) => process.exit(isFailure ? 1 : 0))
   }
 

@@ -8,7 +8,7 @@ import os from 'node:os'
 import { test, type TestContext } from 'node:test'
 import { GarbageCollector, TaskMeter } from '../worker/processor/meter.js'
 import { ChildSampler, ProcessSampler } from './process-statistics.js'
-import { DescriptorUsage, ProcessUsage, Reading } from './process-usage.js'
+import { DescriptorUsage, ProcessUsage, Reading, RestWatch, returnMemory } from './process-usage.js'
 
 const CODES = ['EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC', 'EACCES', 'EPERM', 'EAGAIN', 'EIO'] as const
 
@@ -119,4 +119,58 @@ test('open file descriptors are counted where the kernel lists them', async (t) 
   const { open: count = 0, max = 0 } = await usage.read()
   assert.ok(Math.abs(count - (before.open ?? 0) - 100) < 10, `${before.open} and ${count}`)
   assert.ok(max > count)
+})
+
+// Memory at rest.
+
+const MIB = 1024 ** 2
+
+/** Looks once for each of these CPU times. Returns how often memory is to be given back. */
+function rest(
+  usedMs: readonly number[],
+  { heapBytes = 10 * MIB, rssBytes }: { heapBytes?: number; rssBytes: readonly number[] },
+): number {
+  const usage = { cpuMs: 0, rssBytes: 0, heapBytes }
+  const watch = new RestWatch(usage)
+  let count = 0
+  for (const [at, ms] of usedMs.entries()) {
+    usage.cpuMs += ms
+    usage.rssBytes = rssBytes[at] ?? rssBytes.at(-1) ?? 0
+    if (watch.look()) count += 1
+  }
+  return count
+}
+
+const START = [150, 0, 0, 0, 0, 0]
+const LOAD = [900, 900, 2, 2, 2, 2, 2]
+const fill = (times: number, bytes: number): number[] => new Array<number>(times).fill(bytes)
+
+test('a process gives memory back once it has rested after a load', () => {
+  const rssBytes = [...fill(START.length, 50 * MIB), 80 * MIB]
+  assert.equal(rest([...START, ...LOAD.slice(0, -1)], { rssBytes }), 0, 'it has just begun to rest')
+  assert.equal(rest([...START, ...LOAD], { rssBytes }), 1)
+  assert.equal(rest([...START, ...LOAD, 0, 0, 0, 0, 0, 0], { rssBytes }), 1, 'once')
+  assert.equal(rest([...START, ...LOAD, ...LOAD], { rssBytes }), 2, 'after each load')
+  assert.equal(rest(LOAD, { rssBytes: [80 * MIB] }), 1, 'even if the load came at once')
+})
+
+test('it does not while it starts, works, has taken little, or still uses it', () => {
+  const rssBytes = [50 * MIB]
+  assert.equal(rest(START, { rssBytes }), 0, 'a start is no load')
+  assert.equal(rest([900, 900, 2, 2, 2, 100, 2, 2, 2, 2], { rssBytes }), 0, 'it works now and then')
+  const grown = [...fill(START.length, 50 * MIB), 55 * MIB]
+  assert.equal(rest([...START, ...LOAD], { rssBytes: grown }), 0, 'little')
+  const large = { heapBytes: 300 * MIB, rssBytes: [400 * MIB] }
+  assert.equal(rest(LOAD, large), 0, 'a collection could take long')
+})
+
+test('memory that was given back is no longer part of the heap', async () => {
+  let garbage: unknown[] = Array.from({ length: 400_000 }, (_, at) => ({ at, next: [at] }))
+  const before = process.memoryUsage().heapTotal
+  assert.equal(garbage.length, 400_000)
+  garbage = []
+  returnMemory()
+  while (process.memoryUsage().heapTotal > before - 20 * MIB) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 })

@@ -55,6 +55,7 @@ export class ProcessUsage {
   readonly #rss = new Reading(() => process.memoryUsage.rss())
   readonly #peakRss = new Reading(() => process.resourceUsage().maxRSS * KIB)
   readonly #used = new Reading(usedMemory)
+  readonly #heap = new Reading(() => process.memoryUsage().heapUsed)
   readonly #cpuMs = new Reading(cpuTimeMs)
 
   /** Resident memory, in bytes. */
@@ -70,6 +71,11 @@ export class ProcessUsage {
   /** The part of it used by objects and buffers, in bytes. */
   get usedBytes(): number {
     return this.#used.value
+  }
+
+  /** The part of it used by objects, in bytes. */
+  get heapBytes(): number {
+    return this.#heap.value
   }
 
   /** CPU time since the process started, in milliseconds. */
@@ -126,4 +132,74 @@ function usedMemory(): number {
 function cpuTimeMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
+}
+
+// Scheduler and agents give back what a load has made them take. V8 does so on its own only while
+// it still collects garbage, and a process that rests makes none. Not for processes of the user's.
+
+/** How often a process looks whether it rests, in milliseconds. */
+const LOOK_MS = 1_000
+/** It rests while it uses less CPU time from look to look, in milliseconds. */
+const BUSY_MS = 50
+/** The looks in a row at which it must rest. */
+const REST_LOOKS = 5
+/** The CPU time that makes a load, in milliseconds: starting takes less. */
+const LOAD_MS = 500
+/** Memory is given back if there is more than this much times that at the last rest. */
+const MIN_GROWTH = 1.15
+/** With more objects, a collection could take too long, if they are still in use. */
+const MAX_HEAP_BYTES = 256 * 1024 ** 2
+
+/** Finds out when a process rests after a load. */
+export class RestWatch {
+  readonly #usage: Pick<ProcessUsage, 'cpuMs' | 'rssBytes' | 'heapBytes'>
+  #cpuMs = 0
+  #loadMs = 0
+  #calmLooks = 0
+  #restBytes: number | undefined
+
+  constructor(usage: Pick<ProcessUsage, 'cpuMs' | 'rssBytes' | 'heapBytes'>) {
+    this.#usage = usage
+  }
+
+  /** To be called at an interval. Returns whether memory is to be given back now. */
+  look(): boolean {
+    const { cpuMs } = this.#usage
+    const usedMs = cpuMs - this.#cpuMs
+    this.#cpuMs = cpuMs
+    if (usedMs > BUSY_MS) this.#loadMs += usedMs
+    this.#calmLooks = usedMs > BUSY_MS ? 0 : this.#calmLooks + 1
+    if (this.#calmLooks < REST_LOOKS) return false
+    if (this.#loadMs < LOAD_MS) {
+      if (this.#calmLooks === REST_LOOKS) this.#restBytes = this.#usage.rssBytes
+      return false
+    }
+    this.#loadMs = 0
+    // The look after the next rest finds what is left.
+    this.#calmLooks = 0
+    if (this.#usage.heapBytes > MAX_HEAP_BYTES) return false
+    return this.#usage.rssBytes > (this.#restBytes ?? 0) * MIN_GROWTH
+  }
+}
+
+/** From now on, this process gives memory back when it rests after a load. */
+export function returnMemoryAtRest(): void {
+  const watch = new RestWatch(new ProcessUsage())
+  setInterval(() => {
+    if (watch.look()) returnMemory()
+  }, LOOK_MS).unref()
+}
+
+/** Collects garbage as V8 does when memory is short: it also gives back pages, and takes longer. */
+export function returnMemory(): void {
+  try {
+    const { Session } = process.getBuiltinModule('node:inspector')
+    const session = new Session()
+    session.connect()
+    // Ended within the answer, it would never return.
+    const end = (): void => void setImmediate(() => session.disconnect())
+    session.post('HeapProfiler.collectGarbage', end)
+  } catch {
+    // There is no inspector, or no permission to use it.
+  }
 }
