@@ -186,6 +186,20 @@ test('allSettled after a failure reports the tasks that it has cancelled', async
   for (const outcome of outcomes) assert.equal(outcome.status, 'rejected')
 })
 
+test('allSettled of a cancelled map has the reason as the cause of each outcome', async () => {
+  const results = map(testClient(), double, range(3))
+  const settled = results.allSettled()
+  const reason = new Error('enough')
+  results.cancel(reason)
+  const outcomes = await settled
+  for (const outcome of outcomes) {
+    assert(outcome.status === 'rejected')
+    assert(outcome.reason instanceof TaskCancelledError)
+    assert.equal(outcome.reason.cause, reason)
+  }
+  assert.equal(outcomes.length, 3)
+})
+
 test('an awaited map whose failures are settled rejects with the first one', async () => {
   const results = map(testClient(), oddFails, range(4))
   const settled = results.allSettled()

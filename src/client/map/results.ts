@@ -304,7 +304,9 @@ export class MapResults {
 const USED_TWICE = 'a map can be awaited or iterated over, once, but not both'
 const NO_MORE: IteratorResult<unknown> = Object.freeze({ done: true, value: undefined })
 
-function cancelledInput(index: number, cause: unknown): TaskCancelledError {
+/** `end`: the error of the map. The cause is the reason that was given, as for any task. */
+function cancelledInput(index: number, end: unknown): TaskCancelledError {
+  const cause = end instanceof TaskCancelledError ? end.cause : end
   const message = `input ${index} of the map was cancelled`
   return withoutFrames(() => new TaskCancelledError(message, { cause }))
 }
