@@ -7,6 +7,7 @@ import { optionsIn } from '../base/option.js'
 import { LOGGING_OPTIONS } from '../runtime/log/log.js'
 import type { OpenedLog } from '../runtime/log/open.js'
 import { packageVersion } from '../runtime/process-statistics.js'
+import { returnMemoryAtRest } from '../runtime/process-usage.js'
 import { type CommandDefinition, type CommandEnd, type CommandInput, errorLine } from './command.js'
 import { commandHelp, styleOf } from './help.js'
 import { placeOf } from './option/flag.js'
@@ -206,10 +207,8 @@ class CommandRun {
     })
     const running = await this.#definition.start(input)
     stopper.watch(running)
-    if (this.#definition.hasLog) {
-      const { returnMemoryAtRest } = await import('../runtime/process-usage.js')
-      returnMemoryAtRest()
-    }
+    // Those without a log end soon, or run a program of the user's.
+    if (this.#definition.hasLog) returnMemoryAtRest()
     const end = await running.ended
     // When stopped, the stopper exits with its own code.
     if (stopper.isStopping) return

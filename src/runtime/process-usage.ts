@@ -1,7 +1,7 @@
 // What the system reports about this process and the machine. Each such call can fail: reading
 // memory opens a file, and a process may have no file descriptor left. Statistics are not worth a
 // failure, so all of these calls are here (`npm run check` enforces it), behind readings that do
-// not throw.
+// not throw. At the end of the file: processes that rest give memory back to the system.
 
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
@@ -134,8 +134,8 @@ function cpuTimeMs(): number {
   return (user + system) / 1000
 }
 
-// Scheduler and agents give back what a load has made them take. V8 does so on its own only while
-// it still collects garbage, and a process that rests makes none. Not for processes of the user's.
+// Processes of ours give back what a load has made them take. V8 would do so with one of its next
+// collections, but a process that rests makes almost no garbage. Not for programs of the user's.
 
 /** How often a process looks whether it rests, in milliseconds. */
 const LOOK_MS = 1_000
@@ -147,7 +147,7 @@ const REST_LOOKS = 5
 const LOAD_MS = 500
 /** Memory is given back if there is more than this much times that at the last rest. */
 const MIN_GROWTH = 1.15
-/** With more objects, a collection could take too long, if they are still in use. */
+/** A collection takes up to about a millisecond for each MiB of objects that are still in use. */
 const MAX_HEAP_BYTES = 256 * 1024 ** 2
 
 /** Finds out when a process rests after a load. */
@@ -175,7 +175,7 @@ export class RestWatch {
       return false
     }
     this.#loadMs = 0
-    // The look after the next rest finds what is left.
+    // At the end of the next rest, what is left is measured.
     this.#calmLooks = 0
     if (this.#usage.heapBytes > MAX_HEAP_BYTES) return false
     return this.#usage.rssBytes > (this.#restBytes ?? 0) * MIN_GROWTH
@@ -196,7 +196,7 @@ export function returnMemory(): void {
     const { Session } = process.getBuiltinModule('node:inspector')
     const session = new Session()
     session.connect()
-    // Ended within the answer, it would never return.
+    // A session that is ended while it answers blocks the process for ever.
     const end = (): void => void setImmediate(() => session.disconnect())
     session.post('HeapProfiler.collectGarbage', end)
   } catch {

@@ -81,10 +81,7 @@ export function meanDurationMs(metadata: Uint8Array, count: number): number | un
   if (stride !== PROFILE_BYTES && stride !== DURATION_BYTES) return undefined
   const view = new DataView(metadata.buffer, metadata.byteOffset, metadata.byteLength)
   let seconds = 0
-  for (let at = 0; at < count; at += 1) {
-    const duration = view.getFloat32(at * stride)
-    if (duration > 0 && duration < Infinity) seconds += duration
-  }
+  for (let at = 0; at < count; at += 1) seconds += amount(view.getFloat32(at * stride))
   return (seconds / count) * 1000
 }
 

@@ -200,6 +200,21 @@ test('allSettled of a cancelled map has the reason as the cause of each outcome'
   assert.equal(outcomes.length, 3)
 })
 
+test('an iterator that cancels its own map is not asked for more', async () => {
+  let pulled = 0
+  let cancel = (): unknown => undefined
+  function* inputs(): Generator<number> {
+    for (; ; pulled += 1) {
+      if (pulled === 20) cancel()
+      yield pulled
+    }
+  }
+  const results = map(testClient(), double, inputs(), { concurrency: 10 })
+  cancel = () => results.cancel()
+  await assert.rejects(results, TaskCancelledError)
+  assert.equal(pulled, 20)
+})
+
 test('an awaited map whose failures are settled rejects with the first one', async () => {
   const results = map(testClient(), oddFails, range(4))
   const settled = results.allSettled()

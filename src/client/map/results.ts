@@ -95,8 +95,6 @@ export interface MapEnd {
   readonly error: unknown
   /** Whether the input was read to its end, so that there is an outcome for each. */
   readonly isInputRead: boolean
-  /** How many inputs were submitted. */
-  readonly inputCount: number
 }
 
 /** The results of one map. */
@@ -244,7 +242,7 @@ export class MapResults {
 
   #outcomes(end: MapEnd): PromiseSettledResult<unknown>[] {
     const { values } = this.#slots
-    return Array.from({ length: end.inputCount }, (_, index) => {
+    return Array.from({ length: this.#run?.inputCount ?? 0 }, (_, index) => {
       if (this.#slots.isFilled(index)) return { status: 'fulfilled', value: values[index] }
       const reason = this.#failures.has(index)
         ? this.#failures.get(index)

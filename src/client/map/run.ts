@@ -286,14 +286,14 @@ export class MapRun implements Cancellable, MapCounts {
   #pullSync(): void {
     const pace = this.#pace
     pace.begin()
-    for (let room = this.#room; room > 0 && !pace.isSpent; room = this.#room) {
+    for (let room = this.#findRoom(); room > 0 && !pace.isSpent; room = this.#findRoom()) {
       pace.count(this.#pullUpTo(Math.min(room, pace.ahead)))
     }
     pace.end()
     this.#setup.sources.endPass()
     this.#isPulling = false
     this.#sendRun()
-    if (pace.isSpent && this.#room > 0) this.#pullInNextTurn()
+    if (pace.isSpent && this.#findRoom() > 0) this.#pullInNextTurn()
   }
 
   /** Pulls inputs while they only become part of a run. Returns how many. */
@@ -309,7 +309,7 @@ export class MapRun implements Cancellable, MapCounts {
   }
 
   #pullAsync(): void {
-    if (this.#room <= 0) {
+    if (this.#findRoom() <= 0) {
       this.#isPulling = false
       this.#sendRun()
     } else if (this.#streak < INPUTS_PER_TURN) {
@@ -324,12 +324,13 @@ export class MapRun implements Cancellable, MapCounts {
   }
 
   /** How many small inputs may be pulled now, if more than 0; if the client has no room, waits. */
-  get #room(): number {
-    if (this.#hasEnded || this.#isInputOver || this.#ownRoom <= 0) return 0
+  #findRoom(): number {
+    const ownRoom = this.#hasEnded || this.#isInputOver ? 0 : this.#ownRoom
+    if (ownRoom <= 0) return 0
     const isBounded = this.#setup.isBounded || this.#inFlight === 0
     const room = this.#connection.roomFor(isBounded) - (this.#packer?.count ?? 0)
     if (room <= 0) this.#connection.feeders.awaitRoom(this)
-    return Math.min(this.#ownRoom, room)
+    return Math.min(ownRoom, room)
   }
 
   /** The same by the map's own limit. */
@@ -422,8 +423,7 @@ export class MapRun implements Cancellable, MapCounts {
     this.#window.end()
     this.#setup.context.end(this)
     this.#updateRetain()
-    const [isInputRead, inputCount] = [this.#isInputRead, this.#inputCount]
-    this.results.finish({ kind, error, isInputRead, inputCount })
+    this.results.finish({ kind, error, isInputRead: this.#isInputRead })
     this.#setup.watcher?.end(kind)
     this.#setup.span?.end({
       outcome: kind,

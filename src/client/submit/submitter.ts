@@ -267,7 +267,7 @@ export class Submitter {
     isOrdered: boolean,
   ): MapFuture<unknown, unknown> {
     const results = new MapResults(isOrdered, this.#parts.failures)
-    results.finish({ kind, error, isInputRead: false, inputCount: 0 })
+    results.finish({ kind, error, isInputRead: false })
     return new MapFuture({ results, cancel: () => false })
   }
 
