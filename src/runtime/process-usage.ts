@@ -143,8 +143,8 @@ const LOOK_MS = 1_000
 const BUSY_MS = 50
 /** The looks in a row at which it must rest. */
 const REST_LOOKS = 5
-/** The CPU time that makes a load, in milliseconds: starting takes less. */
-const LOAD_MS = 500
+/** The CPU time that makes a load, in milliseconds. */
+const LOAD_MS = 100
 /** Memory is given back if there is more than this much times that at the last rest. */
 const MIN_GROWTH = 1.15
 /** A collection takes up to about a millisecond for each MiB of objects that are still in use. */
@@ -153,13 +153,14 @@ const MAX_HEAP_BYTES = 256 * 1024 ** 2
 /** Finds out when a process rests after a load. */
 export class RestWatch {
   readonly #usage: Pick<ProcessUsage, 'cpuMs' | 'rssBytes' | 'heapBytes'>
-  #cpuMs = 0
+  #cpuMs: number
   #loadMs = 0
   #calmLooks = 0
   #restBytes: number | undefined
 
   constructor(usage: Pick<ProcessUsage, 'cpuMs' | 'rssBytes' | 'heapBytes'>) {
     this.#usage = usage
+    this.#cpuMs = usage.cpuMs
   }
 
   /** To be called at an interval. Returns whether memory is to be given back now. */
