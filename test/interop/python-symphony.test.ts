@@ -166,6 +166,7 @@ pythonTest('a task that Symphony fails, or that ends its process, fails', async 
 
 pythonTest('the workers return to a scheduler that was killed and restarted', async (t) => {
   const { scheduler, address, workers } = await startCluster(t, { baseConcurrency: 2 })
+  await workers.logged(/connected to the scheduler/)
   const first = startScript(t, 'client_many.py', address, '1000')
   await first.logged(/submitted/)
   scheduler.signal('SIGKILL')
