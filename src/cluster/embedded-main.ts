@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
+import { takeCertificates } from '../runtime/child-environment.js'
 import type * as schedulerModule from '../scheduler/scheduler.js'
 import type * as agentModule from '../worker/agent/agent.js'
 import type { AgentOptions } from '../worker/agent/options.js'
@@ -202,6 +203,7 @@ class Part {
 
 /** Runs the part of this process until an order ends it. */
 export async function runPart(role: string): Promise<void> {
+  takeCertificates()
   // Reports go to a pipe whose reader may have exited: then stdin has closed as well.
   process.stdout.on('error', () => {})
   // Load what the role needs while waiting for the order. A failure is reported when it starts. An

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type Logger } from '../base/logger.js'
-import { withHugePages } from '../runtime/child-environment.js'
+import { withHugePages, withLateCertificates } from '../runtime/child-environment.js'
 import {
   DEPTH_VARIABLE,
   type EmbeddedLine,
@@ -65,7 +65,9 @@ export class EmbeddedProcess {
     const child = spawn(process.execPath, [main, role], {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
-      env: withHugePages({ ...process.env, [DEPTH_VARIABLE]: String(depth + 1) }),
+      env: withHugePages(
+        withLateCertificates({ ...process.env, [DEPTH_VARIABLE]: `${depth + 1}` }),
+      ),
     })
     this.#child = child
     // Without free file descriptors there are no pipes, although the types claim otherwise.

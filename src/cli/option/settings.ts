@@ -33,7 +33,7 @@ export const CONFIG_VARIABLE = 'SCALER_CONFIG'
 export const ADDRESS_VARIABLE = 'SCALER_ADDRESS'
 const ALWAYS = new Set([CONFIG_VARIABLE, ADDRESS_VARIABLE])
 /** Variables that processes of this package pass to each other. */
-const INTERNAL = new Set(['SCALER_LIFELINE', 'SCALER_EMBEDDED_DEPTH'])
+const INTERNAL = new Set(['SCALER_LIFELINE', 'SCALER_EMBEDDED_DEPTH', 'SCALER_EXTRA_CA_CERTS'])
 /**
  * Variables that Kubernetes and linked containers set for a service called scaler-something:
  * `SCALER_SERVICE_HOST`, `SCALER_PORT_2345_TCP_ADDR`.
