@@ -138,3 +138,19 @@ test('clusters inside clusters are limited in depth', async (t) => {
   const { stdout } = await promisify(execFile)(process.execPath, [program], { env })
   assert.match(stdout, /^ERR_SCALER_CONFIG a cluster nested in 3 others: /)
 })
+
+test('workers have the environment of the program, with its certificates', async () => {
+  const path = fileURLToPath(import.meta.url)
+  const before = process.env['NODE_EXTRA_CA_CERTS']
+  process.env['NODE_EXTRA_CA_CERTS'] = path
+  try {
+    await using client = await Client.local({ workers: 1 })
+    const seen = await client.submit(() => {
+      return Object.entries(process.env).filter(([name]) => name.endsWith('_EXTRA_CA_CERTS'))
+    })
+    assert.deepEqual(seen, [['NODE_EXTRA_CA_CERTS', path]])
+  } finally {
+    if (before === undefined) delete process.env['NODE_EXTRA_CA_CERTS']
+    else process.env['NODE_EXTRA_CA_CERTS'] = before
+  }
+})
