@@ -1,0 +1,151 @@
+// The certificates for `tls://` addresses, as users give them: in code, on command lines, or in the
+// environment, through which the processes that this one starts have them as well.
+
+import { resolve } from 'node:path'
+import { ConfigError } from '../../base/errors.js'
+import { type AnyOptionTable, checkNames, type OptionTable, show } from '../../base/option.js'
+
+/**
+ * Certificates and a key for `tls://` addresses. Each is the path of a PEM file, which is read
+ * again when it has changed, or its content: a Buffer, or a text that begins with `-----BEGIN`.
+ */
+export interface TlsOptions {
+  /**
+   * The certificates of the authorities that sign those of peers. Whoever listens needs them.
+   * Default for those who connect: what Node trusts.
+   */
+  readonly ca?: string | Uint8Array | undefined
+  /** The certificate with which this process shows who it is, then those between it and `ca`. */
+  readonly cert?: string | Uint8Array | undefined
+  /** The private key of `cert`, not encrypted. */
+  readonly key?: string | Uint8Array | undefined
+}
+
+/** The option of everything that takes an address. */
+export interface TlsOption {
+  /**
+   * For `tls://` addresses; without effect on others. Default: the environment variables
+   * `SCALER_TLS_CA`, `SCALER_TLS_CERT` and `SCALER_TLS_KEY`.
+   */
+  readonly tls?: TlsOptions | undefined
+}
+
+/** The same as a table. */
+export const TLS_OPTION: OptionTable<TlsOption> = {
+  tls: {
+    type: { kind: 'object' },
+    description: 'certificates for tls:// addresses',
+    defaultText: 'SCALER_TLS_CA, SCALER_TLS_CERT, SCALER_TLS_KEY',
+  },
+}
+
+/** The options of all commands with an address. They are passed on as environment variables. */
+export const TLS_FLAGS: AnyOptionTable = {
+  tlsCa: {
+    type: { kind: 'text' },
+    description: 'a PEM file: the authorities that sign the certificates of peers',
+    flag: 'tls-ca',
+  },
+  tlsCert: {
+    type: { kind: 'text' },
+    description: 'a PEM file: the certificate of this process',
+    flag: 'tls-cert',
+  },
+  tlsKey: {
+    type: { kind: 'text' },
+    description: 'a PEM file: the private key of the certificate',
+    flag: 'tls-key',
+  },
+}
+
+/** The parts of the options. */
+export const TLS_PARTS = ['ca', 'cert', 'key'] as const
+
+/** One part. */
+export type TlsPart = (typeof TLS_PARTS)[number]
+
+/** All parts as texts: absolute paths, or the contents of PEM files. */
+export type TlsTexts = { readonly [Part in TlsPart]?: string }
+
+const VARIABLES: Readonly<Record<TlsPart, string>> = {
+  ca: 'SCALER_TLS_CA',
+  cert: 'SCALER_TLS_CERT',
+  key: 'SCALER_TLS_KEY',
+}
+
+/** The most characters of a text that is passed on in the environment. */
+const MAX_TEXT = 100_000
+
+/** Whether this is the content of a PEM file, not its path. */
+export function isPem(text: string): boolean {
+  return text.startsWith('-----BEGIN')
+}
+
+/** Where a part comes from, for errors: `option tls.ca`, `SCALER_TLS_CA`. */
+export function partName(part: TlsPart, isOption: boolean): string {
+  return isOption ? `option tls.${part}` : VARIABLES[part]
+}
+
+/** The option as texts; undefined: it is not given. Throws `ConfigError`; reads no files. */
+export function tlsOption(given: TlsOptions | undefined): TlsTexts | undefined {
+  if (given === undefined) return undefined
+  if (typeof given !== 'object' || given === null || given instanceof Uint8Array) {
+    throw new ConfigError(`option tls: expected an object, got ${show(given)}`)
+  }
+  checkNames('tls', VARIABLES, given)
+  return texts((part) => textOf(part, given[part]))
+}
+
+function texts(read: (part: TlsPart) => string | undefined): TlsTexts {
+  const entries = TLS_PARTS.map((part) => [part, read(part)] as const)
+  return Object.fromEntries(entries.filter(([, text]) => text !== undefined))
+}
+
+function textOf(part: TlsPart, value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  const name = partName(part, true)
+  if (value instanceof Uint8Array) {
+    const text = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+      .toString()
+      .trimStart()
+    if (isPem(text)) return passable(name, text)
+    throw new ConfigError(`${name}: expected PEM (-----BEGIN …), got other bytes`)
+  }
+  if (typeof value !== 'string' || value === '') {
+    throw new ConfigError(`${name}: expected PEM, or the path of a file, got ${show(value)}`)
+  }
+  const text = value.trimStart()
+  return isPem(text) ? passable(name, text) : resolve(value)
+}
+
+function passable(name: string, text: string): string {
+  if (text.length <= MAX_TEXT) return text
+  throw new ConfigError(`${name}: ${text.length} characters are too many; give the path of a file`)
+}
+
+/** What the environment says; undefined: nothing. */
+export function tlsOfEnvironment(env: NodeJS.ProcessEnv = process.env): TlsTexts | undefined {
+  const found = texts((part) => {
+    const text = env[VARIABLES[part]]?.trim() ?? ''
+    if (text === '') return undefined
+    return isPem(text) ? text : resolve(text)
+  })
+  return Object.keys(found).length === 0 ? undefined : found
+}
+
+/**
+ * The variables for a process that this one starts: those of the option or else of our own
+ * environment, with absolute paths.
+ */
+export function tlsVariables(given: TlsOptions | undefined): Readonly<Record<string, string>> {
+  const tls = tlsOption(given) ?? tlsOfEnvironment()
+  if (tls === undefined) return {}
+  return Object.fromEntries(TLS_PARTS.map((part) => [VARIABLES[part], tls[part] ?? '']))
+}
+
+/** Sets the variables of this process from the options of a command, by their names in code. */
+export function setTlsVariables(values: Readonly<Record<string, unknown>>): void {
+  const [ca, cert, key] = Object.keys(TLS_FLAGS).map((name) => values[name] as string | undefined)
+  const given = texts((part) => ({ ca, cert, key })[part] || undefined)
+  Object.assign(process.env, tlsVariables(given))
+}
