@@ -85,6 +85,7 @@ export class AllocatorEngine {
       address: options.address,
       heartbeatIntervalMs: HEARTBEAT_MS,
       logger: this.#logger,
+      tls: options.tls,
     }
     const report = new ConnectReport(options.address)
     this.#link = new MonitorLink(

@@ -14,10 +14,11 @@ import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
 import { messageOf } from '../base/text.js'
 import { localAddress, parseAddress, parseConnectAddress } from '../transport/address.js'
+import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import { checkDirectoryOption } from '../runtime/directory-option.js'
 
 /** The options of the scheduler itself. Times are in milliseconds, sizes in bytes. */
-export interface SchedulerOwnOptions {
+export interface SchedulerOwnOptions extends TlsOption {
   /** Where monitors subscribe; '' = nowhere. Default: the same host, two ports up. */
   readonly monitorAddress?: string | undefined
   /**
@@ -125,18 +126,22 @@ export interface SchedulerStartOptions extends SchedulerOptions {
 }
 
 /** The options of a scheduler with all defaults filled in. */
-export interface CheckedSchedulerOptions extends Settled<
-  SchedulerOwnOptions,
-  | 'monitorAddress'
-  | 'metricsAddress'
-  | 'objectDirectory'
-  | 'objectMemoryLimitBytes'
-  | 'objectDiskLimitBytes'
-  | 'objectSpillDirectory'
-  | 'objectStorageAddresses'
-  | 'protected'
-  | 'logger'
-> {
+export interface CheckedSchedulerOptions
+  extends
+    Settled<
+      SchedulerOwnOptions,
+      | 'monitorAddress'
+      | 'metricsAddress'
+      | 'objectDirectory'
+      | 'objectMemoryLimitBytes'
+      | 'objectDiskLimitBytes'
+      | 'objectSpillDirectory'
+      | 'objectStorageAddresses'
+      | 'protected'
+      | 'logger'
+      | 'tls'
+    >,
+    TlsOption {
   readonly isProtected: boolean
 }
 
@@ -282,6 +287,7 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     default: 8_589_934_592,
     flag: 'max-queued-bytes',
   },
+  ...TLS_OPTION,
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
@@ -305,7 +311,8 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   checkDirectoryOption('objectDirectory', own.objectDirectory)
   checkDirectoryOption('objectSpillDirectory', own.objectSpillDirectory)
   loggerOption('logger', logger)
-  return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
+  const settled = rest as Omit<CheckedSchedulerOptions, 'isProtected'>
+  return { ...settled, isProtected, tls: tlsOption(own.tls) }
 }
 
 /** Throws `ConfigError`, which names the option. `*` is a host, but port 0 names no server. */

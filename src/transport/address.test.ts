@@ -32,11 +32,11 @@ test('the scheme may be upper case, and the port * is 0', () => {
 })
 
 const bad: readonly (readonly [text: string, why: RegExp])[] = [
-  ['', /expected tcp:\/\/host:port, tls],
-  ['127.0.0.1:8516', /expected tcp:\/\/host:port, tls],
-  ['localhost', /expected tcp:\/\/host:port, tls],
-  ['tcp:/127.0.0.1:8516', /expected tcp:\/\/host:port, tls],
-  [' tcp://127.0.0.1:8516', /expected tcp:\/\/host:port, tls],
+  ['', /expected tcp:\/\/host:port, tls/],
+  ['127.0.0.1:8516', /expected tcp:\/\/host:port, tls/],
+  ['localhost', /expected tcp:\/\/host:port, tls/],
+  ['tcp:/127.0.0.1:8516', /expected tcp:\/\/host:port, tls/],
+  [' tcp://127.0.0.1:8516', /expected tcp:\/\/host:port, tls/],
   ['http://127.0.0.1:80', /http:\/\/ is not supported/],
   ['inproc://x', /inproc:\/\/ is not supported/],
   ['tcp://', /expected tcp:\/\/host:port/],

@@ -89,7 +89,12 @@ export function partName(part: TlsPart, isOption: boolean): string {
 /** The option as texts; undefined: it is not given. Throws `ConfigError`; reads no files. */
 export function tlsOption(given: TlsOptions | undefined): TlsTexts | undefined {
   if (given === undefined) return undefined
-  if (typeof given !== 'object' || given === null || given instanceof Uint8Array) {
+  if (
+    typeof given !== 'object' ||
+    given === null ||
+    Array.isArray(given) ||
+    given instanceof Uint8Array
+  ) {
     throw new ConfigError(`option tls: expected an object, got ${show(given)}`)
   }
   checkNames('tls', VARIABLES, given)
@@ -147,5 +152,5 @@ export function tlsVariables(given: TlsOptions | undefined): Readonly<Record<str
 export function setTlsVariables(values: Readonly<Record<string, unknown>>): void {
   const [ca, cert, key] = Object.keys(TLS_FLAGS).map((name) => values[name] as string | undefined)
   const given = texts((part) => ({ ca, cert, key })[part] || undefined)
-  Object.assign(process.env, tlsVariables(given))
+  if (Object.keys(given).length > 0) Object.assign(process.env, tlsVariables(given))
 }
