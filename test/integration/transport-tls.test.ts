@@ -421,7 +421,8 @@ test('whoever listens needs all parts', async () => {
   await assert.rejects(RouterSocket.bind(ANY, SILENT), {
     message:
       'cannot listen on tls://127.0.0.1:0 without certificates: ' +
-      'set the option tls, or SCALER_TLS_CA, SCALER_TLS_CERT and SCALER_TLS_KEY',
+      'set the option tls (commands: --tls-ca, --tls-cert and --tls-key), ' +
+      'or SCALER_TLS_CA, SCALER_TLS_CERT and SCALER_TLS_KEY',
   })
   const { cert, key } = NODE
   await assert.rejects(RouterSocket.bind(ANY, SILENT, { tls: { cert, key } }), {

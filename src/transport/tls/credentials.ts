@@ -31,7 +31,9 @@ export interface LoadedTls {
 const LOOK_INTERVAL_MS = 1_000
 const TELL_INTERVAL_MS = 60_000
 
-const UNSET = 'set the option tls, or SCALER_TLS_CA, SCALER_TLS_CERT and SCALER_TLS_KEY'
+const UNSET =
+  'set the option tls (commands: --tls-ca, --tls-cert and --tls-key), ' +
+  'or SCALER_TLS_CA, SCALER_TLS_CERT and SCALER_TLS_KEY'
 
 /** The certificates of a socket that listens, or connects. */
 export class TlsCredentials {
