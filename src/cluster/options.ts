@@ -34,7 +34,7 @@ export interface ClusterOptions
 
 /** `ClusterOptions` with the required options. */
 export interface ClusterStartOptions extends ClusterOptions {
-  /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
+  /** The address of the scheduler: `tcp://host:port`, `tls://host:port`, `ipc:///path`. */
   readonly address: string
   /** Number of workers. 1 to 4,096. */
   readonly workers: number

@@ -51,10 +51,10 @@ export interface SchedulerOwnOptions extends TlsOption {
   /** 0: how many bytes of objects one client may store; 0 = no limit. Up to 1 PiB. */
   readonly objectQuotaBytes?: number | undefined
   /**
-   * Object storage servers, where large objects are stored: `tcp://host:port`, `ipc:///path`. The
-   * host `*` stands for that of the scheduler. Default: the scheduler starts one at its port plus
-   * one when a large object comes from another machine, unless a limit for objects is set; an empty
-   * list = none. Further servers may register themselves.
+   * Object storage servers, where large objects are stored: `tcp://host:port`, `tls://host:port`,
+   * `ipc:///path`. The host `*` stands for that of the scheduler. Default: the scheduler starts one
+   * at its port plus one when a large object comes from another machine, unless a limit for objects
+   * is set; an empty list = none. Further servers may register themselves.
    */
   readonly objectStorageAddresses?: readonly string[] | undefined
   /** 60,000: a client that is silent for longer is considered lost. 100 to 86,400,000. */
@@ -121,7 +121,10 @@ export interface SchedulerOptions extends SchedulerOwnOptions, LoggingOptions, U
 
 /** `SchedulerOptions` with the address to listen on. */
 export interface SchedulerStartOptions extends SchedulerOptions {
-  /** Where clients and workers connect: `tcp://host:port`, `ipc:///path`. Port 0 = a free one. */
+  /**
+   * Where clients and workers connect: `tcp://host:port`, `tls://host:port`, `ipc:///path`. Port 0
+   * = a free one.
+   */
   readonly address: string
 }
 

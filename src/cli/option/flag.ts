@@ -3,7 +3,7 @@
 
 import type { AnyOptionTable, OptionSpec } from '../../base/option.js'
 import { LOGGING_OPTIONS } from '../../runtime/log/log.js'
-import { TLS_FLAGS } from '../../transport/tls/options.js'
+import { TLS_FLAGS } from '../../runtime/child-environment.js'
 import type { CommandDefinition } from '../command.js'
 
 /** The section of the help text that a flag is listed in. */

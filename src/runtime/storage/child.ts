@@ -5,8 +5,8 @@ import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { LogFields, Logger, LogLevel } from '../../base/logger.js'
 import { messageOf } from '../../base/text.js'
-import { type TlsOption, tlsVariables } from '../../transport/tls/options.js'
-import { withHugePages } from '../child-environment.js'
+import type { TlsOption } from '../../transport/tls/options.js'
+import { tlsVariables, withHugePages } from '../child-environment.js'
 
 const MAIN: string = fileURLToPath(
   new URL('../../../dist/cli/scaler-object-storage-server.js', import.meta.url),

@@ -1,9 +1,9 @@
 // The certificates for `tls://` addresses, as users give them: in code, on command lines, or in the
-// environment, through which the processes that this one starts have them as well.
+// environment (see runtime/child-environment.ts).
 
 import { resolve } from 'node:path'
 import { ConfigError } from '../../base/errors.js'
-import { type AnyOptionTable, checkNames, type OptionTable, show } from '../../base/option.js'
+import { checkNames, type OptionTable, show } from '../../base/option.js'
 
 /**
  * Certificates and a key for `tls://` addresses. Each is the path of a PEM file, which is read
@@ -36,25 +36,6 @@ export const TLS_OPTION: OptionTable<TlsOption> = {
     type: { kind: 'object' },
     description: 'certificates for tls:// addresses',
     defaultText: 'SCALER_TLS_CA, SCALER_TLS_CERT, SCALER_TLS_KEY',
-  },
-}
-
-/** The options of all commands with an address. They are passed on as environment variables. */
-export const TLS_FLAGS: AnyOptionTable = {
-  tlsCa: {
-    type: { kind: 'text' },
-    description: 'a PEM file: the authorities that sign the certificates of peers',
-    flag: 'tls-ca',
-  },
-  tlsCert: {
-    type: { kind: 'text' },
-    description: 'a PEM file: the certificate of this process',
-    flag: 'tls-cert',
-  },
-  tlsKey: {
-    type: { kind: 'text' },
-    description: 'a PEM file: the private key of the certificate',
-    flag: 'tls-key',
   },
 }
 
@@ -136,21 +117,4 @@ export function tlsOfEnvironment(env: NodeJS.ProcessEnv = process.env): TlsTexts
     return isPem(text) ? text : resolve(text)
   })
   return Object.keys(found).length === 0 ? undefined : found
-}
-
-/**
- * The variables for a process that this one starts: those of the option or else of our own
- * environment, with absolute paths.
- */
-export function tlsVariables(given: TlsOptions | undefined): Readonly<Record<string, string>> {
-  const tls = tlsOption(given) ?? tlsOfEnvironment()
-  if (tls === undefined) return {}
-  return Object.fromEntries(TLS_PARTS.map((part) => [VARIABLES[part], tls[part] ?? '']))
-}
-
-/** Sets the variables of this process from the options of a command, by their names in code. */
-export function setTlsVariables(values: Readonly<Record<string, unknown>>): void {
-  const [ca, cert, key] = Object.keys(TLS_FLAGS).map((name) => values[name] as string | undefined)
-  const given = texts((part) => ({ ca, cert, key })[part] || undefined)
-  if (Object.keys(given).length > 0) Object.assign(process.env, tlsVariables(given))
 }

@@ -13,7 +13,8 @@ import {
 } from '../../base/option.js'
 import { counted } from '../../base/text.js'
 import { parseConnectAddress } from '../../transport/address.js'
-import { TLS_OPTION, type TlsOption, tlsOption, tlsVariables } from '../../transport/tls/options.js'
+import { tlsVariables } from '../../runtime/child-environment.js'
+import { TLS_OPTION, type TlsOption, tlsOption } from '../../transport/tls/options.js'
 import type { TaskCapability } from '../../wire/message.js'
 import { checkDirectoryOption } from '../../runtime/directory-option.js'
 import type { ProcessorOptions } from './spawn.js'
@@ -59,7 +60,7 @@ function slurmEndMS(env: NodeJS.ProcessEnv): number {
 
 /** The options of an agent. Times are in milliseconds, sizes in bytes. */
 export interface AgentOptions extends TlsOption {
-  /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
+  /** The address of the scheduler: `tcp://host:port`, `tls://host:port`, `ipc:///path`. */
   readonly address: string
   /** Number of workers. 1 to 4,096. */
   readonly workers: number
