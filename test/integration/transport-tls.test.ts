@@ -191,6 +191,25 @@ test('a server that requires a certificate says so only after the handshake of T
   assert.equal(dealer.end.kind, 'untrusted')
 })
 
+test('a session cannot be resumed to get in without a certificate', async (t) => {
+  const { router, log } = await startRouter(t, { tls: NODE }, ANY)
+  /** Resolves with the session, once the router has closed the connection. */
+  const visit = (session?: Buffer): Promise<Buffer | undefined> => {
+    const options = { port: portOf(router.address), rejectUnauthorized: false }
+    const socket = connect(session === undefined ? options : { ...options, session })
+    let last: Buffer | undefined
+    t.after(() => socket.destroy())
+    socket.on('session', (each) => (last = each))
+    socket.on('error', () => {})
+    socket.resume()
+    return new Promise((resolve) => socket.on('close', () => resolve(last)))
+  }
+  await visit(await visit())
+  await told(log, 'refused', 2)
+  const reason = 'no certificate was presented'
+  assert.deepEqual(textsOf(log, 'refused'), [reason, reason])
+})
+
 test('old versions of TLS are refused', async (t) => {
   const { router, log } = await startRouter(t, { tls: NODE }, ANY)
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' } as const

@@ -20,7 +20,7 @@ import {
 /** What was read. */
 export interface LoadedTls {
   /** For `tls.Server`. */
-  readonly options: { readonly minVersion: 'TLSv1.2' } & TlsTexts
+  readonly options: { readonly minVersion: 'TLSv1.2'; readonly secureOptions: number } & TlsTexts
   /** The same for connections. */
   readonly context: SecureContext
   /** The own certificate in DER. */
@@ -97,7 +97,7 @@ export class TlsCredentials {
   }
 
   #load(): LoadedTls {
-    const { X509Certificate, createPrivateKey } = process.getBuiltinModule('node:crypto')
+    const { X509Certificate, constants, createPrivateKey } = process.getBuiltinModule('node:crypto')
     const { createSecureContext } = process.getBuiltinModule('node:tls')
     const pem: TlsTexts = Object.fromEntries(
       TLS_PARTS.flatMap((part) => {
@@ -123,7 +123,9 @@ export class TlsCredentials {
         throw this.#wrong('key', 'does not match the certificate')
       own = parsed.raw
     }
-    const options = { ...pem, minVersion: 'TLSv1.2' } as const
+    // No sessions are resumed: nobody is let in because of an earlier check, which may have failed.
+    const secureOptions = constants.SSL_OP_NO_TICKET
+    const options = { ...pem, minVersion: 'TLSv1.2', secureOptions } as const
     try {
       return { options, context: createSecureContext(options), own }
     } catch (error) {

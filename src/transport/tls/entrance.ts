@@ -104,9 +104,11 @@ export class TlsEntrance {
     const remote = describeRemote(stream)
     const visitor = this.#visitors.get(remote)
     if (visitor === undefined || !this.#forget(remote, visitor)) return void stream.destroy()
-    if (stream.authorized) return this.#handler.onStream(stream)
     const peer = stream.getPeerCertificate()
     const isAnonymous = Object.keys(peer).length === 0
+    // Node authorizes a resumed session of TLS 1.3 even if it never had a certificate.
+    const isFresh = !isAnonymous && !stream.isSessionReused()
+    if (stream.authorized && isFresh) return this.#handler.onStream(stream)
     // Node's types say `Error`; it is the code of one.
     const code = String(stream.authorizationError)
     const reason = isAnonymous ? 'no certificate was presented' : certificateTrouble(code, peer)
