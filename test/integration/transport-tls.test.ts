@@ -390,7 +390,7 @@ const BAD: readonly (readonly [what: string, tls: unknown, message: RegExp])[] =
   [
     'a missing file',
     { ...NODE, ca: '/nowhere.pem' },
-    /^option tls\.ca: the file "\/nowhere\.pem" cannot be read: ENOENT/,
+    /^option tls\.ca: the file "\/nowhere\.pem" does not exist$/,
   ],
   [
     'a file that is not PEM',

@@ -6,6 +6,7 @@ import { ConfigError } from '../../base/errors.js'
 import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import { messageOf } from '../../base/text.js'
+import { codeOf } from '../address.js'
 import {
   isPem,
   partName,
@@ -138,7 +139,9 @@ export class TlsCredentials {
     try {
       return readFileSync(text, 'utf8')
     } catch (error) {
-      throw this.#wrong(part, `cannot be read: ${messageOf(error)}`, error)
+      const isMissing = codeOf(error) === 'ENOENT'
+      const why = isMissing ? 'does not exist' : `cannot be read: ${messageOf(error)}`
+      throw this.#wrong(part, why, error)
     }
   }
 
