@@ -222,7 +222,7 @@ export class Acceptor {
     const { options } = setup
     const parsed = parseAddress(address)
     if (parsed.kind === 'tcp' && parsed.isSecure === true) {
-      const credentials = new TlsCredentials(options.tls, options)
+      const credentials = TlsCredentials.of(options.tls)
       credentials.checkListening(address)
       acceptor.#entrance = acceptor.#newEntrance(credentials)
     }
@@ -268,7 +268,7 @@ export class Acceptor {
   }
 
   #newEntrance(credentials: TlsCredentials): TlsEntrance {
-    return new TlsEntrance(credentials, this.#setup.options.handshakeTimeoutMs, {
+    return new TlsEntrance(credentials, this.#setup.options, {
       onBegun: (visitor) => this.#room.onAccepted(visitor),
       onDone: (visitor) => this.#room.onSpoken(visitor),
       onStream: (stream) => this.#onStream(secureStream(stream)),

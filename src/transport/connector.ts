@@ -70,7 +70,7 @@ export class Connector {
     const { address, options } = setup
     this.#rounds = new Rounds(options.pingIntervalMs)
     const isSecure = address.kind === 'tcp' && address.isSecure === true
-    this.#credentials = isSecure ? new TlsCredentials(options.tls, options) : undefined
+    this.#credentials = isSecure ? TlsCredentials.of(options.tls) : undefined
     this.#connect()
   }
 
@@ -115,7 +115,7 @@ export class Connector {
   #connect(): void {
     const { address, local, options, queue } = this.#setup
     this.#retry = undefined
-    const stream = openStream(address, this.#credentials?.current)
+    const stream = openStream(address, this.#credentials?.current(options.logger))
     if (!this.#isRef) stream.socket.unref()
     const handler = this.#connectionHandler()
     this.#connection = new Connection(stream, queue(), {

@@ -1,12 +1,13 @@
 // Whole clusters whose processes talk to each other by TLS, and what people see who lack something.
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { Client, ConnectError, currentClient, Scheduler } from 'scaler-ts'
+import { Allocator, Client, Cluster, ConnectError, currentClient, Scheduler } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { runCommand, startCommand } from '../package/command.js'
+import { allocate, filesGone, workersOf } from './allocation.js'
 import { certificate } from './certificate.js'
 import { until } from './condition.js'
 import { tempDir } from './transport-harness.js'
@@ -104,6 +105,39 @@ test('a local cluster may use TLS between its processes', async () => {
   } finally {
     await client.close()
   }
+})
+
+test('scheduler, workers and an allocator in one program may have texts instead of files', async (t) => {
+  const tls = Object.fromEntries(
+    Object.entries(certificate('node')).map(([part, path]) => [part, readFileSync(path)]),
+  )
+  const options = { address: 'tls://127.0.0.1:0', objectDirectory: '', tls }
+  const scheduler = await Scheduler.start(options)
+  t.after(() => scheduler.close())
+  const { address } = scheduler
+  const cluster = await Cluster.start({ ...options, address, workers: 1, env: {} })
+  t.after(() => cluster.shutdown())
+  const client = await Client.connect(address, { tls })
+  t.after(() => client.close())
+  await useAll(client)
+  await until('its server is used', () => hasServer(client))
+  await assert.rejects(Allocator.start({ address, provider: 'local', tls }), {
+    code: 'ERR_SCALER_CONFIG',
+    message: 'option tls.ca: workers need the path of a file, not its content',
+  })
+})
+
+test('an allocator starts workers with its certificates', async (t) => {
+  const cluster = await TestCluster.start(t, {
+    agents: [],
+    scheme: 'tls',
+    schedulerArgs: flags('node'),
+  })
+  allocate(cluster, 'local', [...flags('client'), '--backlog-seconds', '1'])
+  const client = cluster.client({ tls: certificate('client') })
+  assert.equal(await client.submit(nested, [4]), 8)
+  await until('the workers have left', async () => (await workersOf(client)) === 0)
+  await filesGone(cluster)
 })
 
 test('whoever lacks a certificate learns at once what is wrong', async (t) => {

@@ -1,4 +1,4 @@
-// The certificates of one socket, read and checked; files are read again when they have changed.
+// The certificates of sockets, read and checked; files are read again when they have changed.
 
 import { readFileSync, statSync } from 'node:fs'
 import type { SecureContext } from 'node:tls'
@@ -36,24 +36,44 @@ const UNSET =
   'set the option tls (commands: --tls-ca, --tls-cert and --tls-key), ' +
   'or SCALER_TLS_CA, SCALER_TLS_CERT and SCALER_TLS_KEY'
 
-/** The certificates of a socket that listens, or connects. */
+/** More are not kept: a program may make up new ones all the time. */
+const MAX_KNOWN = 100
+
+/** The certificates of all sockets to which the same option was given. */
 export class TlsCredentials {
+  /**
+   * Sockets that are opened later must not fail because a file is just being replaced: they have
+   * what earlier ones have.
+   */
+  static readonly #known = new Map<string, TlsCredentials>()
   readonly #texts: TlsTexts
   readonly #isOption: boolean
-  readonly #logger: Logger
   readonly #troubles = new Recurrence(TELL_INTERVAL_MS)
   #loaded: LoadedTls
   #version: string
   #lookedAt = performance.now()
 
-  /** Throws `ConfigError`, which names the option or variable. */
-  constructor(given: TlsOptions | undefined, { logger }: { readonly logger: Logger }) {
-    const option = tlsOption(given)
-    this.#texts = option ?? tlsOfEnvironment() ?? {}
-    this.#isOption = option !== undefined
-    this.#logger = logger
+  private constructor(texts: TlsTexts, isOption: boolean) {
+    this.#texts = texts
+    this.#isOption = isOption
     this.#version = this.#versionNow()
     this.#loaded = this.#load()
+  }
+
+  /**
+   * Those of the option, or else of the environment. Throws `ConfigError`, which names the option
+   * or variable, for what cannot be used.
+   */
+  static of(given: TlsOptions | undefined): TlsCredentials {
+    const option = tlsOption(given)
+    const texts = option ?? tlsOfEnvironment() ?? {}
+    const isOption = option !== undefined
+    const key = JSON.stringify([isOption, ...TLS_PARTS.map((part) => texts[part])])
+    const known = TlsCredentials.#known
+    const found = known.get(key) ?? new TlsCredentials(texts, isOption)
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(key, found)
+    return found
   }
 
   /** Throws `ConfigError` unless there is what is needed to listen at this address. */
@@ -68,7 +88,7 @@ export class TlsCredentials {
   }
 
   /** The latest. Files that cannot be used any more are reported, and the last ones stay valid. */
-  get current(): LoadedTls {
+  current(logger: Logger): LoadedTls {
     const now = performance.now()
     if (now - this.#lookedAt < LOOK_INTERVAL_MS) return this.#loaded
     this.#lookedAt = now
@@ -77,11 +97,11 @@ export class TlsCredentials {
     try {
       this.#loaded = this.#load()
       this.#version = version
-      this.#logger.info('read the changed certificates')
+      logger.info('read the changed certificates')
     } catch (error) {
       const count = this.#troubles.note(now)
       const text = 'the changed certificates cannot be used; the last ones stay in use'
-      if (count > 0) this.#logger.warn(text, { reason: messageOf(error), count })
+      if (count > 0) logger.warn(text, { reason: messageOf(error), count })
     }
     return this.#loaded
   }

@@ -9,6 +9,7 @@ import type { EndKind } from '../end.js'
 import { describeRemote } from '../stream.js'
 import { encodeError } from '../zmtp/commands.js'
 import { encodeGreeting } from '../zmtp/session.js'
+import type { SocketOptions } from '../options.js'
 import type { LoadedTls, TlsCredentials } from './credentials.js'
 import { certificateTrouble, NOT_TLS, tlsTrouble } from './trouble.js'
 
@@ -37,7 +38,7 @@ interface Visitor extends Closable {
 /** The handshakes of one listening socket. */
 export class TlsEntrance {
   readonly #credentials: TlsCredentials
-  readonly #timeoutMs: number
+  readonly #options: SocketOptions
   readonly #handler: EntranceHandler
   /** It does not listen: connections are passed to it. */
   readonly #server: Server
@@ -46,13 +47,13 @@ export class TlsEntrance {
   readonly #visitors = new Map<string, Visitor>()
   readonly #refused = new Set<TLSSocket>()
 
-  /** A handshake may take `timeoutMs`. */
-  constructor(credentials: TlsCredentials, timeoutMs: number, handler: EntranceHandler) {
+  /** A handshake may take `handshakeTimeoutMs`. */
+  constructor(credentials: TlsCredentials, options: SocketOptions, handler: EntranceHandler) {
     const { createServer } = process.getBuiltinModule('node:tls')
     this.#credentials = credentials
-    this.#timeoutMs = timeoutMs
+    this.#options = options
     this.#handler = handler
-    this.#loaded = credentials.current
+    this.#loaded = credentials.current(options.logger)
     // With `rejectUnauthorized`, a refused peer would not learn why. Only `#onSecure` lets one in.
     const checks = { requestCert: true, rejectUnauthorized: false }
     this.#server = createServer({ ...this.#loaded.options, ...checks })
@@ -72,8 +73,9 @@ export class TlsEntrance {
       if (reason === NOT_TLS) socket.write(ALERT)
       socket.destroy()
     }
-    const late = `no TLS handshake within ${this.#timeoutMs} ms`
-    const timer = setTimeout(() => close(late, 'silent'), this.#timeoutMs).unref()
+    const { handshakeTimeoutMs } = this.#options
+    const late = `no TLS handshake within ${handshakeTimeoutMs} ms`
+    const timer = setTimeout(() => close(late, 'silent'), handshakeTimeoutMs).unref()
     const visitor = { close, timer }
     socket.on('error', () => {})
     this.#visitors.set(remote, visitor)
@@ -94,7 +96,7 @@ export class TlsEntrance {
 
   /** For new connections only. */
   #renew(): void {
-    const { current } = this.#credentials
+    const current = this.#credentials.current(this.#options.logger)
     if (current === this.#loaded) return
     this.#loaded = current
     this.#server.setSecureContext(current.options)
