@@ -213,9 +213,13 @@ function withGivenName(text: string, { options, words, address }: Settings): str
   const [, name, rest] = /^option (\w+): (.*)$/s.exec(text) ?? []
   const setting = options.find(({ flag }) => flag.name === name)
   if (setting !== undefined) return `${nameOf(setting)}: ${withGivenLimit(rest ?? '', options)}`
-  const [, variable, trouble] = /^(SCALER_\w+): (.*)$/s.exec(text) ?? []
-  const owner = options.find(({ flag }) => variableOf(flag) === variable)
-  if (owner !== undefined) return `${nameOf(owner)}: ${trouble}`
+  if (text.startsWith('SCALER_')) {
+    // What follows reads options from variables, which have those of the command.
+    return text.replaceAll(/\bSCALER_\w+/g, (variable) => {
+      const owner = options.find(({ flag }) => variableOf(flag) === variable)
+      return owner === undefined ? variable : nameOf(owner)
+    })
+  }
   const [, quoted, why] = /^address ("(?:[^"\\]|\\.)*"): (.*)$/s.exec(text) ?? []
   if (quoted === undefined) return text
   const source: Setting | Word | undefined =

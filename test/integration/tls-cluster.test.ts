@@ -1,14 +1,14 @@
 // Whole clusters whose processes talk to each other by TLS, and what people see who lack something.
 
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Allocator, Client, Cluster, ConnectError, currentClient, Scheduler } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { runCommand, startCommand } from '../package/command.js'
 import { allocate, filesGone, workersOf } from './allocation.js'
-import { certificate } from './certificate.js'
+import { certificate, contentsOf } from './certificate.js'
 import { until } from './condition.js'
 import { tempDir } from './transport-harness.js'
 
@@ -108,9 +108,7 @@ test('a local cluster may use TLS between its processes', async () => {
 })
 
 test('scheduler, workers and an allocator in one program may have texts instead of files', async (t) => {
-  const tls = Object.fromEntries(
-    Object.entries(certificate('node')).map(([part, path]) => [part, readFileSync(path)]),
-  )
+  const tls = contentsOf(certificate('node'))
   const options = { address: 'tls://127.0.0.1:0', objectDirectory: '', tls }
   const scheduler = await Scheduler.start(options)
   t.after(() => scheduler.close())
@@ -220,6 +218,7 @@ test('certificates come from flags, the environment or a file, and errors say wh
     /--tls-ca: the file "\/nowhere\.pem" does not exist$/m,
   )
   assert.match(await errorOf(given), /--tls-ca: needed to listen on tls:/)
+  assert.match(await errorOf(['--tls-key', key]), /--tls-key: also needs --tls-cert$/m)
   assert.match(
     await errorOf(given, { SCALER_TLS_CA: '/elsewhere.pem' }),
     /SCALER_TLS_CA: the file "\/elsewhere\.pem" does not exist/,

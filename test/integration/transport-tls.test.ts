@@ -1,7 +1,7 @@
 // TLS between real sockets: who is let in, what others learn, and that nothing else differs.
 
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { connect, createServer } from 'node:tls'
@@ -14,7 +14,7 @@ import { PubSocket } from '#src/transport/pub.js'
 import { RouterSocket } from '#src/transport/router.js'
 import { SubSocket } from '#src/transport/sub.js'
 import type { TlsOptions } from '#src/transport/tls/options.js'
-import { certificate, pemFile } from './certificate.js'
+import { certificate, contentsOf, pemFile } from './certificate.js'
 import {
   EventLog,
   rawConnect,
@@ -91,9 +91,8 @@ test('a name is looked up, and checked', async (t) => {
 })
 
 test('PEM texts and buffers are as good as files', async (t) => {
-  const texts = Object.entries(NODE).map(([part, path]) => [part, readFileSync(path)] as const)
-  const buffers: TlsOptions = Object.fromEntries(texts)
-  const strings: TlsOptions = Object.fromEntries(texts.map(([part, text]) => [part, String(text)]))
+  const buffers = contentsOf(NODE)
+  const strings = { ca: String(buffers.ca), cert: `${buffers.cert}`, key: `${buffers.key}` }
   const { router } = await startRouter(t, { tls: buffers }, ANY)
   const { log } = startDealer(t, router.address, 'd', { tls: strings })
   await told(log, 'connect')
@@ -176,9 +175,8 @@ test('a peer that speaks TLS at a tcp:// address is refused on both sides', asyn
 })
 
 test('a server that requires a certificate says so only after the handshake of TLS 1.3', async (t) => {
-  const [key, cert, ca] = [NODE.key, NODE.cert, NODE.ca].map((path) => readFileSync(path))
-  const strict = { key, cert, ca, requestCert: true, rejectUnauthorized: true }
-  const server = createServer(strict as Parameters<typeof createServer>[0], (socket) => {
+  const strict = { ...contentsOf(NODE), requestCert: true, rejectUnauthorized: true }
+  const server = createServer(strict, (socket) => {
     socket.destroy()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -227,7 +225,7 @@ test('a handshake that does not end is given up, in whichever part', async (t) =
   await raw.closed()
   await told(log, 'refused')
   assert.equal(textsOf(log, 'refused')[0], 'no TLS handshake within 100 ms')
-  const [cert, key] = [NODE.cert, NODE.key].map((path) => readFileSync(path))
+  const { cert, key } = contentsOf(NODE)
   const mute = connect({ port: portOf(router.address), rejectUnauthorized: false, cert, key })
   mute.on('error', () => {})
   await told(log, 'refused', 2)
@@ -280,7 +278,9 @@ test('large messages travel both ways, and are the same', async (t) => {
     identity('d'),
     {
       ...SILENT,
-      onMessages: (messages) => messages.forEach((each) => received.add(each as Buffer)),
+      onMessages: (messages) => {
+        for (const each of messages) received.add(each as Buffer)
+      },
     },
     { tls: NODE },
   )
