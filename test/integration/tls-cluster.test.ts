@@ -86,6 +86,18 @@ test('the server that a scheduler starts itself speaks TLS, too', async (t) => {
   assert.deepEqual(await client.submit(filled, 2 * MIB, 3), filled(2 * MIB, 3))
 })
 
+test('the server that an agent starts speaks TLS, too', async (t) => {
+  const cluster = await TestCluster.start(t, {
+    agents: [],
+    scheme: 'tls',
+    schedulerArgs: flags('node'),
+  })
+  await cluster.startAgent(1, [...flags('node'), '--object-storage'])
+  const client = cluster.client({ tls: certificate('client') })
+  await until('the server is up', () => hasServer(client))
+  assert.equal(await client.submit(sumOf, filled(2 * MIB, 1)), 2 * MIB)
+})
+
 test('a cluster comes back after its scheduler was killed', async (t) => {
   const cluster = await newCluster(t)
   const client = cluster.client({ tls: certificate('client') })

@@ -127,12 +127,8 @@ export class TlsCredentials {
       }),
     )
     const { ca, cert, key } = pem
-    if ((cert === undefined) !== (key === undefined)) {
-      const [has, lacks] =
-        cert === undefined ? (['key', 'cert'] as const) : (['cert', 'key'] as const)
-      const name = (part: TlsPart): string => partName(part, this.#isOption)
-      throw new ConfigError(`${name(has)}: also needs ${name(lacks).replace('option ', '')}`)
-    }
+    if (cert === undefined && key !== undefined) throw this.#alone('key', 'cert')
+    if (cert !== undefined && key === undefined) throw this.#alone('cert', 'key')
     if (ca !== undefined) this.#parse('ca', 'a certificate', () => new X509Certificate(ca))
     let own: Buffer | undefined
     if (cert !== undefined && key !== undefined) {
@@ -171,6 +167,11 @@ export class TlsCredentials {
     } catch (error) {
       throw this.#wrong(part, `is not ${what} in PEM format (${messageOf(error)})`, error)
     }
+  }
+
+  #alone(has: TlsPart, lacks: TlsPart): ConfigError {
+    const [own, other] = [has, lacks].map((part) => partName(part, this.#isOption))
+    return new ConfigError(`${own}: also needs ${other?.replace('option ', '')}`)
   }
 
   #wrong(part: TlsPart, why: string, cause?: unknown): ConfigError {

@@ -2,6 +2,7 @@
 // environment (see runtime/child-environment.ts).
 
 import { resolve } from 'node:path'
+import { asBuffer } from '../../base/bytes.js'
 import { ConfigError } from '../../base/errors.js'
 import { checkNames, type OptionTable, show } from '../../base/option.js'
 
@@ -57,9 +58,11 @@ const VARIABLES: Readonly<Record<TlsPart, string>> = {
 /** The most characters of a text that is passed on in the environment. */
 const MAX_TEXT = 100_000
 
+const PEM_BEGIN = '-----BEGIN'
+
 /** Whether this is the content of a PEM file, not its path. */
 export function isPem(text: string): boolean {
-  return text.startsWith('-----BEGIN')
+  return text.startsWith(PEM_BEGIN)
 }
 
 /** Where a part comes from, for errors: `option tls.ca`, `SCALER_TLS_CA`. */
@@ -70,12 +73,7 @@ export function partName(part: TlsPart, isOption: boolean): string {
 /** The option as texts; undefined: it is not given. Throws `ConfigError`; reads no files. */
 export function tlsOption(given: TlsOptions | undefined): TlsTexts | undefined {
   if (given === undefined) return undefined
-  if (
-    typeof given !== 'object' ||
-    given === null ||
-    Array.isArray(given) ||
-    given instanceof Uint8Array
-  ) {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new ConfigError(`option tls: expected an object, got ${show(given)}`)
   }
   checkNames('tls', VARIABLES, given)
@@ -91,11 +89,10 @@ function textOf(part: TlsPart, value: unknown): string | undefined {
   if (value === undefined) return undefined
   const name = partName(part, true)
   if (value instanceof Uint8Array) {
-    const text = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-      .toString()
-      .trimStart()
-    if (isPem(text)) return passable(name, text)
-    throw new ConfigError(`${name}: expected PEM (-----BEGIN …), got other bytes`)
+    const text = asBuffer(value).toString()
+    const begin = text.indexOf(PEM_BEGIN)
+    if (begin !== -1) return passable(name, text.slice(begin))
+    throw new ConfigError(`${name}: expected PEM (${PEM_BEGIN} …), got other bytes`)
   }
   if (typeof value !== 'string' || value === '') {
     throw new ConfigError(`${name}: expected PEM, or the path of a file, got ${show(value)}`)
