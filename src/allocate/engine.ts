@@ -24,6 +24,7 @@ import { KubernetesProvider } from './provider/kubernetes/provider.js'
 import { ProcessProvider } from './provider/process.js'
 import { SlurmProvider } from './provider/slurm.js'
 import { viewOf } from './view.js'
+import { workerScript } from './worker-command.js'
 
 const HEARTBEAT_MS = 2_000
 
@@ -85,6 +86,7 @@ export class AllocatorEngine {
       address: options.address,
       heartbeatIntervalMs: HEARTBEAT_MS,
       logger: this.#logger,
+      tls: options.tls,
     }
     const report = new ConnectReport(options.address)
     this.#link = new MonitorLink(
@@ -120,6 +122,8 @@ export class AllocatorEngine {
     options: CheckedAllocatorOptions,
     onDecision: DecisionListener,
   ): Promise<AllocatorEngine> {
+    // It throws for what no provider could start.
+    workerScript(options, '')
     const provider = providerOf(options)
     await provider.open?.()
     return new AllocatorEngine(options, onDecision, provider)

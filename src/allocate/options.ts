@@ -5,6 +5,7 @@ import { ConfigError } from '../base/errors.js'
 import { type Logger, silentLogger } from '../base/logger.js'
 import { checkOptions, loggerOption, type OptionTable, type Settled, show } from '../base/option.js'
 import { parseConnectAddress } from '../transport/address.js'
+import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import { AGENT_OPTIONS, checkCapabilities } from '../worker/agent/options.js'
 
 /** What can start workers. */
@@ -13,7 +14,7 @@ export const PROVIDERS = ['local', 'ssh', 'slurm', 'kubernetes', 'command'] as c
 export type ProviderName = (typeof PROVIDERS)[number]
 
 /** The options of an allocator. Times are in milliseconds. */
-export interface AllocatorOptions {
+export interface AllocatorOptions extends TlsOption {
   /** What starts the workers: `local`, `ssh`, `slurm`, `kubernetes` or `command`. */
   readonly provider: ProviderName
   /** The address of the scheduler: `tcp://host:port`. */
@@ -266,6 +267,7 @@ export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
     flag: 'list-command',
   },
   cancelCommand: { type: TEXT, description: 'command: end the unit {id}', flag: 'cancel-command' },
+  ...TLS_OPTION,
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
@@ -290,6 +292,7 @@ type Optional =
   | 'submitCommand'
   | 'listCommand'
   | 'cancelCommand'
+  | 'tls'
 
 /** The options of an allocator with all defaults filled in. */
 export interface CheckedAllocatorOptions
@@ -322,6 +325,7 @@ export function checkAllocatorOptions(options: AllocatorOptions): CheckedAllocat
     ...(checked as CheckedAllocatorOptions),
     name,
     logger: loggerOption('logger', checked.logger) ?? silentLogger,
+    tls: tlsOption(checked.tls),
     offers: new Map(capabilities.map(({ name: offer, value }) => [offer, value])),
   }
 }

@@ -41,6 +41,22 @@ test('a command of the user, after a preamble', () => {
   assert.deepEqual(wordsOf(text), words)
 })
 
+test('at a tls:// address, workers get the paths of the certificates', () => {
+  const tls = { ca: '/etc/a ca.pem', cert: '/etc/cert.pem', key: '/etc/key.pem' }
+  const words = wordsOf(script({ address: 'tls://h:1', tls, workerArgs: '--drain-seconds 1' }))
+  const flags = ['--tls-ca', tls.ca, '--tls-cert', tls.cert, '--tls-key', tls.key]
+  const at = words.indexOf('--tls-ca')
+  assert.deepEqual(words.slice(at, at + 7), [...flags, '--drain-seconds'])
+  assert.ok(!script({ tls }).includes('--tls'))
+  assert.ok(!script({ address: 'tls://h:1', tls, workerAddress: 'tcp://h:1' }).includes('--tls'))
+})
+
+test('what is no file cannot be passed on to workers', () => {
+  assert.throws(() => script({ address: 'tls://h:1', tls: { ca: '-----BEGIN' } }), {
+    message: 'option tls.ca: workers need the path of a file, not its content',
+  })
+})
+
 test('words are quoted for a shell', () => {
   const word = `it's $HOME "x" \`y\` \\`
   assert.equal(wordsOf(`exec ${quoted(word)}`).join('\n'), word)

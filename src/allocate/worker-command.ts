@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from 'node:url'
 import type { CheckedAllocatorOptions } from './options.js'
+import { tlsFlags } from '../runtime/child-environment.js'
 import { filled, quoted } from './shell.js'
 
 /** Workers that outlive their allocator leave this much later than it would have ended them. */
@@ -19,7 +20,8 @@ function ownProgram(): readonly string[] {
 /**
  * The lines of a shell script that runs the workers of one unit. `key`: the second half of their
  * allocation, as the shell reads it between double quotes: a text, or variables. `program`: how
- * the workers' machine runs `scaler_cluster`. Default: by the same paths as this one.
+ * the workers' machine runs `scaler_cluster`. Default: by the same paths as this one. Throws
+ * `ConfigError` for certificates that are not files.
  */
 export function workerScript(
   options: CheckedAllocatorOptions,
@@ -54,8 +56,9 @@ function clusterCommand(
   for (const [flag, value] of Object.entries({ ...flags, capabilities: offers })) {
     if (value !== 0 && value !== '') command.push(`--${flag}`, String(value))
   }
-  const address = quoted(options.workerAddress ?? options.address)
-  return [...command.map(quoted), workerArgs, '--allocation', allocation, address]
+  const { workerAddress = options.address } = options
+  if (/^tls:/i.test(workerAddress)) command.push(...tlsFlags(options.tls))
+  return [...command.map(quoted), workerArgs, '--allocation', allocation, quoted(workerAddress)]
     .filter((word) => word !== '')
     .join(' ')
 }

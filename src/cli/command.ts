@@ -4,7 +4,7 @@
 
 import type { Logger } from '../base/logger.js'
 import type { AnyOptionTable } from '../base/option.js'
-import { nameFrom } from './option/flag.js'
+import { nameFrom, variableOf } from './option/flag.js'
 import type { Setting, Settings, Word } from './option/settings.js'
 
 /** An argument of a command that is not a flag. */
@@ -26,7 +26,8 @@ export interface Positional {
   readonly completion?: 'file' | readonly string[]
 }
 
-const SCHEDULER_ADDRESS = 'the address of the scheduler: tcp://host:port or ipc:///path'
+const SCHEDULER_ADDRESS =
+  'the address of the scheduler: tcp://host:port, tls://host:port or ipc:///path'
 const EITHER_ADDRESS = `${SCHEDULER_ADDRESS}; that for monitors will do, too`
 
 /** The scheduler, as a positional. */
@@ -212,6 +213,13 @@ function withGivenName(text: string, { options, words, address }: Settings): str
   const [, name, rest] = /^option (\w+): (.*)$/s.exec(text) ?? []
   const setting = options.find(({ flag }) => flag.name === name)
   if (setting !== undefined) return `${nameOf(setting)}: ${withGivenLimit(rest ?? '', options)}`
+  if (text.startsWith('SCALER_')) {
+    // What follows reads options from variables, which have those of the command.
+    return text.replaceAll(/\bSCALER_\w+/g, (variable) => {
+      const owner = options.find(({ flag }) => variableOf(flag) === variable)
+      return owner === undefined ? variable : nameOf(owner)
+    })
+  }
   const [, quoted, why] = /^address ("(?:[^"\\]|\\.)*"): (.*)$/s.exec(text) ?? []
   if (quoted === undefined) return text
   const source: Setting | Word | undefined =

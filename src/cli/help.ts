@@ -26,6 +26,7 @@ type Entry = readonly [name: string, description: string]
 
 const TITLES: readonly (readonly [FlagGroup, string])[] = [
   ['own', 'Options'],
+  ['tls', 'For tls:// addresses'],
   ['log', 'Log'],
   ['unnecessary', 'Accepted, but unnecessary here'],
   ['general', 'General'],

@@ -7,6 +7,7 @@ import { optionsIn } from '../base/option.js'
 import { LOGGING_OPTIONS } from '../runtime/log/log.js'
 import type { OpenedLog } from '../runtime/log/open.js'
 import { packageVersion } from '../runtime/process-statistics.js'
+import { setTlsVariables } from '../runtime/child-environment.js'
 import { returnMemoryAtRest } from '../runtime/process-usage.js'
 import { type CommandDefinition, type CommandEnd, type CommandInput, errorLine } from './command.js'
 import { commandHelp, styleOf } from './help.js'
@@ -163,6 +164,7 @@ class CommandRun {
     const settings = await gatherSettings(call, surroundings)
     this.#settings = settings
     this.#asUsage(() => checkWords(call, settings.words))
+    setTlsVariables(valuesOfSettings(settings))
     const logger = await this.#openLog(settings)
     await this.#start({
       positionals: settings.words.map(({ text }) => text),

@@ -17,6 +17,7 @@ test('every option has a default', () => {
     maxUnfinishedTasks: 1_000_000,
     output: 'log',
     name: basename(process.argv[1] ?? ''),
+    tls: undefined,
     logger: silentLogger,
   })
   assert.deepEqual(
@@ -45,6 +46,7 @@ const GOOD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
   maxUnfinishedTasks: [1, 2 ** 32 - 1],
   output: ['forward', 'log', 'off'],
   name: ['a', 'x'.repeat(128), 'Größe 1'],
+  tls: [undefined],
   logger: [silentLogger],
 }
 const NO_NUMBERS = [NaN, Infinity, 1.5, '1', null, true, {}]
@@ -59,6 +61,7 @@ const BAD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
   maxUnfinishedTasks: [0, -1, 2 ** 32, ...NO_NUMBERS],
   output: ['', 'stdout', 'Forward', 1, true, null, {}],
   name: ['', 'x'.repeat(129), 'a\nb', 1, true, null, {}],
+  tls: ['ca.pem', 1, null, [], { ca: 1 }, { key: '' }, { cert: Buffer.from([0]) }],
   logger: [null, {}, 'console', { debug() {}, info() {}, warn() {} }],
 }
 

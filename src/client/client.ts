@@ -65,9 +65,9 @@ export class Client implements AsyncDisposable {
   /**
    * Returns immediately and connects in the background, however long that takes. Without an address
    * it uses the environment variable `SCALER_ADDRESS`, which `scaler run` sets. Throws
-   * `ConfigError` for a wrong address (`tcp://host:port`, `ipc:///path`) or option, and if there is
-   * no address. Does not keep the process alive by itself; a process that exits without closing it
-   * prints a warning.
+   * `ConfigError` for a wrong address (`tcp://host:port`, `tls://host:port`, `ipc:///path`) or
+   * option, and if there is no address. Does not keep the process alive by itself; a process that
+   * exits without closing it prints a warning.
    */
   constructor(address?: string, options?: ClientOptions)
   /** @internal */
@@ -385,8 +385,8 @@ export class Client implements AsyncDisposable {
 }
 
 function monitorSetup({ address, settings }: ClientConnection): MonitorSetup {
-  const { heartbeatIntervalMs, logger } = settings
-  return { address, heartbeatIntervalMs, logger }
+  const { heartbeatIntervalMs, logger, tls } = settings
+  return { address, heartbeatIntervalMs, logger, tls }
 }
 
 function openView(given: string | undefined, options: ClientOptions): ClientView {

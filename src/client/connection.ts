@@ -121,6 +121,7 @@ export class ClientConnection {
       // Inside a task: the output of the task's worker.
       name: this.#isNested ? '' : settings.name,
       logger: settings.logger,
+      tls: settings.tls,
       machine: this.#machine,
       perform: (action) => this.#perform(action),
       wantsReport: () => this.feeders.workers.isWanted,

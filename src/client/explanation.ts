@@ -11,6 +11,7 @@ import type {
   TaskAttempt as SentAttempt,
   TaskExplanation as SentExplanation,
 } from '../wire/message.js'
+import { withTlsFlags } from '../runtime/child-environment.js'
 import { waitingReasonOf } from '../wire/wait-reason.js'
 import type { TaskOwner } from './future/home.js'
 import type { TaskProfile } from './future/profile.js'
@@ -47,7 +48,7 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
     case 'no-runtime':
       return {
         what: `no worker of the scheduler at ${address} runs JavaScript`,
-        advice: `start some that do: scaler_cluster ${address}`,
+        advice: `start some that do: scaler_cluster ${withTlsFlags(address)}`,
       }
     case 'no-capability':
       return {
@@ -75,7 +76,7 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
 function describeNoWorker(address: string, local: LocalCluster | undefined): WaitingText {
   const what = `the scheduler at ${address} has no worker that accepts tasks`
   if (local === undefined) {
-    return { what, advice: `start JavaScript workers: scaler_cluster ${address}` }
+    return { what, advice: `start JavaScript workers: scaler_cluster ${withTlsFlags(address)}` }
   }
   if (local.expired === '') {
     return { what, advice: 'the cluster in this program starts them itself; its log says more' }

@@ -20,10 +20,11 @@ import { localCluster } from '../runtime/peer-info.js'
 import { defaultSerializer, type Serializer } from '../serializer/serializer.js'
 import { isSerializer } from '../serializer/task-codec.js'
 import { parseConnectAddress } from '../transport/address.js'
+import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import type { OutputPlace } from '../wire/message.js'
 
 /** The options of a client. Times are in milliseconds, sizes in bytes. */
-export interface ClientOptions {
+export interface ClientOptions extends TlsOption {
   /**
    * 60,000: unfinished tasks fail with `DisconnectedError` if the scheduler has been silent for
    * this long. `Client.connect` waits for the same time. 1 to 2,147,483,647.
@@ -134,11 +135,12 @@ export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
     description: 'the name of this client where clients are listed',
     defaultText: 'the file name of the program',
   },
+  ...TLS_OPTION,
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
 /** The options of a client with all defaults filled in. */
-export type ClientSettings = Settled<ClientOptions>
+export type ClientSettings = Settled<ClientOptions, 'tls'> & TlsOption
 
 const DEFAULT_INTERVAL_MS = 2_000
 
@@ -160,6 +162,7 @@ export function checkClientOptions(
     heartbeatIntervalMs: checkInterval(given.heartbeatIntervalMs, timeoutMs),
     serializer: checkSerializer(serializer),
     logger: loggerOption('logger', logger) ?? silentLogger,
+    tls: tlsOption(checked.tls),
   }
 }
 

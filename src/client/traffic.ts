@@ -25,6 +25,7 @@ import { serializeError } from '../serializer/error-codec.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
+import type { TlsOption } from '../transport/tls/options.js'
 import {
   encodeFrame,
   type Message,
@@ -48,7 +49,7 @@ export interface ClientSocket {
 }
 
 /** The address, the identity and the handler of a connection. */
-export interface ClientSocketSetup {
+export interface ClientSocketSetup extends TlsOption {
   readonly address: string
   readonly identity: Identity
   readonly handler: DealerHandler
@@ -57,9 +58,10 @@ export interface ClientSocketSetup {
 
 /** Connects in the background. Throws `ConfigError` for a wrong address. */
 export function openDealer(setup: ClientSocketSetup): ClientSocket {
-  const { address, identity, handler, logger } = setup
+  const { address, identity, handler, logger, tls } = setup
   // Unsent messages stay in the core, which knows what a new connection still needs.
-  return new DealerSocket(address, identity, handler, { queueWhileDisconnected: false, logger })
+  const options = { queueWhileDisconnected: false, logger, tls }
+  return new DealerSocket(address, identity, handler, options)
 }
 
 /** The events for the machine of a client. */
@@ -86,7 +88,7 @@ export type ConnectionEvent =
   | { readonly type: 'ended'; readonly reason: string }
 
 /** The two sides of the traffic, and what its owner does. */
-interface TrafficSetup {
+interface TrafficSetup extends TlsOption {
   readonly address: string
   readonly identity: Identity
   /** The worker of the tasks in which the client lives, or ''. */
@@ -156,7 +158,7 @@ export class ClientTraffic {
 
   /** Throws `ConfigError` for a wrong address. */
   constructor(setup: TrafficSetup) {
-    const { address, identity, logger, machine, clock } = setup
+    const { address, identity, logger, tls, machine, clock } = setup
     this.#setup = setup
     this.#info = peerInfo({ name: setup.name })
     this.#machine = machine
@@ -172,11 +174,13 @@ export class ClientTraffic {
       },
       ...(clock === undefined ? {} : { clock }),
     })
-    this.#socket = setup.openSocket({ address, identity, handler: this.#dealerHandler(), logger })
+    const handler = this.#dealerHandler()
+    this.#socket = setup.openSocket({ address, identity, handler, logger, tls })
     this.#socket.unref()
     this.#servers = new ObjectServers({
       address,
       logger,
+      tls,
       send: (message) => this.#socket.send(encodeFrame(message)),
       receive: (response) => {
         this.#onObjects(response)

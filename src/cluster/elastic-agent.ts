@@ -59,9 +59,9 @@ export class ElasticAgent {
     { min: minWorkers, max: maxWorkers, idleMs }: Settled<WorkerRange>,
     spares?: SparePool,
   ): Promise<ElasticAgent> {
-    const { address, capabilities, logger } = options
+    const { address, capabilities, logger, tls } = options
     const limits = { minWorkers, maxWorkers, idleMs, startTimeoutMs: START_TIMEOUT_MS }
-    const more = { listIntervalMs: LIST_INTERVAL_MS, capabilities, logger }
+    const more = { listIntervalMs: LIST_INTERVAL_MS, capabilities, logger, tls }
     const own = { provider: 'local', name: NAME, address, ...limits, ...more } as const
     const checked = { ...checkAllocatorOptions(own), backlogMs: BACKLOG_MS }
     const agent = await Agent.startElastic(options, spares)

@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
-import { takeCertificates } from '../runtime/child-environment.js'
+import { takeCertificates, tlsVariables } from '../runtime/child-environment.js'
 import type * as schedulerModule from '../scheduler/scheduler.js'
 import type * as agentModule from '../worker/agent/agent.js'
 import type { AgentOptions } from '../worker/agent/options.js'
@@ -83,7 +83,7 @@ class PreparedProcessors {
    */
   constructor({ range, ...options }: AgentOrder, logger: Logger) {
     const { workers, execArgv = [], cwd } = options
-    const env = environmentFor(options.env)
+    const env = environmentFor(options)
     const count = Math.min(range?.min ?? workers, Math.max(availableParallelism(), 2))
     this.#children = Array.from({ length: count }, () => spawnProcessor({ execArgv, env, cwd }))
     this.#pool = this.#adopt({ ...options, env, logger })
@@ -131,17 +131,16 @@ async function startAgent(
   logger: Logger,
   prepared: PreparedProcessors | undefined,
 ): Promise<Running> {
-  const options = { ...order, env: environmentFor(order.env), logger }
+  const options = { ...order, env: environmentFor(order), logger }
   const start = await starterOf(range)
   const running = await start(options, await prepared?.pool())
   running.ready.then(() => report({ event: 'ready' }), reportFailure)
   return { ended: running.ended, end: (isUrgent) => running.stop({ isUrgent }) }
 }
 
-/** Adds the nesting depth of clusters, even to a minimal environment. */
-function environmentFor(env: NodeJS.ProcessEnv | undefined): NodeJS.ProcessEnv {
-  if (env === undefined) return process.env
-  return { ...env, [DEPTH_VARIABLE]: process.env[DEPTH_VARIABLE] }
+/** Adds the nesting depth of clusters and the certificates, even to a minimal environment. */
+function environmentFor({ env = process.env, tls }: AgentOrder): NodeJS.ProcessEnv {
+  return { ...env, [DEPTH_VARIABLE]: process.env[DEPTH_VARIABLE], ...tlsVariables(tls) }
 }
 
 function reportFailure(error: unknown): void {

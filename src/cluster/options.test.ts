@@ -65,6 +65,7 @@ function anotherValue(name: string, { type, default: usual }: OptionSpec): unkno
     case 'list':
       return name.endsWith('ddresses') ? ['tcp://127.0.0.1:4321'] : ['some', 'texts']
     case 'object':
+      if (name === 'tls') return { ca: '/tmp/ca.pem' }
       return name === 'env' ? { GREETING: 'hello' } : console
   }
 }

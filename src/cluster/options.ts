@@ -25,6 +25,7 @@ import {
   type SchedulerOptions,
   type SchedulerOwnOptions,
 } from '../scheduler/scheduler-options.js'
+import { tlsOption } from '../transport/tls/options.js'
 import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/agent/options.js'
 
 /** The options of a cluster: those of the command, and a logger. */
@@ -33,7 +34,7 @@ export interface ClusterOptions
 
 /** `ClusterOptions` with the required options. */
 export interface ClusterStartOptions extends ClusterOptions {
-  /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
+  /** The address of the scheduler: `tcp://host:port`, `tls://host:port`, `ipc:///path`. */
   readonly address: string
   /** Number of workers. 1 to 4,096. */
   readonly workers: number
@@ -133,7 +134,9 @@ const ANY_ADDRESS = 'tcp://127.0.0.1:1'
 export function checkComboOptions(options: ComboOptions): ComboParts {
   const range = rangeIn(options)
   const fixed = range === undefined ? options : withRange(options, range.max)
-  const { logger, ...values } = checkOptions('cluster', COMBO_OPTIONS, fixed)
+  const { logger, tls, ...rest } = checkOptions('cluster', COMBO_OPTIONS, fixed)
+  // They are sent as JSON.
+  const values = { ...rest, tls: tlsOption(tls) }
   loggerOption('logger', logger)
   const { address = '', cwd } = values
   const scheduler = { ...optionsIn(SCHEDULER_OPTIONS, values), address }

@@ -1,5 +1,16 @@
 // The environment of the processes that this library starts.
 
+import { ConfigError } from '../base/errors.js'
+import type { AnyOptionTable } from '../base/option.js'
+import {
+  isPem,
+  partName,
+  TLS_PARTS,
+  tlsOfEnvironment,
+  type TlsOptions,
+  tlsOption,
+} from '../transport/tls/options.js'
+
 /**
  * Lets glibc (2.35 and later; nothing else reads it) ask the kernel for huge pages where memory is
  * large: a fresh buffer of 64 MiB is filled in 17 ms instead of 60, because the kernel prepares 32
@@ -25,9 +36,9 @@ const [CERTIFICATES, OWN_CERTIFICATES] = ['NODE_EXTRA_CA_CERTS', 'SCALER_EXTRA_C
 const LAZY_SINCE = 22
 
 /**
- * `env` for a process of ours that connects to nobody by TLS, and that calls `takeCertificates`.
- * Node 20 reads the user's certificates whenever it starts: the 140 of a Linux distribution cost 33
- * ms, more than all the rest, and memory.
+ * `env` for a process of ours that trusts no certificates but those of the option `tls`, and that
+ * calls `takeCertificates`. Node 20 reads those of the user whenever it starts: the 140 of a Linux
+ * distribution cost 33 ms, more than all the rest of a start, and memory.
  */
 export function withLateCertificates(
   env: NodeJS.ProcessEnv,
@@ -44,4 +55,61 @@ export function takeCertificates(env: NodeJS.ProcessEnv = process.env): void {
   if (path === undefined) return
   env[CERTIFICATES] = path
   delete env[OWN_CERTIFICATES]
+}
+
+// Certificates for tls:// addresses: all processes have those of the one that has started them.
+
+/** The options of all commands with an address. They are passed on as environment variables. */
+export const TLS_FLAGS: AnyOptionTable = {
+  tlsCa: {
+    type: { kind: 'text' },
+    description: 'a PEM file: the authorities that sign the certificates of peers',
+    flag: 'tls-ca',
+  },
+  tlsCert: {
+    type: { kind: 'text' },
+    description: 'a PEM file: the certificate of this process',
+    flag: 'tls-cert',
+  },
+  tlsKey: {
+    type: { kind: 'text' },
+    description: 'a PEM file: the private key of the certificate',
+    flag: 'tls-key',
+  },
+}
+
+/**
+ * The variables for a process that this one starts: those of the option or else of our own
+ * environment, with absolute paths.
+ */
+export function tlsVariables(given: TlsOptions | undefined): Readonly<Record<string, string>> {
+  const tls = tlsOption(given) ?? tlsOfEnvironment()
+  if (tls === undefined) return {}
+  return Object.fromEntries(TLS_PARTS.map((part) => [partName(part, false), tls[part] ?? '']))
+}
+
+/**
+ * The flags for a command that this process has others start: with the paths of the option, or else
+ * of our own environment. Throws `ConfigError` for an option that is not a path.
+ */
+export function tlsFlags(given: TlsOptions | undefined): readonly string[] {
+  const tls = tlsOption(given) ?? tlsOfEnvironment() ?? {}
+  return Object.entries(tls).flatMap(([part, text]) => {
+    if (!isPem(text)) return [`--tls-${part}`, text]
+    if (given === undefined) return []
+    throw new ConfigError(`option tls.${part}: workers need the path of a file, not its content`)
+  })
+}
+
+/** How people give an address to a command: behind the flags that it needs. */
+export function withTlsFlags(address: string): string {
+  const flags = TLS_PARTS.map((part) => `--tls-${part} FILE `).join('')
+  return /^tls:/i.test(address) ? `${flags}${address}` : address
+}
+
+/** Sets the variables of this process from the options of a command, by their names in code. */
+export function setTlsVariables(values: Readonly<Record<string, unknown>>): void {
+  const { tlsCa: ca, tlsCert: cert, tlsKey: key } = values as Partial<Record<string, string>>
+  const given = Object.entries({ ca, cert, key }).filter(([, path]) => (path ?? '') !== '')
+  if (given.length > 0) Object.assign(process.env, tlsVariables(Object.fromEntries(given)))
 }

@@ -20,7 +20,7 @@ async function newServer(t: TestContext): Promise<StorageLink> {
 }
 
 function linkTo(t: TestContext, address: string): StorageLink {
-  const link = new StorageLink({ name: address, address }, silentLogger)
+  const link = new StorageLink({ name: address, address }, { logger: silentLogger })
   t.after(() => link.close())
   return link
 }

@@ -70,7 +70,7 @@ export class ContentCopies {
   /** This server listens at this address. */
   open(address: string): void {
     const own = localAddress(address)
-    this.#own = new StorageLink({ name: own, address: own }, this.#logger)
+    this.#own = new StorageLink({ name: own, address: own }, { logger: this.#logger })
     this.#timer = setInterval(() => this.#sweep(performance.now()), SWEEP_MS).unref()
   }
 
@@ -159,7 +159,7 @@ export class ContentCopies {
 
   #linkTo(name: string): StorageLink {
     const address = serverAddress(name, this.#schedulerAddress ?? name)
-    return new StorageLink({ name, address }, this.#logger)
+    return new StorageLink({ name, address }, { logger: this.#logger })
   }
 
   #sweep(now: number): void {

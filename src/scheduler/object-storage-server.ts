@@ -196,9 +196,12 @@ export class ObjectStorageServer {
   }
 }
 
-/** Where to listen. Throws `ConfigError`, which names the option. */
-export function addressAt(name: string, port: number): string {
-  const address = `tcp://${name.includes(':') ? `[${name}]` : name}:${port}`
+/**
+ * Where to listen, with TLS if the scheduler does so. Throws `ConfigError`, which names the option.
+ */
+export function addressAt(name: string, port: number, scheduler = ''): string {
+  const scheme = /^tls:/i.test(scheduler) ? 'tls' : 'tcp'
+  const address = `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`
   try {
     parseAddress(address)
   } catch (error) {

@@ -21,6 +21,7 @@ import {
 } from '../wire/object-content.js'
 import { StorageChild } from '../runtime/storage/child.js'
 import { formatAddress, localAddress, parseAddress } from '../transport/address.js'
+import type { TlsOption } from '../transport/tls/options.js'
 import { DiskStore, type MoveEvent } from './disk-store.js'
 import { FileResponses } from './file-responses.js'
 import { FileStore } from './file-store.js'
@@ -37,7 +38,7 @@ const MEMORY_SHARE = 0.3
 const [MIN_LEFT_FREE_BYTES, KEPT_SHARE] = [256 * 1024 ** 2, 4 / 5]
 
 /** What the storage needs. */
-interface StorageParts {
+interface StorageParts extends TlsOption {
   /** False: the peer is full, and `onDrain` will be called. */
   readonly send: (peer: Identity, message: ObjectResponse | StorageServers | ObjectFiles) => boolean
   /** Something has happened to content. */
@@ -63,6 +64,7 @@ export class ObjectStorage {
   readonly #responses: FileResponses
   readonly #servers: SchedulerServers
   readonly #logger: Logger
+  readonly #tls: TlsOption['tls']
   /** The address and the other arguments of the server that is started when it is needed. */
   #ownServer: readonly string[] | undefined
   /** The same if the port is taken: at any port, which the server makes known itself. */
@@ -80,7 +82,7 @@ export class ObjectStorage {
   /** Reads from them, if there is no room by then. Set if there are any. */
   #stopEnd: NodeJS.Timeout | undefined
 
-  constructor({ send, onEvent, onOutdated, setReading, logger, tell }: StorageParts) {
+  constructor({ send, onEvent, onOutdated, setReading, logger, tls, tell }: StorageParts) {
     const files = new FileStore(tell)
     const openFile = (path: string): number | undefined => files.openAgain(path)
     const onBehind = (isBehind: boolean): void => {
@@ -92,6 +94,7 @@ export class ObjectStorage {
     this.#setReading = setReading
     const servers = new SchedulerServers({
       logger,
+      tls,
       send: (peer, message) => void send(peer, message),
       onUsable: (areUsable) => {
         files.offerAgain(!areUsable, (peer, offer) => void send(peer, offer))
@@ -104,6 +107,7 @@ export class ObjectStorage {
       onContentLost: (objectId, content) => onEvent({ type: 'contentLost', objectId, content }),
     })
     this.#logger = logger
+    this.#tls = tls
     this.#files = files
     this.#disk = disk
     this.#servers = servers
@@ -181,11 +185,12 @@ export class ObjectStorage {
     const [address = ''] = args
     this.#ownServer = undefined
     this.#logger.info(`starting an object storage server at ${address}`, { server: address })
-    this.#child = new StorageChild(args, this.#logger, () => {
+    const options = { logger: this.#logger, tls: this.#tls }
+    this.#child = new StorageChild(args, options, () => {
       this.#servers.remove(address)
       const text = 'starting an object storage server at another port, which firewalls may block'
       this.#logger.warn(text, { server: address })
-      this.#child = new StorageChild(this.#otherServer, this.#logger, () => {
+      this.#child = new StorageChild(this.#otherServer, options, () => {
         this.#child = undefined
       })
     })

@@ -22,6 +22,7 @@ test('defaults are as documented', () => {
     perWorkerQueueSize: 1000,
     maxNumberOfTasksWaiting: -1,
     isProtected: false,
+    tls: undefined,
     handshakeTimeoutMs: 10_000,
     maxMessageBytes: 2 ** 32 - 1,
     maxQueuedBytes: 8 * 2 ** 30,

@@ -14,10 +14,11 @@ import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
 import { messageOf } from '../base/text.js'
 import { localAddress, parseAddress, parseConnectAddress } from '../transport/address.js'
+import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import { checkDirectoryOption } from '../runtime/directory-option.js'
 
 /** The options of the scheduler itself. Times are in milliseconds, sizes in bytes. */
-export interface SchedulerOwnOptions {
+export interface SchedulerOwnOptions extends TlsOption {
   /** Where monitors subscribe; '' = nowhere. Default: the same host, two ports up. */
   readonly monitorAddress?: string | undefined
   /**
@@ -50,10 +51,10 @@ export interface SchedulerOwnOptions {
   /** 0: how many bytes of objects one client may store; 0 = no limit. Up to 1 PiB. */
   readonly objectQuotaBytes?: number | undefined
   /**
-   * Object storage servers, where large objects are stored: `tcp://host:port`, `ipc:///path`. The
-   * host `*` stands for that of the scheduler. Default: the scheduler starts one at its port plus
-   * one when a large object comes from another machine, unless a limit for objects is set; an empty
-   * list = none. Further servers may register themselves.
+   * Object storage servers, where large objects are stored: `tcp://host:port`, `tls://host:port`,
+   * `ipc:///path`. The host `*` stands for that of the scheduler. Default: the scheduler starts one
+   * at its port plus one when a large object comes from another machine, unless a limit for objects
+   * is set; an empty list = none. Further servers may register themselves.
    */
   readonly objectStorageAddresses?: readonly string[] | undefined
   /** 60,000: a client that is silent for longer is considered lost. 100 to 86,400,000. */
@@ -120,23 +121,30 @@ export interface SchedulerOptions extends SchedulerOwnOptions, LoggingOptions, U
 
 /** `SchedulerOptions` with the address to listen on. */
 export interface SchedulerStartOptions extends SchedulerOptions {
-  /** Where clients and workers connect: `tcp://host:port`, `ipc:///path`. Port 0 = a free one. */
+  /**
+   * Where clients and workers connect: `tcp://host:port`, `tls://host:port`, `ipc:///path`. Port 0
+   * = a free one.
+   */
   readonly address: string
 }
 
 /** The options of a scheduler with all defaults filled in. */
-export interface CheckedSchedulerOptions extends Settled<
-  SchedulerOwnOptions,
-  | 'monitorAddress'
-  | 'metricsAddress'
-  | 'objectDirectory'
-  | 'objectMemoryLimitBytes'
-  | 'objectDiskLimitBytes'
-  | 'objectSpillDirectory'
-  | 'objectStorageAddresses'
-  | 'protected'
-  | 'logger'
-> {
+export interface CheckedSchedulerOptions
+  extends
+    Settled<
+      SchedulerOwnOptions,
+      | 'monitorAddress'
+      | 'metricsAddress'
+      | 'objectDirectory'
+      | 'objectMemoryLimitBytes'
+      | 'objectDiskLimitBytes'
+      | 'objectSpillDirectory'
+      | 'objectStorageAddresses'
+      | 'protected'
+      | 'logger'
+      | 'tls'
+    >,
+    TlsOption {
   readonly isProtected: boolean
 }
 
@@ -282,6 +290,7 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     default: 8_589_934_592,
     flag: 'max-queued-bytes',
   },
+  ...TLS_OPTION,
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
@@ -305,7 +314,8 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   checkDirectoryOption('objectDirectory', own.objectDirectory)
   checkDirectoryOption('objectSpillDirectory', own.objectSpillDirectory)
   loggerOption('logger', logger)
-  return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
+  const settled = rest as Omit<CheckedSchedulerOptions, 'isProtected'>
+  return { ...settled, isProtected, tls: tlsOption(own.tls) }
 }
 
 /** Throws `ConfigError`, which names the option. `*` is a host, but port 0 names no server. */

@@ -118,6 +118,7 @@ export class Scheduler implements AsyncDisposable {
         else this.#router?.stopReading(peer)
       },
       logger: log.logger,
+      tls: options.tls,
       tell: (text, fields) => this.#tell('warn', text, fields ?? {}),
     })
     const machine = newMachine(this.#storage.open(options))
@@ -222,7 +223,7 @@ export class Scheduler implements AsyncDisposable {
     const descriptorRoom = new DescriptorRoom()
     await this.#serveMetrics(options.metricsAddress, descriptorRoom)
     if (options.monitorAddress === undefined) checkMonitorPort(address)
-    const both = { handshakeTimeoutMs, descriptorRoom, logger: this.#logger }
+    const both = { handshakeTimeoutMs, descriptorRoom, logger: this.#logger, tls: checked.tls }
     const limits = { ...both, maxFrameBytes, maxQueuedBytes }
     const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
     this.#router = router

@@ -96,7 +96,7 @@ async function newServer(
 
 /** Content on a server, as a client stores it; it keeps its connection. */
 async function stored(t: TestContext, address: string, value = 1): Promise<StoredContent> {
-  const link = new StorageLink({ name: address, address }, silentLogger)
+  const link = new StorageLink({ name: address, address }, { logger: silentLogger })
   t.after(() => link.close())
   const chunks = [new Uint8Array(100_000).fill(value)]
   const content = await link.put(Buffer.from('name'), { type: 'object', chunks })

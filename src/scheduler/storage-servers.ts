@@ -12,6 +12,7 @@ import type { SeenServer } from '../core/scheduler/events.js'
 import { readObjectFile } from '../runtime/object-files.js'
 import { serverName, StorageLink } from '../runtime/storage/link.js'
 import { localAddress } from '../transport/address.js'
+import type { TlsOption } from '../transport/tls/options.js'
 import type { Message, StorageServer, StorageServers } from '../wire/message.js'
 import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
 import { HeldContent, moveContent } from './content-moves.js'
@@ -33,7 +34,7 @@ const TOLD_SHARE = 1 / 16
 const TELL_MS = 60_000
 
 /** What the servers need. */
-interface ServerParts {
+interface ServerParts extends TlsOption {
   readonly logger: Logger
   send(peer: Identity, message: StorageServers): void
   /** There are servers that can be used now, or none any more. */
@@ -317,7 +318,7 @@ export class SchedulerServers {
 
   #linkTo(name: string, instance?: SchedulerId): StorageLink {
     const place = { name, address: localAddress(name), instance }
-    const link = new StorageLink(place, this.#parts.logger, {
+    const link = new StorageLink(place, this.#parts, {
       onUp: (instance) => this.#onUp(link, instance),
       onDown: (reason) => this.#onDown(link, reason),
       onFree: (bytes) => this.#onFree(link, bytes),

@@ -22,7 +22,9 @@ import { ReadTurn } from './delivery.js'
 import { DescriptorRoom } from './descriptor-room.js'
 import type { SocketOptions } from './options.js'
 import { SendQueue, SlabPool } from './send-queue.js'
-import { adoptStream, STREAM_OPTIONS } from './stream.js'
+import { adoptStream, type OpenStream, secureStream, STREAM_OPTIONS } from './stream.js'
+import { TlsCredentials } from './tls/credentials.js'
+import { TlsEntrance } from './tls/entrance.js'
 import { Rounds } from './heartbeat.js'
 import { TurnFlusher } from './writer.js'
 import type { LocalPeer } from './zmtp/session.js'
@@ -192,6 +194,8 @@ export class Acceptor {
   readonly #room: DescriptorRoom
   readonly #refusals: RefusalLog
   #listener: Listener | undefined
+  /** At a `tls://` address. */
+  #entrance: TlsEntrance | undefined
   #closing: Promise<void> | undefined
   /** Called when the last connection has closed. */
   #onGone: () => void = () => {}
@@ -215,8 +219,17 @@ export class Acceptor {
   /** Listens on `address`; errors are those of `Listener.bind`. */
   static async bind(address: string, setup: AcceptorSetup): Promise<Acceptor> {
     const acceptor = new Acceptor(setup)
-    const onStream = (stream: Socket): void => acceptor.#onStream(stream)
-    acceptor.#listener = await Listener.bind(address, onStream, setup.options.logger)
+    const { options } = setup
+    const parsed = parseAddress(address)
+    if (parsed.kind === 'tcp' && parsed.isSecure === true) {
+      const credentials = TlsCredentials.of(options.tls)
+      credentials.checkListening(address)
+      acceptor.#entrance = acceptor.#newEntrance(credentials)
+    }
+    const entrance = acceptor.#entrance
+    const onStream = (stream: Socket): void =>
+      entrance === undefined ? acceptor.#onStream(adoptStream(stream)) : entrance.accept(stream)
+    acceptor.#listener = await Listener.bind(address, onStream, options.logger)
     return acceptor
   }
 
@@ -248,13 +261,27 @@ export class Acceptor {
     const closed = this.#listener?.close()
     this.#refusals.close()
     const gone = new Promise<void>((resolve) => (this.#onGone = resolve))
+    this.#entrance?.close()
     for (const connection of this.#connections) connection.finish('')
     if (this.#connections.size > 0) await gone
     await closed
   }
 
-  #onStream(stream: Socket): void {
-    const connection = new Connection(adoptStream(stream), new SendQueue(this.#pool), this.#setup)
+  #newEntrance(credentials: TlsCredentials): TlsEntrance {
+    return new TlsEntrance(credentials, this.#setup.options, {
+      onBegun: (visitor) => this.#room.onAccepted(visitor),
+      onDone: (visitor) => this.#room.onSpoken(visitor),
+      onStream: (stream) => this.#onStream(secureStream(stream)),
+      onRefused: (kind, remote, reason) => {
+        if (this.#closing !== undefined) return
+        this.#refusals.note({ kind, remote, reason })
+        this.#handler.onRefused?.(remote, reason)
+      },
+    })
+  }
+
+  #onStream(stream: OpenStream): void {
+    const connection = new Connection(stream, new SendQueue(this.#pool), this.#setup)
     this.#connections.add(connection)
     this.#room.onAccepted(connection)
     if (this.#closing !== undefined) connection.close('')

@@ -11,6 +11,8 @@ const good: readonly (readonly [text: string, address: Address])[] = [
     { kind: 'tcp', host: 'node-1.cluster_a.example', port: 65535 },
   ],
   ['tcp://example.:1', { kind: 'tcp', host: 'example.', port: 1 }],
+  ['tls://a.example:8516', { kind: 'tcp', host: 'a.example', port: 8516, isSecure: true }],
+  ['tls://[::1]:0', { kind: 'tcp', host: '::1', port: 0, isSecure: true }],
   ['tcp://*:8516', { kind: 'tcp', host: '*', port: 8516 }],
   ['tcp://[::1]:0', { kind: 'tcp', host: '::1', port: 0 }],
   ['tcp://[fe80::1%eth0]:12', { kind: 'tcp', host: 'fe80::1%eth0', port: 12 }],
@@ -30,11 +32,11 @@ test('the scheme may be upper case, and the port * is 0', () => {
 })
 
 const bad: readonly (readonly [text: string, why: RegExp])[] = [
-  ['', /expected tcp:\/\/host:port or ipc/],
-  ['127.0.0.1:8516', /expected tcp:\/\/host:port or ipc/],
-  ['localhost', /expected tcp:\/\/host:port or ipc/],
-  ['tcp:/127.0.0.1:8516', /expected tcp:\/\/host:port or ipc/],
-  [' tcp://127.0.0.1:8516', /expected tcp:\/\/host:port or ipc/],
+  ['', /expected tcp:\/\/host:port, tls/],
+  ['127.0.0.1:8516', /expected tcp:\/\/host:port, tls/],
+  ['localhost', /expected tcp:\/\/host:port, tls/],
+  ['tcp:/127.0.0.1:8516', /expected tcp:\/\/host:port, tls/],
+  [' tcp://127.0.0.1:8516', /expected tcp:\/\/host:port, tls/],
   ['http://127.0.0.1:80', /http:\/\/ is not supported/],
   ['inproc://x', /inproc:\/\/ is not supported/],
   ['tcp://', /expected tcp:\/\/host:port/],

@@ -1,13 +1,15 @@
-// Addresses as users write them: `tcp://host:port` and `ipc://path`. Parses and formats them;
-// resolves and opens nothing.
+// Addresses as users write them: `tcp://host:port`, `tls://host:port` and `ipc://path`. Parses and
+// formats them; resolves and opens nothing.
 
 import { isIPv4, isIPv6 } from 'node:net'
 import { ConfigError } from '../base/errors.js'
 import { messageOf } from '../base/text.js'
 
 /** A host and a port. `host` is a name, an IPv4 or IPv6 address without brackets, or `*` (all). */
-interface TcpAddress {
+export interface TcpAddress {
   readonly kind: 'tcp'
+  /** `tls://`: encrypted, and both sides show certificates. */
+  readonly isSecure?: true
   readonly host: string
   /** 0 = chosen by the system. */
   readonly port: number
@@ -21,6 +23,8 @@ interface IpcAddress {
 
 /** Where a socket listens or connects. */
 export type Address = TcpAddress | IpcAddress
+
+const FORMS = 'tcp://host:port, tls://host:port or ipc:///path'
 
 /** Hosts that stand for all addresses of a machine. */
 const EVERYWHERE: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
@@ -36,7 +40,7 @@ const HOST_NAME =
 
 /**
  * Parses an address to bind: `tcp://127.0.0.1:8516`, `tcp://[::1]:0`, `tcp://*:*` (port `*` is 0:
- * the system chooses one), `tcp://name:8516`, `ipc:///path`. Throws a `ConfigError` that says what
+ * the system chooses one), `tls://name:8516`, `ipc:///path`. Throws a `ConfigError` that says what
  * is wrong.
  */
 export function parseAddress(text: string): Address {
@@ -44,15 +48,17 @@ export function parseAddress(text: string): Address {
     throw new ConfigError(`address: expected a string, got ${typeof text}`)
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(text) ?? []
   if (scheme === undefined || rest === undefined) {
-    throw wrong(text, 'expected tcp://host:port or ipc:///path')
+    throw wrong(text, `expected ${FORMS}`)
   }
   switch (scheme.toLowerCase()) {
     case 'tcp':
       return parseTcp(text, rest)
+    case 'tls':
+      return { ...parseTcp(text, rest), isSecure: true }
     case 'ipc':
       return parseIpc(text, rest)
     default:
-      throw wrong(text, `${scheme}:// is not supported; use tcp://host:port or ipc:///path`)
+      throw wrong(text, `${scheme}:// is not supported; use ${FORMS}`)
   }
 }
 
@@ -76,7 +82,13 @@ export function localAddress(text: string): string {
 export function formatAddress(address: Address): string {
   if (address.kind === 'ipc') return `ipc://${address.path}`
   const host = address.host.includes(':') ? `[${address.host}]` : address.host
-  return `tcp://${host}:${address.port}`
+  return `${schemeOf(address)}${host}:${address.port}`
+}
+
+/** `tcp://`, `tls://` or `ipc://`. */
+export function schemeOf(address: Address): string {
+  if (address.kind === 'ipc') return 'ipc://'
+  return address.isSecure === true ? 'tls://' : 'tcp://'
 }
 
 function parseTcp(text: string, rest: string): TcpAddress {
@@ -176,7 +188,7 @@ const BIND_HINTS: Readonly<Record<string, (address: string) => string>> = {
 }
 
 function isPrivileged(address: string): boolean {
-  const port = /^tcp:.*:(\d+)$/.exec(address)?.[1]
+  const port = /^t(?:cp|ls):.*:(\d+)$/.exec(address)?.[1]
   return port !== undefined && Number(port) < 1024
 }
 

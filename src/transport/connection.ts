@@ -15,6 +15,7 @@ import { CROWDED } from './bounded-log.js'
 import { type ConnectionEnd, type ConnectionStage, type EndKind, endKindOf } from './end.js'
 import type { SendQueue } from './send-queue.js'
 import { describeRemote, type OpenStream } from './stream.js'
+import { tlsTrouble } from './tls/trouble.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
 import { HandshakeError, type Inbox, isKnownProtocol, ZmtpSession } from './zmtp/session.js'
 
@@ -22,6 +23,12 @@ import { HandshakeError, type Inbox, isKnownProtocol, ZmtpSession } from './zmtp
 const PROGRESS_INTERVAL_MS = 1000
 /** The peer has disconnected, noticed while reading or writing. */
 const LEFT_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
+
+/**
+ * TLS: a write in progress of up to this many bytes is likely to be one that is being encrypted,
+ * not one for which the system has no room.
+ */
+const SLOW_BYTES = 64 * 1024
 
 /** The most PONGs that wait for a gap between messages. */
 const MAX_CONTROL_FRAMES = 64
@@ -64,6 +71,7 @@ export class Connection {
   readonly #heartbeat: Heartbeat<Connection>
   readonly #delivery: Delivery<Connection>
   readonly #remote: string
+  readonly #slowBytes: number
   #phase: Phase = 'open'
   #isConnected: boolean
   #isGreeted = false
@@ -81,15 +89,18 @@ export class Connection {
   #deadline: NodeJS.Timeout | undefined
 
   /** May still be connecting. `queue` may hold frames: they are sent after the handshake. */
-  constructor({ socket, reader }: OpenStream, queue: SendQueue, setup: ConnectionSetup) {
+  constructor({ socket, reader, isSecure }: OpenStream, queue: SendQueue, setup: ConnectionSetup) {
     const { local, options, flusher } = setup
     this.#socket = socket
     this.#isConnected = !socket.connecting
     this.#queue = queue
     this.#remote = describeRemote(socket)
     this.#setup = setup
+    const slowBytes = isSecure === true ? SLOW_BYTES : 0
+    this.#slowBytes = slowBytes
     const actions = Connection.#actions
-    this.#writer = new FrameWriter({ stream: socket, queue, flusher, actions, owner: this })
+    const writing = { stream: socket, queue, flusher, actions, owner: this, slowBytes }
+    this.#writer = new FrameWriter(writing)
     this.#session = new ZmtpSession(local, options, setup.handler.onLongFrame)
     this.#heartbeat = new Heartbeat(options, setup.rounds, actions, this)
     this.#delivery = new Delivery(setup.turn, actions, this)
@@ -245,7 +256,7 @@ export class Connection {
 
   get #endKind(): EndKind {
     if (this.#reason === CROWDED) return 'crowded'
-    if (this.#hasLeft) return 'closed'
+    if (this.#hasLeft && this.#fault !== 'untrusted') return 'closed'
     return this.#fault ?? (this.#isReady && this.#phase !== 'open' ? 'lost' : 'silent')
   }
 
@@ -256,7 +267,7 @@ export class Connection {
   }
 
   #onRefused(refusal: string): void {
-    if (!this.#isReady) this.#fault ??= 'broken'
+    if (!this.#isReady) this.#fault ??= this.#slowBytes > 0 ? 'untrusted' : 'broken'
     this.close(`the peer refused: ${refusal}`)
   }
 
@@ -330,7 +341,7 @@ export class Connection {
 
   #outgoing(): OutgoingState {
     const { bytesWritten, writableLength } = this.#socket
-    return { takenBytes: bytesWritten - writableLength, isFull: writableLength > 0 }
+    return { takenBytes: bytesWritten - writableLength, isFull: writableLength > this.#slowBytes }
   }
 
   #onPart(): void {
@@ -392,7 +403,8 @@ export class Connection {
 
   #onHandshakeTimeout(): void {
     const { handshakeTimeoutMs } = this.#setup.options
-    const what = this.#socket.connecting ? 'connection' : 'ZeroMQ handshake'
+    const handshake = this.#slowBytes > 0 ? 'TLS or ZeroMQ handshake' : 'ZeroMQ handshake'
+    const what = this.#socket.connecting ? 'connection' : handshake
     this.close(`no ${what} within ${handshakeTimeoutMs} ms`)
   }
 
@@ -402,7 +414,9 @@ export class Connection {
     // Of several attempts, one that was not refused says more.
     const code = codes.find((each) => each !== 'ECONNREFUSED') ?? codes[0] ?? ''
     if (!this.#isConnected) this.#fault ??= endKindOf(code)
-    this.#reason ??= describeError(error)
+    const trouble = this.#slowBytes > 0 ? tlsTrouble(error) : undefined
+    if (trouble !== undefined && !this.#isReady) this.#fault ??= 'untrusted'
+    this.#reason ??= trouble ?? describeError(error)
   }
 
   /** Also called while the socket is paused. */

@@ -10,6 +10,7 @@ import type { ConnectionEnd } from './end.js'
 import type { SendQueue } from './send-queue.js'
 import { openStream } from './stream.js'
 import { Rounds } from './heartbeat.js'
+import { TlsCredentials } from './tls/credentials.js'
 import { TurnFlusher } from './writer.js'
 import type { OnLongFrame } from './zmtp/frame.js'
 import type { LocalPeer, RemotePeer } from './zmtp/session.js'
@@ -47,6 +48,8 @@ export class Connector {
   readonly #flusher = new TurnFlusher()
   readonly #turn = new ReadTurn()
   readonly #rounds: Rounds
+  /** For a `tls://` address. */
+  readonly #credentials: TlsCredentials | undefined
   #connection: Connection | undefined
   #isReady = false
   #failures = 0
@@ -58,10 +61,16 @@ export class Connector {
   #onClosed: (() => void) | undefined
   #lingerTimer: NodeJS.Timeout | undefined
 
-  /** Starts connecting; no callback is called before the current event-loop turn ends. */
+  /**
+   * Starts connecting; no callback is called before the current event-loop turn ends. Throws
+   * `ConfigError` for certificates that cannot be used.
+   */
   constructor(setup: ConnectorSetup) {
     this.#setup = setup
-    this.#rounds = new Rounds(setup.options.pingIntervalMs)
+    const { address, options } = setup
+    this.#rounds = new Rounds(options.pingIntervalMs)
+    const isSecure = address.kind === 'tcp' && address.isSecure === true
+    this.#credentials = isSecure ? TlsCredentials.of(options.tls) : undefined
     this.#connect()
   }
 
@@ -106,7 +115,7 @@ export class Connector {
   #connect(): void {
     const { address, local, options, queue } = this.#setup
     this.#retry = undefined
-    const stream = openStream(address)
+    const stream = openStream(address, this.#credentials?.current(options.logger))
     if (!this.#isRef) stream.socket.unref()
     const handler = this.#connectionHandler()
     this.#connection = new Connection(stream, queue(), {

@@ -16,6 +16,8 @@ export type EndKind =
   | 'notZmtp'
   /** The socket types do not fit together. */
   | 'wrongSocket'
+  /** There is no TLS connection: a certificate is refused, or one side does not speak TLS. */
+  | 'untrusted'
   /** The versions or the security mechanisms do not fit together. */
   | 'incompatible'
   /** The peer violated the protocol in the handshake, or refused the connection. */

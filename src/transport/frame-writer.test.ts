@@ -19,7 +19,7 @@ class Fixture {
   #end: (() => void) | undefined
   isSlow = false
 
-  constructor() {
+  constructor(slowBytes = 0) {
     this.stream = new Writable({
       write: (chunk: Buffer, _, callback) => this.#write(chunk, callback),
       writev: (chunks, callback) =>
@@ -31,6 +31,7 @@ class Fixture {
       flusher: new TurnFlusher(),
       actions: { written: (own, hasMoved) => own.#onWritten(hasMoved) },
       owner: this,
+      slowBytes,
     })
   }
 
@@ -138,6 +139,20 @@ test('only bytes that the system could not take immediately show that the peer r
   assert.equal(fixture.moves, 0)
   fixture.end()
   await turn()
+  assert.equal(fixture.moves, 1)
+})
+
+test('a stream that encrypts moves only by writes that are longer than those of its own', async () => {
+  const fixture = new Fixture(1_000)
+  const { writer } = fixture
+  fixture.isSlow = true
+  writer.start()
+  for (const size of [10, 5_000]) {
+    writer.send(Buffer.alloc(size))
+    await turn()
+    fixture.end()
+    await turn()
+  }
   assert.equal(fixture.moves, 1)
 })
 

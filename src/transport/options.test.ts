@@ -22,6 +22,7 @@ test('without options, all have their documented defaults', () => {
     pingIntervalMs: 0,
     pingTimeoutMs: 0,
     descriptorRoom: undefined,
+    tls: undefined,
     logger: silentLogger,
   }
   const pings = { pingIntervalMs: 2000, pingTimeoutMs: 8000 }

@@ -6,6 +6,7 @@ import type { Identity } from '../base/ids.js'
 import { type Logger, silentLogger } from '../base/logger.js'
 import { booleanOption, numberOption } from '../base/option.js'
 import type { DescriptorRoom } from './descriptor-room.js'
+import type { TlsOption } from './tls/options.js'
 
 // What all sockets of the transport share: frames, limits and callbacks. A message is one frame or
 // several ("more" frames); the engine's own protocol uses one.
@@ -47,7 +48,7 @@ const DEFAULT_SOCKET_LIMITS: SocketLimits = {
 }
 
 /** Options of all sockets. */
-export interface SocketOptions extends SocketLimits {
+export interface SocketOptions extends SocketLimits, TlsOption {
   /** How long `close` continues to write queued data, in milliseconds. Default: 1,000. */
   readonly lingerMs: number
   /**
@@ -146,6 +147,7 @@ export function socketOptions(
     pingIntervalMs,
     pingTimeoutMs: duration('pingTimeoutMs', given.pingTimeoutMs, pingTimeoutMs, 0),
     descriptorRoom: given.descriptorRoom,
+    tls: given.tls,
     logger: given.logger ?? silentLogger,
   }
 }

@@ -5,6 +5,8 @@
 
 import { connect, type OnReadOpts, Socket } from 'node:net'
 import type { Address } from './address.js'
+import { openTls } from './tls/connect.js'
+import type { LoadedTls } from './tls/credentials.js'
 
 /** A silently broken link is noticed after this idle time plus the system's probes. */
 const KEEP_ALIVE_DELAY_MS = 30_000
@@ -23,6 +25,12 @@ export const STREAM_OPTIONS: StreamOptions = {
   noDelay: true,
   keepAlive: true,
   keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
+}
+
+/** The same for TLS, where Node wants it elsewhere. */
+const LINK = {
+  keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
+  autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
 }
 
 /** Takes what is read from a stream. The memory is overwritten after the call. */
@@ -65,10 +73,16 @@ export class StreamReader {
 export interface OpenStream {
   readonly socket: Socket
   readonly reader: StreamReader
+  /** TLS: each write is encrypted first, and ends in a later turn. */
+  readonly isSecure?: true
 }
 
-/** Starts connecting. A host name is looked up each time; errors are events of the stream. */
-export function openStream(address: Address): OpenStream {
+/**
+ * Starts connecting. A host name is looked up each time; errors are events of the stream. `tls`:
+ * for a `tls://` address.
+ */
+export function openStream(address: Address, tls?: LoadedTls): OpenStream {
+  if (address.kind === 'tcp' && tls !== undefined) return secureStream(openTls(address, tls, LINK))
   const reader = new StreamReader()
   const onread = READS_INTO_MEMORY ? { onread: reader.onread } : {}
   const socket =
@@ -122,6 +136,13 @@ export function adoptStream(opened: Socket): OpenStream {
   const socket = new Socket(options)
   opened.destroy()
   return { socket, reader }
+}
+
+/** Reads a stream of TLS; each chunk has memory of its own there. */
+export function secureStream(socket: Socket): OpenStream {
+  const reader = new StreamReader()
+  readChunks(socket, reader)
+  return { socket, reader, isSecure: true }
 }
 
 function readChunks(socket: Socket, reader: StreamReader): void {

@@ -30,6 +30,11 @@ interface WriterSetup<Owner> {
   readonly flusher: TurnFlusher
   readonly actions: WriterActions<Owner>
   readonly owner: Owner
+  /**
+   * A write of up to this many bytes is not finished when the call returns, even if the system can
+   * take all of it. Default: 0.
+   */
+  readonly slowBytes?: number
 }
 
 /** The writing half of a connection. */
@@ -39,6 +44,7 @@ export class FrameWriter<Owner> implements Flushable {
   readonly #flusher: TurnFlusher
   readonly #actions: WriterActions<Owner>
   readonly #owner: Owner
+  readonly #slowBytes: number
   /** Control frames (PONG, SUBSCRIBE), which go ahead of the queue. */
   #control: Uint8Array[] | undefined
   /** Bytes of the write in progress. */
@@ -47,12 +53,13 @@ export class FrameWriter<Owner> implements Flushable {
   #isStarted = false
   #isStopped = false
 
-  constructor({ stream, queue, flusher, actions, owner }: WriterSetup<Owner>) {
+  constructor({ stream, queue, flusher, actions, owner, slowBytes = 0 }: WriterSetup<Owner>) {
     this.#stream = stream
     this.#queue = queue
     this.#flusher = flusher
     this.#actions = actions
     this.#owner = owner
+    this.#slowBytes = slowBytes
   }
 
   /** Bytes queued or being written. */
@@ -163,7 +170,7 @@ export class FrameWriter<Owner> implements Flushable {
   /** Called after every write, even one that had finished when `write` returned. */
   readonly #onWritten = (): void => {
     if (this.#isStopped || this.#stream.writableLength > 0) return
-    const hasMoved = this.#inFlightBytes > 0
+    const hasMoved = this.#inFlightBytes > this.#slowBytes
     this.#inFlightBytes = 0
     this.write()
     this.#actions.written(this.#owner, hasMoved)

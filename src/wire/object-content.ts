@@ -99,7 +99,7 @@ export interface StoredContent {
   readonly id: ObjectId
 }
 
-const STORED_CONTENT = /^(\d{1,16}) ((?:tcp|ipc):\/\/[^\s\0]{1,4000}) ([\da-f]{48})$/
+const STORED_CONTENT = /^(\d{1,16}) ((?:tcp|tls|ipc):\/\/[^\s\0]{1,4000}) ([\da-f]{48})$/
 
 /** The chunk that stands for content on a server. */
 export function storedChunk({ byteLength, address, id }: StoredContent): Uint8Array {

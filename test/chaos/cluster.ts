@@ -16,6 +16,8 @@ import { Program, commandPath } from './program.js'
 export interface ClusterSetup {
   /** Workers of each agent, one number per agent: `[2, 2]`. Default: `[2]`. */
   readonly agents?: readonly number[]
+  /** Default: `tcp`. */
+  readonly scheme?: 'tcp' | 'tls'
   readonly schedulerArgs?: readonly string[]
   readonly agentArgs?: readonly string[]
   /** Options of Node for all of them. */
@@ -54,7 +56,7 @@ export class TestCluster {
   /** Starts everything; resolves when all workers are ready. */
   static async start(t: TestContext, setup: ClusterSetup = {}): Promise<TestCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'sc-'))
-    const scheduler = startScheduler(folder, setup, ['tcp://127.0.0.1:0'])
+    const scheduler = startScheduler(folder, setup, [`${setup.scheme ?? 'tcp'}://127.0.0.1:0`])
     const cluster = new TestCluster(folder, setup, scheduler, await addressesOf(scheduler))
     t.after(() => cluster.#end())
     await Promise.all((setup.agents ?? [2]).map((workers) => cluster.startAgent(workers)))
@@ -92,8 +94,8 @@ export class TestCluster {
    * resolves when it can be used.
    */
   async startServer(args: readonly string[] = [], address?: string): Promise<Program> {
-    const where =
-      address === undefined ? ['tcp://127.0.0.1:0', '--scheduler', this.address] : [address]
+    const own = `${this.#setup.scheme ?? 'tcp'}://127.0.0.1:0`
+    const where = address === undefined ? [own, '--scheduler', this.address] : [address]
     const command = [...(this.#setup.nodeArgs ?? []), commandPath('scaler-object-storage-server')]
     const server = this.run('server', [...command, ...args, ...where])
     const line = await server.line((each) => 'address' in each)

@@ -342,7 +342,7 @@ test('wrong addresses and options are ConfigErrors', async () => {
   const none = { ...SILENT, onMessages: () => {}, onProgress: () => {} }
   const wrongBind = [
     RouterSocket.bind('tcp://127.0.0.1', none),
-    RouterSocket.bind('tls://127.0.0.1:0', none),
+    RouterSocket.bind('ws://127.0.0.1:0', none),
     RouterSocket.bind('tcp://127.0.0.1:0', none, { lingerMs: -1 }),
   ]
   for (const promise of wrongBind) await assert.rejects(promise, ConfigError)

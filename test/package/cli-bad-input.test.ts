@@ -73,7 +73,7 @@ const CASES: readonly Case[] = [
     'scaler',
     ['config', 'scheduler', 'extra'],
     2,
-    /^scaler config: address "extra": expected tcp:\/\/host:port or ipc:\/\/\/path/,
+    /^scaler config: address "extra": expected tcp:\/\/host:port, tls:\/\/host:port or ipc:\/\/\/path/,
   ],
   ['scaler', ['config', 'cluster', 'tcp://*:1'], 2, /the host \* is only for listening/],
   [
@@ -183,7 +183,7 @@ test('the error for a wrong address in the environment names the variable', asyn
   assertOneLine(
     end,
     2,
-    /^scaler_cluster: SCALER_ADDRESS: expected tcp:\/\/host:port .*localhost:1"$/m,
+    /^scaler_cluster: SCALER_ADDRESS: expected tcp:\/\/host:port.*localhost:1"$/m,
   )
 })
 

@@ -17,7 +17,7 @@ export const CLUSTER: CommandDefinition = {
   positionals: [
     {
       name: 'address',
-      description: 'the address of the scheduler: tcp://host:port or ipc:///path',
+      description: 'the address of the scheduler: tcp://host:port, tls://host:port or ipc:///path',
       env: 'ADDRESS',
     },
   ],

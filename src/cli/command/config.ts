@@ -11,11 +11,10 @@ import {
 } from '../command.js'
 import { ALIASES, COMMANDS, loadAllCommands } from '../commands.js'
 import { commandHelp, styleOf } from '../help.js'
-import { flagsOf, placeOf } from '../option/flag.js'
+import { flagsOf, hasSection, placeOf } from '../option/flag.js'
 import {
   ADDRESS_KEY,
   gatherSettings,
-  hasSection,
   readCall,
   refuseExtraWords,
   type Setting,

@@ -55,7 +55,7 @@ export const OBJECT_STORAGE_SERVER: CommandDefinition = {
   positionals: [
     {
       name: 'address',
-      description: 'where to listen: tcp://host:port or ipc:///path',
+      description: 'where to listen: tcp://host:port, tls://host:port or ipc:///path',
       isOptional: true,
     },
   ],
@@ -74,7 +74,8 @@ export const OBJECT_STORAGE_SERVER: CommandDefinition = {
     }
     const { addressAt, LEAVE_MS, ObjectStorageServer } =
       await import('../../scheduler/object-storage-server.js')
-    const address = given ?? addressAt(name ?? DEFAULT_HOST, port ?? DEFAULT_PORT)
+    const { schedulerAddress } = options
+    const address = given ?? addressAt(name ?? DEFAULT_HOST, port ?? DEFAULT_PORT, schedulerAddress)
     const server = await ObjectStorageServer.start({ ...rest, address, logger })
     logger.info(`Object storage server: address is ${server.address}`, { address: server.address })
     return { ended: server.ended, stop: () => server.close(), orphanGraceMs: LEAVE_MS + 5_000 }

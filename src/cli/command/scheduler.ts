@@ -12,7 +12,8 @@ export const SCHEDULER: CommandDefinition = {
   positionals: [
     {
       name: 'address',
-      description: 'where clients and workers connect: tcp://host:port or ipc:///path',
+      description:
+        'where clients and workers connect: tcp://host:port, tls://host:port or ipc:///path',
       env: 'ADDRESS',
     },
   ],

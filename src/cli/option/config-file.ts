@@ -8,8 +8,8 @@ import { parseToml, tomlPosition } from '../../runtime/toml.js'
 import type { CommandDefinition } from '../command.js'
 import type { Given } from './command-line.js'
 import { ALIASES } from '../commands.js'
-import { ADDRESS_KEY, hasSection } from './settings.js'
-import { type Flag, flagsOf, nameFrom, type Origin, settableFlags } from './flag.js'
+import { ADDRESS_KEY } from './settings.js'
+import { type Flag, flagsOf, hasSection, nameFrom, type Origin, settableFlags } from './flag.js'
 import { readValue } from './text.js'
 
 /** The contents of a file: for each command its options by their names in code, and `address`. */

@@ -3,10 +3,11 @@
 
 import type { AnyOptionTable, OptionSpec } from '../../base/option.js'
 import { LOGGING_OPTIONS } from '../../runtime/log/log.js'
+import { TLS_FLAGS } from '../../runtime/child-environment.js'
 import type { CommandDefinition } from '../command.js'
 
 /** The section of the help text that a flag is listed in. */
-export type FlagGroup = 'own' | 'log' | 'unnecessary' | 'general'
+export type FlagGroup = 'own' | 'tls' | 'log' | 'unnecessary' | 'general'
 
 /** One option of a command. */
 export interface Flag {
@@ -39,11 +40,19 @@ const GENERAL_OPTIONS: AnyOptionTable = {
   },
 }
 
+const WITHOUT: ReadonlySet<string> = new Set(['config', 'completion'])
+
+/** Whether a command has a section in configuration files, and an address. */
+export function hasSection({ name }: CommandDefinition): boolean {
+  return !WITHOUT.has(name)
+}
+
 /** All flags of a command, in the order of its help. */
 export function flagsOf(definition: CommandDefinition): readonly Flag[] {
   const own = definition.tables.flatMap((table) => tableFlags(table, 'own'))
+  const tls = hasSection(definition) ? tableFlags(TLS_FLAGS, 'tls') : []
   const log = definition.hasLog ? tableFlags(LOGGING_OPTIONS, 'log') : []
-  return [...own, ...log, ...tableFlags(GENERAL_OPTIONS, 'general')]
+  return [...own, ...tls, ...log, ...tableFlags(GENERAL_OPTIONS, 'general')]
 }
 
 /** The flags that can also be set in files and in the environment. */
@@ -62,7 +71,8 @@ export function defaultOf({ spec }: Flag): unknown {
 }
 
 /** Whether its value names files, which completion then offers. */
-export function namesFiles({ key, spec }: Flag): boolean {
+export function namesFiles({ key, spec, group }: Flag): boolean {
+  if (group === 'tls') return true
   return spec.type.kind !== 'boolean' && /(^|-)(config|files?|paths?|cwd|directory)$/.test(key)
 }
 

@@ -4,16 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { loadAllCommands } from '../commands.js'
-import {
-  checkWords,
-  gatherSettings,
-  givenOf,
-  hasSection,
-  readCall,
-  type Settings,
-} from './settings.js'
+import { checkWords, gatherSettings, givenOf, readCall, type Settings } from './settings.js'
 import { type CommandDefinition, errorLine } from '../command.js'
-import { type Flag, flagsOf, nameFrom, placeOf, settableFlags, variableOf } from './flag.js'
+import {
+  type Flag,
+  flagsOf,
+  hasSection,
+  nameFrom,
+  placeOf,
+  settableFlags,
+  variableOf,
+} from './flag.js'
 import { ALLOCATE } from '../command/allocate.js'
 import { RUN } from '../command/run.js'
 import { OBJECT_STORAGE_SERVER } from '../command/object-storage-server.js'

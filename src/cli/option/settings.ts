@@ -7,20 +7,19 @@ import type { CommandDefinition, Positional } from '../command.js'
 import { loadAllCommands } from '../commands.js'
 import { type CommandLine, type Given, readCommandLine } from './command-line.js'
 import type { ConfigFile } from './config-file.js'
-import { defaultOf, type Flag, flagsOf, type Origin, settableFlags, variableOf } from './flag.js'
+import {
+  defaultOf,
+  type Flag,
+  flagsOf,
+  hasSection,
+  type Origin,
+  settableFlags,
+  variableOf,
+} from './flag.js'
 import { readText } from './text.js'
-
-// Which commands have settings: those with a section in configuration files.
 
 /** The key of a command's first word: the address of the scheduler. */
 export const ADDRESS_KEY = 'address'
-
-const WITHOUT: ReadonlySet<string> = new Set(['config', 'completion'])
-
-/** Whether a command has a section in configuration files. */
-export function hasSection(definition: CommandDefinition): boolean {
-  return !WITHOUT.has(definition.name)
-}
 
 // The options given in the environment: `SCALER_` and the flag in capitals. One variable serves all
 // commands that have the flag, with a few exceptions. An unknown variable only causes a warning:

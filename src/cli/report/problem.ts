@@ -10,6 +10,7 @@ import type {
   ObjectTotals,
   WaitingInfo,
 } from '../../client/monitor/cluster-info.js'
+import { withTlsFlags } from '../../runtime/child-environment.js'
 import { countText, grouped, plainText } from '../table.js'
 
 /** Something that keeps the cluster from doing its work, and what to do about it. */
@@ -147,7 +148,7 @@ function lackText(kinds: Kinds): string {
 }
 
 function offerAdvice(kinds: Kinds, address: string): string {
-  const command = `scaler_cluster${capabilityFlag(kinds)} ${address}`
+  const command = `scaler_cluster${capabilityFlag(kinds)} ${withTlsFlags(address)}`
   if (kinds.length === 1) return `start one that does: ${command}`
   return `start workers that do, for example: ${command} (scaler tasks lists all kinds)`
 }
@@ -157,7 +158,7 @@ function startAdvice(waiting: readonly WaitingInfo[], address: string): string {
   const isOne = new Set(waiting.map(({ requirement }) => requirement)).size === 1
   const flag = isOne ? capabilityFlag(waiting) : ''
   const also = isOne ? '' : alsoNeeded(waiting)
-  return `start JavaScript workers: scaler_cluster${flag} ${address}${also}`
+  return `start JavaScript workers: scaler_cluster${flag} ${withTlsFlags(address)}${also}`
 }
 
 function alsoNeeded(waiting: readonly WaitingInfo[]): string {
@@ -251,7 +252,7 @@ function problemOfFailures({
   const what = `${fail}${which === '' ? '' : `, most${which}`}`
   return {
     what: error === '' ? what : `${what}: ${plainText(error)}`,
-    advice: `see scaler failures ${address}`,
+    advice: `see scaler failures ${withTlsFlags(address)}`,
   }
 }
 

@@ -7,6 +7,7 @@ import { idToHex } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import { packageVersion } from '../../runtime/process-statistics.js'
 import { type Address, formatAddress, parseConnectAddress } from '../../transport/address.js'
+import { withTlsFlags } from '../../runtime/child-environment.js'
 import type { SchedulerReport } from '../../wire/message.js'
 import { Client } from '../client.js'
 import { clockDifference, type ClockDifference, clockText, isFarOff, tenths } from './clock.js'
@@ -139,7 +140,7 @@ export function workerProblem(
   { total, suitable }: WorkerCount,
   address: string,
 ): DiagnosisProblem | undefined {
-  const advice = `start JavaScript workers: scaler_cluster ${address}`
+  const advice = `start JavaScript workers: scaler_cluster ${withTlsFlags(address)}`
   if (total === 0) {
     const what = 'the scheduler has no workers, so no task would run'
     return { part: 'workers', isFatal: true, what, advice }

@@ -13,6 +13,7 @@ import {
   parseConnectAddress,
 } from '../../transport/address.js'
 import { type ConnectionEnd, type EndKind, isPublisher } from '../../transport/end.js'
+import { NOT_TLS } from '../../transport/tls/trouble.js'
 
 /** Why there is no scheduler: no connection, or a peer that is something else. */
 export type NoScheduler = ConnectionEnd | { readonly kind: 'notScheduler'; readonly reason: string }
@@ -31,10 +32,11 @@ const FINAL_KINDS: ReadonlySet<EndKind | 'notScheduler'> = new Set([
   'notZmtp',
   'wrongSocket',
   'incompatible',
+  'untrusted',
   'notScheduler',
 ] as const)
 
-/** Whether trying again is useless, because another server uses the address. */
+/** Whether trying again is useless: another server uses the address, or does not accept us. */
 export function isFinal({ kind }: NoScheduler): boolean {
   return FINAL_KINDS.has(kind)
 }
@@ -82,7 +84,7 @@ export function asSeenFrom(known: Address, bound: string): string {
   if (address.kind === 'ipc' || known.kind === 'ipc') return bound
   const isOurs = isLoopback(address.host) && isLoopback(known.host)
   const isSpecific = !isEverywhere(address.host) && !isLoopback(address.host)
-  return isSpecific || isOurs ? bound : formatAddress({ ...known, port: address.port })
+  return isSpecific || isOurs ? bound : formatAddress({ ...address, host: known.host })
 }
 
 /** An address for messages: `127.0.0.1 port 2345`. */
@@ -115,7 +117,13 @@ export function describe(finding: NoScheduler, address: Address, withinMs: numbe
       return { what: `${place} closed the connection (${reason || 'no reason given'})`, advice: '' }
     case 'notZmtp': {
       const what = `the server does not speak ZeroMQ: it sent ${finding.excerpt}`
-      return { what, advice: 'is this the right port?' }
+      if (!finding.excerpt.endsWith('(TLS)')) return { what, advice: 'is this the right port?' }
+      return { what, advice: `is its address ${formatAddress(address).replace('tcp:', 'tls:')}?` }
+    }
+    case 'untrusted': {
+      const plain = formatAddress(address).replace('tls:', 'tcp:')
+      const advice = reason === NOT_TLS ? `is its address ${plain}?` : ''
+      return { what: `no TLS connection to ${place}: ${reason}`, advice }
     }
     case 'wrongSocket':
       return describeSocket(finding, address)

@@ -30,12 +30,13 @@ import {
   type OperatorAnswer,
   type OperatorRequest,
 } from '../../wire/message.js'
+import type { TlsOption } from '../../transport/tls/options.js'
 import { monitorBeside } from '../connect/no-scheduler.js'
 import type { ClusterEvent } from './cluster-info.js'
 import { ClusterPicture } from './picture.js'
 
 /** What is looked at, and how. */
-export interface MonitorSetup {
+export interface MonitorSetup extends TlsOption {
   /** Of the scheduler; undefined if only what it publishes is known. */
   readonly address: string | undefined
   /**
@@ -121,7 +122,7 @@ export class MonitorLink implements Link {
   #picture: ClusterPicture
 
   constructor(setup: SchedulerSetup, wishes: MonitorWishes | undefined, handler: MonitorHandler) {
-    const { address, heartbeatIntervalMs, logger } = setup
+    const { address, heartbeatIntervalMs, logger, tls } = setup
     this.silence = `no answer from the scheduler at ${address}`
     this.#handler = handler
     this.#logger = logger
@@ -141,7 +142,7 @@ export class MonitorLink implements Link {
         for (const message of messages) this.#onMessage(message)
       },
     }
-    const options = { queueWhileDisconnected: false, logger }
+    const options = { queueWhileDisconnected: false, logger, tls }
     this.#socket = new DealerSocket(address, this.#identity, dealer, options)
   }
 
@@ -234,7 +235,7 @@ class PublishedLink implements Link {
   #unread = 0
   #lostEvents = 0
 
-  constructor({ address, logger, ...setup }: MonitorSetup, handler: MonitorHandler) {
+  constructor({ address, logger, tls, ...setup }: MonitorSetup, handler: MonitorHandler) {
     const monitorAddress = setup.monitorAddress ?? publishedBeside(address)
     this.silence = `no monitor message was published at ${monitorAddress}`
     this.#handler = handler
@@ -248,7 +249,7 @@ class PublishedLink implements Link {
         for (const message of messages) this.#onMessage(message)
       },
     }
-    this.#socket = new SubSocket(monitorAddress, sub, { logger })
+    this.#socket = new SubSocket(monitorAddress, sub, { logger, tls })
     this.#socket.subscribe('')
   }
 

@@ -26,7 +26,7 @@ async function answered(t: TestContext, address: string): Promise<void> {
   const alive = setInterval(() => {}, 60_000)
   await new Promise<void>((resolve) => {
     const handler = { onUp: () => resolve() }
-    const link = new StorageLink({ name: address, address }, silentLogger, handler)
+    const link = new StorageLink({ name: address, address }, { logger: silentLogger }, handler)
     t.after(() => link.close())
   })
   clearInterval(alive)
@@ -34,7 +34,7 @@ async function answered(t: TestContext, address: string): Promise<void> {
 
 test('a server runs until it is closed, and frees its port', async (t) => {
   const address = await freeAddress()
-  const child = new StorageChild([address, ...NOWHERE], silentLogger, () => {})
+  const child = new StorageChild([address, ...NOWHERE], { logger: silentLogger }, () => {})
   t.after(() => child.close())
   await answered(t, address)
   await child.close()
@@ -53,7 +53,7 @@ test('a server that cannot listen is given up after some attempts', async (t) =>
   const args = [`tcp://127.0.0.1:${port}`, ...NOWHERE]
   const alive = setInterval(() => {}, 60_000)
   await new Promise<void>((resolve) => {
-    const child = new StorageChild(args, logger, resolve)
+    const child = new StorageChild(args, { logger }, resolve)
     t.after(() => child.close())
   })
   clearInterval(alive)
@@ -76,7 +76,7 @@ test('a server that the system cannot start is an end like any other', async (t)
       reasons.push(fields?.why)
       resolve()
     }
-    const child = new StorageChild(NOWHERE, { ...silentLogger, warn }, () => {})
+    const child = new StorageChild(NOWHERE, { logger: { ...silentLogger, warn } }, () => {})
     t.after(() => child.close())
   })
   unstarted[0]?.emit('error', new Error('once more'))

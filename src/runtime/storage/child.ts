@@ -5,7 +5,8 @@ import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { LogFields, Logger, LogLevel } from '../../base/logger.js'
 import { messageOf } from '../../base/text.js'
-import { withHugePages } from '../child-environment.js'
+import type { TlsOption } from '../../transport/tls/options.js'
+import { tlsVariables, withHugePages } from '../child-environment.js'
 
 const MAIN: string = fileURLToPath(
   new URL('../../../dist/cli/scaler-object-storage-server.js', import.meta.url),
@@ -24,6 +25,7 @@ const LEVELS: ReadonlySet<string> = new Set(['warn', 'error'] satisfies LogLevel
 export class StorageChild {
   readonly #args: readonly string[]
   readonly #logger: Logger
+  readonly #tls: TlsOption['tls']
   readonly #onGivenUp: () => void
   #child: ChildProcess | undefined
   #timer: NodeJS.Timeout | undefined
@@ -33,10 +35,15 @@ export class StorageChild {
   #ended: Promise<void> = Promise.resolve()
 
   /** `args`: those of the command. `onGivenUp`: it is not started again. */
-  constructor(args: readonly string[], logger: Logger, onGivenUp: () => void) {
+  constructor(
+    args: readonly string[],
+    { logger, tls }: TlsOption & { readonly logger: Logger },
+    onGivenUp: () => void,
+  ) {
     this.#args = args
     this.#onGivenUp = onGivenUp
     this.#logger = logger
+    this.#tls = tls
     this.#start()
   }
 
@@ -63,7 +70,7 @@ export class StorageChild {
         // A process group of its own: after Ctrl-C, this process may need it for a while.
         detached: true,
         windowsHide: true,
-        env: environment(),
+        env: { ...environment(), ...tlsVariables(this.#tls) },
       })
       this.#child = child
       this.#ended = new Promise<string>((resolve) => {

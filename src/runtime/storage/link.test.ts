@@ -31,7 +31,7 @@ function linkTo(
   address: string,
   handler: ConstructorParameters<typeof StorageLink>[2] = {},
 ): StorageLink {
-  const link = new StorageLink({ name: address, address }, silentLogger, handler)
+  const link = new StorageLink({ name: address, address }, { logger: silentLogger }, handler)
   t.after(() => link.close())
   return link
 }

@@ -15,7 +15,8 @@ import {
   parseAddress,
 } from '../../transport/address.js'
 import { DealerSocket } from '../../transport/dealer.js'
-import type { IncomingMessage } from '../../transport/options.js'
+import type { DealerOptions, IncomingMessage } from '../../transport/options.js'
+import type { TlsOption } from '../../transport/tls/options.js'
 import {
   type ClientHeartbeat,
   type ClientHeartbeatEcho,
@@ -74,6 +75,11 @@ interface Get {
   readonly wanted: Wanted | undefined
 }
 
+/** What a link takes from whoever opens it. */
+export interface LinkOptions extends TlsOption {
+  readonly logger: Logger
+}
+
 /** One connection. It does not keep the process alive. */
 export class StorageLink {
   readonly name: string
@@ -82,7 +88,7 @@ export class StorageLink {
   readonly files: ObjectFiles = new ObjectFiles()
   readonly #handler: LinkHandler
   readonly #address: string
-  readonly #logger: Logger
+  readonly #options: Partial<DealerOptions>
   /** New for each connection: what the last one had stored and not passed on is given up. */
   #identity = newIdentity('Storage')
   readonly #prefix = bytesToLatin1(randomBytes(RANDOM_BYTES))
@@ -104,12 +110,17 @@ export class StorageLink {
   #timer: NodeJS.Timeout | undefined
 
   /** Throws `ConfigError` for a wrong address. */
-  constructor({ name, address, instance }: ServerPlace, logger: Logger, handler: LinkHandler = {}) {
+  constructor(
+    { name, address, instance }: ServerPlace,
+    options: LinkOptions,
+    handler: LinkHandler = {},
+  ) {
+    const { logger, tls } = options
     this.name = name
     this.instance = instance
     this.#handler = handler
     this.#address = address
-    this.#logger = logger
+    this.#options = { queueWhileDisconnected: false, logger, tls }
     this.#reader = new MessageReader((text, fields) =>
       logger.warn(text, { ...fields, server: name }),
     )
@@ -138,8 +149,7 @@ export class StorageLink {
       },
       onLongFrame: (head: Buffer, size: number) => this.#arrivals.begin(head, size),
     }
-    const options = { queueWhileDisconnected: false, logger: this.#logger }
-    const socket = new DealerSocket(this.#address, this.#identity, dealer, options)
+    const socket = new DealerSocket(this.#address, this.#identity, dealer, this.#options)
     socket.unref()
     return socket
   }

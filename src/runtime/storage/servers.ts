@@ -3,7 +3,6 @@
 // docs/protocol.md#servers
 
 import type { ObjectId, SchedulerId } from '../../base/ids.js'
-import type { Logger } from '../../base/logger.js'
 import { parseConnectAddress } from '../../transport/address.js'
 import type {
   Message,
@@ -29,7 +28,7 @@ import { closeObjectFile, inMemory, openContent } from '../object-files.js'
 import type { ArrivalStore } from './arrival.js'
 import { chooseServer, isHere } from './choice.js'
 import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
-import { serverAddress, StorageLink } from './link.js'
+import { type LinkOptions, serverAddress, StorageLink } from './link.js'
 
 /** With more bytes than this in several objects on their way, the owner is asked to pause. */
 const MAX_PENDING_BYTES = 64 * 1024 ** 2
@@ -44,10 +43,9 @@ const MAX_REMEMBERED = 4_000
 const AVOIDED_MS = 10_000
 
 /** The connection to the scheduler, and what handles its messages. */
-interface ServerUser {
+interface ServerUser extends LinkOptions {
   /** The address of the scheduler, as this process knows it. */
   readonly address: string
-  readonly logger: Logger
   /** Sends a message to the scheduler. False: pause until `onDrain` of the connection. */
   send(message: Message): boolean
   /** Objects have arrived: like a message from the scheduler. */
@@ -384,7 +382,7 @@ export class ObjectServers {
     const known = this.#links.get(name)
     if (known !== undefined) return known
     const place = { name, address: this.#addressOf(name), instance: this.#offerOf(name)?.instance }
-    const link = new StorageLink(place, this.#user.logger, {
+    const link = new StorageLink(place, this.#user, {
       onNear: (offer) => this.#user.onNear?.(offer),
       onUp: () => this.#onUp(),
     })

@@ -122,7 +122,8 @@ export class GreetingReader {
     if ((length > 0 && bytes[0] !== 0xff) || !isSigned) {
       const sent = bytes.subarray(0, length)
       const name = protocolOf(sent)
-      const guess = name === undefined ? '' : `; it speaks ${name}`
+      const hint = name === 'TLS' ? ', but the address is not tls://' : ''
+      const guess = name === undefined ? '' : `; it speaks ${name}${hint}`
       const text = `not a ZeroMQ peer: wrong signature${guess}`
       throw new HandshakeError('notZmtp', text, excerptOf(sent))
     }

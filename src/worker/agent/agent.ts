@@ -10,7 +10,7 @@ import { HostObjects } from '../../core/worker/host-objects.js'
 import { HostUnits } from '../../core/worker/queue/units.js'
 import { newIdentity, peerInfo } from '../../runtime/peer-info.js'
 import { StorageChild } from '../../runtime/storage/child.js'
-import { isLoopback, parseAddress } from '../../transport/address.js'
+import { isLoopback, parseAddress, schemeOf } from '../../transport/address.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { ConnectReport } from '../../transport/bounded-log.js'
 import type { TaskHosting } from './hosting.js'
@@ -234,12 +234,13 @@ export class Agent {
 }
 
 /** A server for the machine of these workers, which others reach if they reach its scheduler. */
-function newStorage({ address, objectDirectory, logger }: CheckedAgentOptions): StorageChild {
+function newStorage({ address, objectDirectory, ...options }: CheckedAgentOptions): StorageChild {
   const scheduler = parseAddress(address)
   const isLocal = scheduler.kind === 'ipc' || isLoopback(scheduler.host)
   const directory = objectDirectory === undefined ? [] : ['--object-directory', objectDirectory]
-  const args = [isLocal ? 'tcp://127.0.0.1:0' : 'tcp://*:0', '--scheduler', address, ...directory]
-  return new StorageChild(args, logger, () => {})
+  const scheme = schemeOf(scheduler).replace('ipc:', 'tcp:')
+  const own = `${scheme}${isLocal ? '127.0.0.1' : '*'}:0`
+  return new StorageChild([own, '--scheduler', address, ...directory], options, () => {})
 }
 
 /**

@@ -13,6 +13,8 @@ import {
 } from '../../base/option.js'
 import { counted } from '../../base/text.js'
 import { parseConnectAddress } from '../../transport/address.js'
+import { tlsVariables } from '../../runtime/child-environment.js'
+import { TLS_OPTION, type TlsOption, tlsOption } from '../../transport/tls/options.js'
 import type { TaskCapability } from '../../wire/message.js'
 import { checkDirectoryOption } from '../../runtime/directory-option.js'
 import type { ProcessorOptions } from './spawn.js'
@@ -57,8 +59,8 @@ function slurmEndMS(env: NodeJS.ProcessEnv): number {
 }
 
 /** The options of an agent. Times are in milliseconds, sizes in bytes. */
-export interface AgentOptions {
-  /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
+export interface AgentOptions extends TlsOption {
+  /** The address of the scheduler: `tcp://host:port`, `tls://host:port`, `ipc:///path`. */
   readonly address: string
   /** Number of workers. 1 to 4,096. */
   readonly workers: number
@@ -180,9 +182,11 @@ type Converted =
   | 'cwd'
   | 'killDelayMs'
   | 'objectDirectory'
+  | 'tls'
 
 /** The options of an agent with all defaults filled in. */
-export interface CheckedAgentOptions extends Settled<AgentOptions, Converted>, Allocation {
+export interface CheckedAgentOptions
+  extends Settled<AgentOptions, Converted>, Allocation, TlsOption {
   /** One per worker. */
   readonly names: readonly string[]
   /** As workers send them in their heartbeats. */
@@ -338,6 +342,7 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
   execArgv: { type: { kind: 'list', separator: 'words' }, description: 'options of Node' },
   env: { type: { kind: 'object' }, description: 'the environment of the processors' },
   cwd: { type: { kind: 'text' }, description: 'the working directory of the processors' },
+  ...TLS_OPTION,
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
@@ -345,7 +350,7 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
 export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   const checked = checkOptions('agent', AGENT_OPTIONS, options)
   const { workers, workerNames, capabilities, timeLimitMs, ...others } = checked
-  const { lifetimeMs, allocation, execArgv = [], env, cwd, ...more } = others
+  const { lifetimeMs, allocation, execArgv = [], env, cwd, tls, ...more } = others
   const { killDelayMs, logger, objectDirectory, ...rest } = more
   checkDirectoryOption('objectDirectory', objectDirectory)
   if (rest.address === undefined)
@@ -360,11 +365,12 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
     capabilities: checkCapabilities((capabilities ?? []) as readonly string[]),
     processor: {
       execArgv,
-      env: checkEnv(env),
+      env: { ...checkEnv(env), ...tlsVariables(tls) },
       cwd: checkCwd(cwd),
       killDelayMs: killDelayMs as number,
     },
     logger: loggerOption('logger', logger) ?? silentLogger,
+    tls: tlsOption(tls),
   }
 }
 

@@ -158,6 +158,7 @@ export class AgentWorker {
     this.#servers = new ObjectServers({
       address: settings.address,
       logger: this.#logger,
+      tls: settings.tls,
       send: (message) => this.#socket.send(encodeFrame(message)),
       receive: (response) => this.#onObjects(response),
       onDrain: () => this.#onDrain(),
@@ -210,6 +211,7 @@ export class AgentWorker {
     return new DealerSocket(this.#settings.address, identity, handler, {
       queueWhileDisconnected: false,
       logger: this.#logger,
+      tls: this.#settings.tls,
     })
   }
 

@@ -1,0 +1,188 @@
+// The certificates of sockets, read and checked; files are read again when they have changed.
+
+import { readFileSync, statSync } from 'node:fs'
+import type { SecureContext } from 'node:tls'
+import { ConfigError } from '../../base/errors.js'
+import type { Logger } from '../../base/logger.js'
+import { Recurrence } from '../../base/recurrence.js'
+import { messageOf } from '../../base/text.js'
+import { codeOf } from '../address.js'
+import {
+  isPem,
+  partName,
+  TLS_PARTS,
+  tlsOfEnvironment,
+  type TlsOptions,
+  tlsOption,
+  type TlsPart,
+  type TlsTexts,
+} from './options.js'
+
+/** What was read. */
+export interface LoadedTls {
+  /** For `tls.Server`. */
+  readonly options: { readonly minVersion: 'TLSv1.2'; readonly secureOptions: number } & TlsTexts
+  /** The same for connections. */
+  readonly context: SecureContext
+  /** The own certificate in DER. */
+  readonly own: Buffer | undefined
+}
+
+/** How often at most to check whether files have changed. */
+const LOOK_INTERVAL_MS = 1_000
+const TELL_INTERVAL_MS = 60_000
+
+const UNSET =
+  'set the option tls (commands: --tls-ca, --tls-cert and --tls-key), ' +
+  'or SCALER_TLS_CA, SCALER_TLS_CERT and SCALER_TLS_KEY'
+
+/** More are not kept: a program may make up new ones all the time. */
+const MAX_KNOWN = 100
+
+/** The certificates of all sockets to which the same option was given. */
+export class TlsCredentials {
+  /**
+   * Sockets that are opened later must not fail because a file is just being replaced: they have
+   * what earlier ones have.
+   */
+  static readonly #known = new Map<string, TlsCredentials>()
+  readonly #texts: TlsTexts
+  readonly #isOption: boolean
+  readonly #troubles = new Recurrence(TELL_INTERVAL_MS)
+  #loaded: LoadedTls
+  #version: string
+  #lookedAt = performance.now()
+
+  private constructor(texts: TlsTexts, isOption: boolean) {
+    this.#texts = texts
+    this.#isOption = isOption
+    this.#version = this.#versionNow()
+    this.#loaded = this.#load()
+  }
+
+  /**
+   * Those of the option, or else of the environment. Throws `ConfigError`, which names the option
+   * or variable, for what cannot be used.
+   */
+  static of(given: TlsOptions | undefined): TlsCredentials {
+    const option = tlsOption(given)
+    const texts = option ?? tlsOfEnvironment() ?? {}
+    const isOption = option !== undefined
+    const key = JSON.stringify([isOption, ...TLS_PARTS.map((part) => texts[part])])
+    const known = TlsCredentials.#known
+    const found = known.get(key) ?? new TlsCredentials(texts, isOption)
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(key, found)
+    return found
+  }
+
+  /** Throws `ConfigError` unless there is what is needed to listen at this address. */
+  checkListening(address: string): void {
+    const missing = TLS_PARTS.filter((part) => this.#texts[part] === undefined)
+    if (missing.length === 0) return
+    if (missing.length === TLS_PARTS.length) {
+      throw new ConfigError(`cannot listen on ${address} without certificates: ${UNSET}`)
+    }
+    const names = missing.map((part) => partName(part, this.#isOption)).join(' and ')
+    throw new ConfigError(`${names}: needed to listen on ${address}`)
+  }
+
+  /** The latest. Files that cannot be used any more are reported, and the last ones stay valid. */
+  current(logger: Logger): LoadedTls {
+    const now = performance.now()
+    if (now - this.#lookedAt < LOOK_INTERVAL_MS) return this.#loaded
+    this.#lookedAt = now
+    const version = this.#versionNow()
+    if (version === this.#version) return this.#loaded
+    try {
+      this.#loaded = this.#load()
+      this.#version = version
+      logger.info('read the changed certificates')
+    } catch (error) {
+      const count = this.#troubles.note(now)
+      const text = 'the changed certificates cannot be used; the last ones stay in use'
+      if (count > 0) logger.warn(text, { reason: messageOf(error), count })
+    }
+    return this.#loaded
+  }
+
+  /** Changes when a file does. */
+  #versionNow(): string {
+    const files = Object.values(this.#texts).filter((text) => !isPem(text))
+    return files.map(versionOf).join('\n')
+  }
+
+  #load(): LoadedTls {
+    const { X509Certificate, constants, createPrivateKey } = process.getBuiltinModule('node:crypto')
+    const { createSecureContext } = process.getBuiltinModule('node:tls')
+    const pem: TlsTexts = Object.fromEntries(
+      TLS_PARTS.flatMap((part) => {
+        const text = this.#texts[part]
+        return text === undefined ? [] : [[part, this.#read(part, text)]]
+      }),
+    )
+    const { ca, cert, key } = pem
+    if (cert === undefined && key !== undefined) throw this.#alone('key', 'cert')
+    if (cert !== undefined && key === undefined) throw this.#alone('cert', 'key')
+    if (ca !== undefined) this.#parse('ca', 'a certificate', () => new X509Certificate(ca))
+    let own: Buffer | undefined
+    if (cert !== undefined && key !== undefined) {
+      const parsed = this.#parse('cert', 'a certificate', () => new X509Certificate(cert))
+      const secret = this.#parse('key', 'a private key that is not encrypted', () =>
+        createPrivateKey(key),
+      )
+      if (!parsed.checkPrivateKey(secret))
+        throw this.#wrong('key', 'does not match the certificate')
+      own = parsed.raw
+    }
+    // No sessions are resumed: nobody is let in because of an earlier check, which may have failed.
+    const secureOptions = constants.SSL_OP_NO_TICKET
+    const options = { ...pem, minVersion: 'TLSv1.2', secureOptions } as const
+    try {
+      return { options, context: createSecureContext(options), own }
+    } catch (error) {
+      throw this.#wrong('cert', `cannot be used: ${messageOf(error)}`, error)
+    }
+  }
+
+  #read(part: TlsPart, text: string): string {
+    if (isPem(text)) return text
+    try {
+      return readFileSync(text, 'utf8')
+    } catch (error) {
+      const isMissing = codeOf(error) === 'ENOENT'
+      const why = isMissing ? 'does not exist' : `cannot be read: ${messageOf(error)}`
+      throw this.#wrong(part, why, error)
+    }
+  }
+
+  #parse<Parsed>(part: TlsPart, what: string, parse: () => Parsed): Parsed {
+    try {
+      return parse()
+    } catch (error) {
+      throw this.#wrong(part, `is not ${what} in PEM format (${messageOf(error)})`, error)
+    }
+  }
+
+  #alone(has: TlsPart, lacks: TlsPart): ConfigError {
+    const [own, other] = [has, lacks].map((part) => partName(part, this.#isOption))
+    return new ConfigError(`${own}: also needs ${other?.replace('option ', '')}`)
+  }
+
+  #wrong(part: TlsPart, why: string, cause?: unknown): ConfigError {
+    const text = this.#texts[part] ?? ''
+    const what = isPem(text) ? 'the text' : `the file ${JSON.stringify(text)}`
+    const options = cause === undefined ? undefined : { cause }
+    return new ConfigError(`${partName(part, this.#isOption)}: ${what} ${why}`, options)
+  }
+}
+
+/** Reading tells why a file cannot be read. */
+function versionOf(path: string): string {
+  try {
+    const { ino, size, mtimeMs } = statSync(path)
+    return `${ino} ${size} ${mtimeMs}`
+  } catch {
+    return ''
+  }
+}
