@@ -39,22 +39,12 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = n
 /** Aliases of commands. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([['worker', 'cluster']])
 
-/** The executables beside `scaler`, and their commands. */
-export const EXECUTABLES: ReadonlyMap<string, string> = new Map([
-  ['scaler_scheduler', 'scheduler'],
-  ['scaler_cluster', 'cluster'],
-  ['scaler_worker', 'cluster'],
-  ['scaler_symphony_cluster', 'symphony-cluster'],
-  ['scaler_object_storage_server', 'object-storage-server'],
-  ['scaler_run', 'run'],
-  ['scaler_submit', 'submit'],
-  ['scaler_status', 'status'],
-  ['scaler_top', 'top'],
-  ['scaler_ui', 'ui'],
-  ['scaler_doctor', 'doctor'],
-  ['scaler_config', 'config'],
-  ['scaler_completion', 'completion'],
-])
+/** The executables beside `scaler`, and their commands: `scaler_top` is `scaler top`. */
+export const EXECUTABLES: ReadonlyMap<string, string> = new Map(
+  [...COMMANDS.keys(), ...ALIASES.keys()].map((name) => {
+    return [`scaler_${name.replaceAll('-', '_')}`, ALIASES.get(name) ?? name]
+  }),
+)
 
 /** All commands, loaded. */
 export function loadAllCommands(): Promise<readonly CommandDefinition[]> {

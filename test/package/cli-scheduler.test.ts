@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { runCommand, startCommand, startScheduler } from './command.js'
+import { runCommand, startCommand, startScheduler, until } from './command.js'
 
 /** A port in use. */
 async function takenPort(t: TestContext): Promise<number> {
@@ -31,6 +31,13 @@ test('the scheduler prints its address and its monitor address once it listens',
     `Scheduler: monitor address is ${String(monitor['monitorAddress'])}`,
   )
   assert.match(String(monitor['monitorAddress']), /^tcp:\/\/127\.0\.0\.1:[1-9]\d*$/)
+})
+
+test('a chosen port is printed, too, if the log does not say it', async (t) => {
+  const scheduler = startCommand(t, 'scaler-scheduler', ['tcp://127.0.0.1:0', '-ll', 'ERROR'])
+  const place = String.raw`tcp:\/\/127\.0\.0\.1:[1-9]\d*`
+  const text = `^Scheduler: address is ${place}\nScheduler: monitor address is ${place}\n$`
+  await until(() => new RegExp(text).test(scheduler.stdout()))
 })
 
 for (const [signal, code] of [
