@@ -45,7 +45,7 @@ export function withLateCertificates(
   version: string = process.versions.node,
 ): NodeJS.ProcessEnv {
   const { [CERTIFICATES]: path, ...others } = env
-  if (path === undefined || Number.parseInt(version) >= LAZY_SINCE) return env
+  if (path === undefined || Number.parseInt(version, 10) >= LAZY_SINCE) return env
   return { ...others, [OWN_CERTIFICATES]: path }
 }
 
