@@ -43,6 +43,11 @@ export class BenchCluster {
     return this.#scheduler.pid ?? 0
   }
 
+  /** Of the agent that was started last. */
+  get agentPid(): number {
+    return this.#workers.at(-1)?.pid ?? 0
+  }
+
   /** Resolves with the next line on the scheduler's stdout that has this field. */
   schedulerTells(field: string): Promise<LogLine> {
     return lineOf(this.#scheduler, (line) => field in line)

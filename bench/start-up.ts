@@ -73,10 +73,9 @@ export const memory: Benchmark = {
       return [{ name: 'PSS of an idle scheduler', unit: 'MB', value: undefined, note }]
     }
     return withClient(workers, async (client, cluster) => {
-      const [agent] = childrenOf(process.pid).filter((pid) => pid !== cluster.schedulerPid)
-      if (agent === undefined) throw new Error('the agent is not a child of this process')
       await wait(IDLE_MS)
-      const parts = { scheduler: cluster.schedulerPid, agent }
+      const { schedulerPid: scheduler, agentPid: agent } = cluster
+      const parts = { scheduler, agent }
       const idle = Object.entries(parts).map(([name, pid]) => ({
         name,
         pid,
