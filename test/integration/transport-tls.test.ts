@@ -419,6 +419,11 @@ const BAD: readonly (readonly [what: string, tls: unknown, message: RegExp])[] =
     { ca: NODE.ca, key: NODE.key },
     /^option tls\.key: also needs tls\.cert$/,
   ],
+  [
+    'a second authority that is incomplete',
+    { ...NODE, ca: `${contentsOf(NODE).ca}${String(contentsOf(NODE).ca).slice(0, 200)}` },
+    /^option tls\.ca: the text is not a certificate in PEM format/,
+  ],
   ['a text', 'ca.pem', /^option tls: expected an object, got "ca\.pem"/],
   ['a number', { ...NODE, ca: 7 }, /^option tls\.ca: expected PEM, or the path of a file, got 7/],
   ['bytes that are not PEM', { ...NODE, ca: Buffer.from([1, 2]) }, /^option tls\.ca: expected PEM/],

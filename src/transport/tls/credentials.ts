@@ -124,7 +124,9 @@ export class TlsCredentials {
     const { ca, cert, key } = pem
     if (cert === undefined && key !== undefined) throw this.#alone('key', 'cert')
     if (cert !== undefined && key === undefined) throw this.#alone('cert', 'key')
-    if (ca !== undefined) this.#parse('ca', 'a certificate', () => new X509Certificate(ca))
+    for (const each of ca === undefined ? [] : certificatesIn(ca)) {
+      this.#parse('ca', 'a certificate', () => new X509Certificate(each))
+    }
     let own: Buffer | undefined
     if (cert !== undefined && key !== undefined) {
       const parsed = this.#parse('cert', 'a certificate', () => new X509Certificate(cert))
@@ -175,6 +177,12 @@ export class TlsCredentials {
     const options = cause === undefined ? undefined : { cause }
     return new ConfigError(`${partName(part, this.#isOption)}: ${what} ${why}`, options)
   }
+}
+
+/** Node passes over certificates that it cannot read, except the first one. */
+function certificatesIn(pem: string): readonly string[] {
+  const found = pem.split(/(?=-----BEGIN (?:X509 )?CERTIFICATE-----)/).filter(isPem)
+  return found.length > 0 ? found : [pem]
 }
 
 /** Reading tells why a file cannot be read. */

@@ -32,7 +32,13 @@ interface EntranceHandler {
 
 /** A connection that has not finished its handshake. */
 interface Visitor extends Closable {
+  readonly remote: string
   readonly timer: NodeJS.Timeout
+}
+
+/** Node keeps the connection below a stream there, but does not document it. */
+interface Layered {
+  readonly _parent?: Socket
 }
 
 /** The handshakes of one listening socket. */
@@ -43,8 +49,7 @@ export class TlsEntrance {
   /** It does not listen: connections are passed to it. */
   readonly #server: Server
   #loaded: LoadedTls
-  /** By remote address. */
-  readonly #visitors = new Map<string, Visitor>()
+  readonly #visitors = new Map<Socket, Visitor>()
   readonly #refused = new Set<TLSSocket>()
 
   /** A handshake may take `handshakeTimeoutMs`. */
@@ -76,13 +81,14 @@ export class TlsEntrance {
     const { handshakeTimeoutMs } = this.#options
     const late = `no TLS handshake within ${handshakeTimeoutMs} ms`
     const timer = setTimeout(() => close(late, 'silent'), handshakeTimeoutMs).unref()
-    const visitor = { close, timer }
+    const visitor = { close, remote, timer }
     socket.on('error', () => {})
-    this.#visitors.set(remote, visitor)
+    this.#visitors.set(socket, visitor)
     this.#handler.onBegun(visitor)
     const left = 'the peer closed the connection during the TLS handshake'
     socket.once('close', () => {
-      if (!this.#forget(remote, visitor)) return
+      if (this.#take(socket) === undefined) return
+      this.#handler.onDone(visitor)
       this.#handler.onRefused(ended?.kind ?? 'closed', remote, ended?.reason ?? left)
     })
     this.#server.emit('connection', socket)
@@ -103,38 +109,41 @@ export class TlsEntrance {
   }
 
   #onSecure(stream: TLSSocket): void {
-    const remote = describeRemote(stream)
-    const visitor = this.#visitors.get(remote)
-    if (visitor === undefined || !this.#forget(remote, visitor)) return void stream.destroy()
+    const visitor = this.#take((stream as Layered)._parent)
+    if (visitor === undefined) return void stream.destroy()
     const peer = stream.getPeerCertificate()
     const isAnonymous = Object.keys(peer).length === 0
     // Node authorizes a resumed session of TLS 1.3 even if it never had a certificate.
     const isFresh = !isAnonymous && !stream.isSessionReused()
-    if (stream.authorized && isFresh) return this.#handler.onStream(stream)
+    if (stream.authorized && isFresh) {
+      this.#handler.onDone(visitor)
+      return this.#handler.onStream(stream)
+    }
     // Node's types say `Error`; it is the code of one.
     const code = String(stream.authorizationError)
     const reason = isAnonymous ? 'no certificate was presented' : certificateTrouble(code, peer)
-    this.#refuse(stream, reason)
-    this.#handler.onRefused('untrusted', remote, reason)
+    this.#refuse(stream, visitor, reason)
+    this.#handler.onRefused('untrusted', visitor.remote, reason)
   }
 
-  /** Whether the visitor was still there. */
-  #forget(remote: string, visitor: Visitor): boolean {
-    if (this.#visitors.get(remote) !== visitor) return false
-    this.#visitors.delete(remote)
+  /** The visitor whose handshake has ended; undefined if that is known already. */
+  #take(socket: Socket | undefined): Visitor | undefined {
+    const visitor = socket && this.#visitors.get(socket)
+    if (socket === undefined || visitor === undefined) return undefined
+    this.#visitors.delete(socket)
     clearTimeout(visitor.timer)
-    this.#handler.onDone(visitor)
-    return true
+    return visitor
   }
 
-  /** Nothing that it sends is looked at. */
-  #refuse(stream: TLSSocket, reason: string): void {
+  /** Nothing that it sends is looked at. Until it leaves, it may be closed to make room. */
+  #refuse(stream: TLSSocket, visitor: Visitor, reason: string): void {
     const timer = setTimeout(() => stream.destroy(), REFUSAL_MS).unref()
     this.#refused.add(stream)
     stream.on('error', () => {})
     stream.once('close', () => {
       clearTimeout(timer)
       this.#refused.delete(stream)
+      this.#handler.onDone(visitor)
     })
     stream.resume()
     stream.end(Buffer.concat([encodeGreeting(), encodeError(reason)]))
@@ -142,7 +151,8 @@ export class TlsEntrance {
 
   #onError(error: Error, stream: TLSSocket): void {
     const reason = tlsTrouble(error)
-    const visitor = this.#visitors.get(describeRemote(stream))
+    const socket = (stream as Layered)._parent
+    const visitor = socket && this.#visitors.get(socket)
     if (reason !== undefined) visitor?.close(reason)
     stream.destroy()
   }

@@ -50,4 +50,8 @@ test('certificates say whatever they like, in one short line', () => {
     nameTrouble('b.test', peer),
     'the certificate of the peer is not for b.test; it is for a.test, 10.0.0.1',
   )
+  assert.equal(
+    nameTrouble('b.test', { subject: { CN: 'x\u001b]0;\u202e\n' } } as PeerCertificate),
+    'the certificate of the peer is not for b.test; it is for "x\\u001b]0;?\\n"',
+  )
 })

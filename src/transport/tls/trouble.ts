@@ -10,7 +10,7 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired',
   CERT_NOT_YET_VALID: 'is not valid yet; check the clocks',
   CERT_REVOKED: 'is revoked',
-  INVALID_PURPOSE: 'is not meant for this (see its extended key usage)',
+  INVALID_PURPOSE: 'is not meant for this, or was not issued by a CA (see its key usages)',
   UNABLE_TO_GET_ISSUER_CERT: 'is not signed by our CA',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is not signed by our CA',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is not signed by our CA',
@@ -32,7 +32,7 @@ const PROTOCOL: readonly (readonly [sign: RegExp, reason: string])[] = [
 
 /** A name from a certificate, which may say anything. */
 function quoted(name: unknown): string {
-  return JSON.stringify(String(name).slice(0, 64))
+  return JSON.stringify(String(name).slice(0, 64)).replaceAll(/\p{C}/gu, '?')
 }
 
 /** `the certificate of "left" has expired`, for Node's `code`. */
@@ -48,8 +48,8 @@ export function nameTrouble(host: string, { subject, subjectaltname }: PeerCerti
     ?.split(', ')
     .map((each) => each.replace(/^(DNS|IP Address):/, ''))
     .join(', ')
-  const owner = names ?? String(subject?.CN ?? 'nobody')
-  return `the certificate of the peer is not for ${host}; it is for ${owner.slice(0, 200)}`
+  const owner = names?.slice(0, 200) ?? quoted(subject?.CN ?? 'nobody')
+  return `the certificate of the peer is not for ${host}; it is for ${owner}`
 }
 
 /** The reason for an error of TLS; undefined: it is one of the connection below. */
