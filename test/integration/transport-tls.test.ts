@@ -402,7 +402,7 @@ const BAD: readonly (readonly [what: string, tls: unknown, message: RegExp])[] =
   [
     'a certificate as a key',
     { ...NODE, key: NODE.cert },
-    /^option tls\.key: the file ".*" is not a private key that is not encrypted in PEM/,
+    /^option tls\.key: the file ".*" is not a private key in PEM/,
   ],
   [
     'the key of another certificate',
@@ -423,6 +423,16 @@ const BAD: readonly (readonly [what: string, tls: unknown, message: RegExp])[] =
     'a second authority that is incomplete',
     { ...NODE, ca: `${contentsOf(NODE).ca}${String(contentsOf(NODE).ca).slice(0, 200)}` },
     /^option tls\.ca: the text is not a certificate in PEM format/,
+  ],
+  [
+    'a key that is encrypted',
+    { ...NODE, key: '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMII=\n-----END' },
+    /^option tls\.key: the text is encrypted; decrypt it with openssl pkey/,
+  ],
+  [
+    'a key behind other lines',
+    { ...NODE, key: `Bag\n${String(contentsOf(NODE).key)}` },
+    /^option tls\.key: expected PEM, or the path of a file, got other text$/,
   ],
   ['a text', 'ca.pem', /^option tls: expected an object, got "ca\.pem"/],
   ['a number', { ...NODE, ca: 7 }, /^option tls\.ca: expected PEM, or the path of a file, got 7/],

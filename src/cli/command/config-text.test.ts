@@ -55,6 +55,13 @@ test('each value is followed by its origin', async () => {
   assert.match(text, /^\[cluster\]\n# address: not set$/m)
 })
 
+test('keys are not shown', async () => {
+  const key = '--tls-key=-----BEGIN PRIVATE KEY-----\nMIG'
+  const sections = await sectionsOf({ scheduler: [key] })
+  assert.match(tomlText(sections), /^# tls-key: PEM from --tls-key, not shown$/m)
+  assert.doesNotMatch(tomlText(sections) + jsonText(sections), /MIG/)
+})
+
 test('JSON has values and origins, too', async () => {
   const sections = await sectionsOf({ scheduler: ['-wt', '5'] })
   const { scheduler } = JSON.parse(jsonText(sections)) as Record<string, Record<string, unknown>>

@@ -83,8 +83,15 @@ function linesOf({ definition, settings }: CommandSettings): readonly Line[] {
 
 function lineOf({ flag, value, origin }: Setting): Line {
   const written = writtenValue(flag.spec.type, value)
+  if (typeof written === 'string' && written.includes(PEM_BEGIN)) {
+    // It may be a private key.
+    const from = placeOf(origin)
+    return { key: flag.key, value: undefined, from, note: `PEM from ${from}, not shown` }
+  }
   return { key: flag.key, value: written, from: placeOf(origin), note: flag.spec.defaultText }
 }
+
+const PEM_BEGIN = '-----BEGIN'
 
 /** JSON strings are TOML strings, except for one character. */
 function toml(value: unknown): string {

@@ -117,6 +117,11 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['-n', '-p'],
     /^-n \(--num-of-workers\): expected a value, got -p$/,
   ],
+  [
+    'a key instead of its file',
+    ['-n', '-----BEGIN PRIVATE KEY-----'],
+    /^-n \(--num-of-workers\): expected a value, got other text$/,
+  ],
   ['a value out of bounds', ['-n', '10'], /^-n \(--num-of-workers\): .* from 1 to 9, got "10"$/],
   [
     'a value that makes no sense',

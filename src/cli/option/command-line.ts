@@ -126,7 +126,9 @@ class CommandLineReader {
   #takeValue(as: string): string {
     const word = this.#words[this.#next]
     if (word === undefined || isFlagLike(word)) {
-      throw new ConfigError(`${as}: expected a value${word === undefined ? '' : `, got ${word}`}`)
+      // PEM begins like a flag, and may be a private key.
+      const got = word?.startsWith('-----') === true ? 'other text' : word
+      throw new ConfigError(`${as}: expected a value${got === undefined ? '' : `, got ${got}`}`)
     }
     this.#next += 1
     return word

@@ -3,7 +3,7 @@
 import type { TLSSocket } from 'node:tls'
 import type { TcpAddress } from '../address.js'
 import type { LoadedTls } from './credentials.js'
-import { nameTrouble } from './trouble.js'
+import { nameTrouble, withoutCa } from './trouble.js'
 
 /** Options of the connection below. */
 interface LinkOptions {
@@ -18,7 +18,7 @@ interface LinkOptions {
  */
 export function openTls(
   { host, port }: TcpAddress,
-  { context, own }: LoadedTls,
+  { context, own, hasCa }: LoadedTls,
   { keepAliveInitialDelay, ...options }: LinkOptions,
 ): TLSSocket {
   const { checkServerIdentity, connect } = process.getBuiltinModule('node:tls')
@@ -35,6 +35,7 @@ export function openTls(
       return error
     },
   })
+  if (!hasCa) socket.once('error', withoutCa)
   socket.once('connect', () => {
     socket.setNoDelay(true)
     socket.setKeepAlive(true, keepAliveInitialDelay)

@@ -6,7 +6,7 @@ import { ConfigError } from '../../base/errors.js'
 import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import { messageOf } from '../../base/text.js'
-import { codeOf } from '../address.js'
+import { codeOf, parseAddress } from '../address.js'
 import {
   isPem,
   partName,
@@ -26,6 +26,8 @@ export interface LoadedTls {
   readonly context: SecureContext
   /** The own certificate in DER. */
   readonly own: Buffer | undefined
+  /** Otherwise, only what Node trusts is trusted. */
+  readonly hasCa: boolean
 }
 
 /** How often at most to check whether files have changed. */
@@ -36,8 +38,11 @@ const UNSET =
   'set the option tls (commands: --tls-ca, --tls-cert and --tls-key), ' +
   'or SCALER_TLS_CA, SCALER_TLS_CERT and SCALER_TLS_KEY'
 
+const DECRYPT = 'decrypt it with openssl pkey -in FILE -out FILE'
+
 /** More are not kept: a program may make up new ones all the time. */
 const MAX_KNOWN = 100
+const MAX_PATH = 1_000
 
 /** The certificates of all sockets to which the same option was given. */
 export class TlsCredentials {
@@ -130,9 +135,8 @@ export class TlsCredentials {
     let own: Buffer | undefined
     if (cert !== undefined && key !== undefined) {
       const parsed = this.#parse('cert', 'a certificate', () => new X509Certificate(cert))
-      const secret = this.#parse('key', 'a private key that is not encrypted', () =>
-        createPrivateKey(key),
-      )
+      if (key.includes('ENCRYPTED')) throw this.#wrong('key', `is encrypted; ${DECRYPT}`)
+      const secret = this.#parse('key', 'a private key', () => createPrivateKey(key))
       if (!parsed.checkPrivateKey(secret))
         throw this.#wrong('key', 'does not match the certificate')
       own = parsed.raw
@@ -141,7 +145,7 @@ export class TlsCredentials {
     const secureOptions = constants.SSL_OP_NO_TICKET
     const options = { ...pem, minVersion: 'TLSv1.2', secureOptions } as const
     try {
-      return { options, context: createSecureContext(options), own }
+      return { options, context: createSecureContext(options), own, hasCa: ca !== undefined }
     } catch (error) {
       throw this.#wrong('cert', `cannot be used: ${messageOf(error)}`, error)
     }
@@ -149,6 +153,10 @@ export class TlsCredentials {
 
   #read(part: TlsPart, text: string): string {
     if (isPem(text)) return text
+    if (!isPath(text)) {
+      const name = partName(part, this.#isOption)
+      throw new ConfigError(`${name}: expected PEM, or the path of a file, got other text`)
+    }
     try {
       return readFileSync(text, 'utf8')
     } catch (error) {
@@ -179,6 +187,11 @@ export class TlsCredentials {
   }
 }
 
+/** What is not one may be a secret, and is not repeated. */
+function isPath(text: string): boolean {
+  return text.length <= MAX_PATH && !text.includes('\n')
+}
+
 /** Node passes over certificates that it cannot read, except the first one. */
 function certificatesIn(pem: string): readonly string[] {
   const found = pem.split(/(?=-----BEGIN (?:X509 )?CERTIFICATE-----)/).filter(isPem)
@@ -193,4 +206,10 @@ function versionOf(path: string): string {
   } catch {
     return ''
   }
+}
+
+/** Throws `ConfigError` if the certificates for a `tls://` address cannot be used. */
+export function checkCertificates(address: string, tls: TlsOptions | undefined): void {
+  const parsed = parseAddress(address)
+  if (parsed.kind === 'tcp' && parsed.isSecure === true) TlsCredentials.of(tls)
 }

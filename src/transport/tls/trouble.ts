@@ -16,6 +16,7 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is not signed by our CA',
   CERT_SIGNATURE_FAILURE: 'is not signed by our CA',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'is not signed by our CA, but by itself',
+  NO_CA: 'is not signed by a CA that Node trusts, and tls.ca (--tls-ca, SCALER_TLS_CA) is not set',
   SELF_SIGNED_CERT_IN_CHAIN: 'is not signed by our CA, but by another one',
 }
 
@@ -29,6 +30,14 @@ const PROTOCOL: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/certificate required|did not return a certificate/, 'the peer requires a certificate'],
   [/alert (bad|unsupported) certificate|alert certificate/, 'the peer refused our certificate'],
 ]
+
+/** What of these means that no CA of ours has signed a certificate. */
+const UNSIGNED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/
+
+/** Without a CA of ours, the reason is another one. */
+export function withoutCa(error: Error & { code?: unknown }): void {
+  if (UNSIGNED.test(String(error.code))) error.code = 'NO_CA'
+}
 
 /** A name from a certificate, which may say anything. */
 function quoted(name: unknown): string {

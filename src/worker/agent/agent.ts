@@ -13,6 +13,7 @@ import { StorageChild } from '../../runtime/storage/child.js'
 import { isLoopback, parseAddress, schemeOf } from '../../transport/address.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
 import { ConnectReport } from '../../transport/bounded-log.js'
+import { checkCertificates } from '../../transport/tls/credentials.js'
 import type { TaskHosting } from './hosting.js'
 import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
 import { SparePool } from './spare-pool.js'
@@ -111,7 +112,7 @@ export class Agent {
     spares?: SparePool,
     hostings: readonly TaskHosting[] = [],
   ): Promise<Agent> {
-    const settings = checkAgentOptions(options)
+    const settings = checked(options)
     return new Agent(settings, spares ?? newPool(settings), hostings)
   }
 
@@ -120,7 +121,7 @@ export class Agent {
    * the agent ends when it is stopped. Rejects with `ConfigError` for a bad option.
    */
   static async startElastic(options: AgentOptions, spares?: SparePool): Promise<Agent> {
-    const settings = checkAgentOptions(options)
+    const settings = checked(options)
     return new Agent(settings, spares ?? newPool(settings), undefined)
   }
 
@@ -231,6 +232,13 @@ export class Agent {
     const failure = ends.find((end) => end.isFailure)
     return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
   }
+}
+
+/** Nothing is started with certificates that cannot be used. */
+function checked(options: AgentOptions): CheckedAgentOptions {
+  const settings = checkAgentOptions(options)
+  checkCertificates(settings.address, settings.tls)
+  return settings
 }
 
 /** A server for the machine of these workers, which others reach if they reach its scheduler. */
