@@ -37,7 +37,7 @@ const LAZY_SINCE = 22
 
 /**
  * `env` for a process of ours that trusts no certificates but those of the option `tls`, and that
- * calls `takeCertificates`. Node 20 reads those of the user whenever it starts: the 140 of a Linux
+ * calls `takeCertificates`. Node 20 reads those of the user whenever it starts: the 144 of a Linux
  * distribution cost 33 ms, more than all the rest of a start, and memory.
  */
 export function withLateCertificates(

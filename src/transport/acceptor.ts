@@ -14,7 +14,14 @@ import {
 import { dirname, resolve as resolvePath } from 'node:path'
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
-import { type Address, bindError, codeOf, formatAddress, parseAddress } from './address.js'
+import {
+  type Address,
+  bindError,
+  codeOf,
+  formatAddress,
+  isSecure,
+  parseAddress,
+} from './address.js'
 import { RefusalLog } from './bounded-log.js'
 import type { ConnectionHandler, ConnectionSetup } from './connection-handler.js'
 import { Connection } from './connection.js'
@@ -220,8 +227,7 @@ export class Acceptor {
   static async bind(address: string, setup: AcceptorSetup): Promise<Acceptor> {
     const acceptor = new Acceptor(setup)
     const { options } = setup
-    const parsed = parseAddress(address)
-    if (parsed.kind === 'tcp' && parsed.isSecure === true) {
+    if (isSecure(parseAddress(address))) {
       const credentials = TlsCredentials.of(options.tls)
       credentials.checkListening(address)
       acceptor.#entrance = acceptor.#newEntrance(credentials)

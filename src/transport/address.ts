@@ -88,7 +88,12 @@ export function formatAddress(address: Address): string {
 /** `tcp://`, `tls://` or `ipc://`. */
 export function schemeOf(address: Address): string {
   if (address.kind === 'ipc') return 'ipc://'
-  return address.isSecure === true ? 'tls://' : 'tcp://'
+  return isSecure(address) ? 'tls://' : 'tcp://'
+}
+
+/** Whether it is a `tls://` address. */
+export function isSecure(address: Address): boolean {
+  return address.kind === 'tcp' && address.isSecure === true
 }
 
 function parseTcp(text: string, rest: string): TcpAddress {

@@ -1,7 +1,7 @@
 // Keeps one outgoing connection up: connects in the background, and reconnects with growing delays
 // whenever an attempt fails or the connection is lost.
 
-import type { Address } from './address.js'
+import { type Address, isSecure } from './address.js'
 import type { ConnectionHandler } from './connection-handler.js'
 import { Connection } from './connection.js'
 import type { ConnectOptions, IncomingMessage } from './options.js'
@@ -69,8 +69,7 @@ export class Connector {
     this.#setup = setup
     const { address, options } = setup
     this.#rounds = new Rounds(options.pingIntervalMs)
-    const isSecure = address.kind === 'tcp' && address.isSecure === true
-    this.#credentials = isSecure ? TlsCredentials.of(options.tls) : undefined
+    this.#credentials = isSecure(address) ? TlsCredentials.of(options.tls) : undefined
     this.#connect()
   }
 

@@ -6,7 +6,7 @@ import { ConfigError } from '../../base/errors.js'
 import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import { messageOf } from '../../base/text.js'
-import { codeOf, parseAddress } from '../address.js'
+import { codeOf, isSecure, parseAddress } from '../address.js'
 import {
   isPem,
   partName,
@@ -210,6 +210,5 @@ function versionOf(path: string): string {
 
 /** Throws `ConfigError` if the certificates for a `tls://` address cannot be used. */
 export function checkCertificates(address: string, tls: TlsOptions | undefined): void {
-  const parsed = parseAddress(address)
-  if (parsed.kind === 'tcp' && parsed.isSecure === true) TlsCredentials.of(tls)
+  if (isSecure(parseAddress(address))) TlsCredentials.of(tls)
 }
