@@ -4,11 +4,14 @@
 
 import { createHash } from 'node:crypto'
 import {
+  closeSync,
   existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
-  readFileSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -25,6 +28,9 @@ import './refuse-bundling.js'
 interface LoadedModule {
   exports: unknown
 }
+
+/** More than the largest file of the package, and than what V8 makes of it. */
+const MEMORY_BYTES = 2 ** 19
 
 type Require = (id: string) => unknown
 
@@ -51,7 +57,7 @@ export function load(from: unknown, id: string, kind: string): unknown {
 function loaderOf(kind: string): Loader | undefined {
   const holder = globalThis as { [LOADER]?: Loader }
   if (holder[LOADER] === undefined) {
-    const value = new Loader(new CompileCache(kind))
+    const value = new Loader(kind)
     Reflect.defineProperty(holder, LOADER, { value })
   }
   return holder[LOADER]
@@ -65,10 +71,11 @@ export function importModule(specifier: string): Promise<unknown> {
 /** Loads each file once. */
 class Loader {
   readonly #modules = new Map<string, LoadedModule>()
+  readonly #files = new FileReader()
   readonly #cache: CompileCache
 
-  constructor(cache: CompileCache) {
-    this.#cache = cache
+  constructor(kind: string) {
+    this.#cache = new CompileCache(kind, this.#files)
   }
 
   load(path: string): unknown {
@@ -98,12 +105,13 @@ class Loader {
   }
 
   #compile(path: string): Body {
-    // They are ASCII.
-    const source = readFileSync(path, 'latin1')
+    const bytes = this.#files.read(path, HEAD, TAIL)
     // V8 takes also the path from the cache in some versions.
-    const name = `${basename(path)}-${sumOf(`${path}\n${source}`).toString('hex')}`
+    const name = `${basename(path)}-${sumOf(path, bytes).toString('hex')}`
+    // They are ASCII.
+    const source = bytes.toString('latin1')
     const cachedData = this.#cache.read(name)
-    const script = new Script(`${HEAD}${source}${TAIL}`, {
+    const script = new Script(source, {
       filename: path,
       columnOffset: -HEAD.length,
       ...(cachedData === undefined ? {} : { cachedData }),
@@ -111,6 +119,41 @@ class Loader {
     // What V8 refuses was compiled with flags that another program has set since its start.
     if (cachedData === undefined) this.#cache.add(name, script)
     return script.runInThisContext() as Body
+  }
+}
+
+/**
+ * Reads files into the same memory: what was read is valid until the next call. A process reads
+ * 1.5 MB of source and compiled code when it starts, and would hold all of it for a long time.
+ */
+class FileReader {
+  #memory: Buffer | undefined
+
+  /** Returns the content of a file between two texts. */
+  read(path: string, head = '', tail = ''): Buffer {
+    const file = openSync(path, 'r')
+    try {
+      const { size } = fstatSync(file)
+      const end = head.length + size
+      const memory = this.#memoryFor(end + tail.length)
+      memory.write(head, 'latin1')
+      for (let at = head.length; at < end; ) {
+        const count = readSync(file, memory, at, end - at, null)
+        if (count === 0) throw new Error(`${path} was changed while it was read`)
+        at += count
+      }
+      memory.write(tail, end, 'latin1')
+      return memory.subarray(0, end + tail.length)
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  #memoryFor(byteLength: number): Buffer {
+    if (this.#memory === undefined) setImmediate(() => (this.#memory = undefined))
+    else if (byteLength <= this.#memory.byteLength) return this.#memory
+    this.#memory = Buffer.allocUnsafeSlow(Math.max(byteLength, MEMORY_BYTES))
+    return this.#memory
   }
 }
 
@@ -153,14 +196,17 @@ class CompileCache {
   /** The flags of V8 when it compiled the first of these. */
   #flags = 0
 
-  constructor(kind: string) {
+  readonly #files: FileReader
+
+  constructor(kind: string, files: FileReader) {
     this.#prefix = `${kind}-${engine()}`
+    this.#files = files
   }
 
   read(name: string): Buffer | undefined {
     if (this.#folder === undefined) return undefined
     try {
-      const bytes = readFileSync(this.#path(name))
+      const bytes = this.#files.read(this.#path(name))
       const code = bytes.subarray(SUM_BYTES)
       return sumOf(code).equals(bytes.subarray(0, SUM_BYTES)) ? code : undefined
     } catch {
@@ -285,6 +331,8 @@ function isOf({ uid }: Stats): boolean {
   return process.getuid === undefined || uid === 0 || uid === process.getuid()
 }
 
-function sumOf(content: string | Uint8Array): Buffer {
-  return createHash('sha1').update(content).digest()
+function sumOf(...parts: readonly (string | Uint8Array)[]): Buffer {
+  const hash = createHash('sha1')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
 }

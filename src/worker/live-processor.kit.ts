@@ -109,7 +109,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     const functionArgs = args.map((arg) => {
       return { type: 'inline', data: defaultSerializer.serialize(arg) } as const
     })
-    this.host.send(
+    this.host.dispatch(
       encodeFrame({
         ...PLAIN_TASK,
         kind: 'task',

@@ -91,6 +91,7 @@ test('a processor becomes ready, and exits on request', async () => {
   assert.deepEqual(death, { exitCode: 0, signal: undefined, stderr: '' })
   assert.equal(lastRun, 'nothing')
   host.send(Buffer.alloc(8))
+  host.dispatch(Buffer.alloc(8))
   host.askStatus(0, 1)
   host.kill()
 })
@@ -109,6 +110,7 @@ test('a process that cannot be started is reported as a death', async () => {
   const listener = new Listener()
   const host = start(listener, { ...OPTIONS, cwd: '/no/such/folder' })
   host.send(Buffer.alloc(8))
+  host.dispatch(Buffer.alloc(8))
   host.askStatus(0, 1)
   host.kill()
   const { death, lastRun } = await listener.exit

@@ -105,11 +105,10 @@ export interface ProcessorHost {
   readonly isGone: boolean
   /** Assigns it to a worker. Called once, before anything is sent. */
   serve(service: ProcessorService): void
-  /**
-   * Sends an encoded message. Large pieces must not be changed afterwards. `units` are those of the
-   * task, if the message is a task.
-   */
-  send(frame: OutgoingFrame, units?: Units): void
+  /** Sends an encoded message. Large pieces must not be changed afterwards. */
+  send(frame: OutgoingFrame): void
+  /** Sends a task. `units` are those that it has. */
+  dispatch(task: OutgoingFrame, units?: Units): void
   /** Orders it to skip or stop consecutive tasks. */
   stop(id: TaskId, count: number, reason: StopReason): void
   /** Asks for the status of `count` tasks: `onStatus` follows, even while user code runs. */
@@ -168,6 +167,7 @@ class UnstartedProcessor implements ProcessorHost {
   }
 
   send(): void {}
+  dispatch(): void {}
   stop(): void {}
   askStatus(): void {}
   askStack(): void {}
@@ -249,9 +249,13 @@ class RunningProcessor implements ProcessorHost {
     })
   }
 
-  send(frame: OutgoingFrame, units?: Units): void {
+  send(frame: OutgoingFrame): void {
+    this.#link.send(frame)
+  }
+
+  dispatch(task: OutgoingFrame, units?: Units): void {
     if (!this.#isGuarded) this.#guard()
-    this.#link.send(frame, units)
+    this.#link.send(task, units)
   }
 
   stop(id: TaskId, count: number, reason: StopReason): void {

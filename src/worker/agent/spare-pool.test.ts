@@ -46,6 +46,7 @@ class FakeHost implements ProcessorHost {
 
   serve(): void {}
   send(): void {}
+  dispatch(): void {}
   stop(): void {}
   askStatus(): void {}
   askStack(): void {}

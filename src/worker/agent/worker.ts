@@ -265,7 +265,7 @@ export class AgentWorker {
         return this.#send(this.#measured(action.heartbeat))
       case 'dispatch':
         this.#spares.expectTasks()
-        return this.#processor?.send(action.bytes, action.units)
+        return this.#processor?.dispatch(action.bytes, action.units)
       case 'sendToProcessor':
         if (action.message.kind === 'objectInstruction') this.#objects.onForgotten(action.message)
         return this.#processor?.send(encodeFrame(action.message))

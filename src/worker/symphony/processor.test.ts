@@ -187,8 +187,8 @@ look()
 test('tasks are numbered; answers are results of their attempt, in any order', async (t) => {
   const then = Buffer.concat([output(1, 'B'), output(0, 'A')])
   const stage = new Stage(t, { bytes: 2 * (5 + 8 + 1), then })
-  stage.processor.send(taskOf('a', 'x'))
-  stage.processor.send([taskOf('b', 'y')])
+  stage.processor.dispatch(taskOf('a', 'x'))
+  stage.processor.dispatch([taskOf('b', 'y')])
   assert.equal(
     await stage.received(),
     Buffer.concat([frame(0, number(0), 'x'), frame(0, number(1), 'y')]).toString('latin1'),
@@ -200,17 +200,17 @@ test('tasks are numbered; answers are results of their attempt, in any order', a
 test('doubled and unknown answers are ignored', async (t) => {
   const then = Buffer.concat([output(0, 'A'), output(0, 'again'), output(7, '?'), output(1, 'B')])
   const stage = new Stage(t, { bytes: 28, then })
-  for (const id of ['a', 'b']) stage.processor.send(taskOf(id, id))
+  for (const id of ['a', 'b']) stage.processor.dispatch(taskOf(id, id))
   assert.deepEqual(await stage.lines(2), ['a success A 2', 'b success B 2'])
 })
 
 test('a task that is stopped is given up, and its late answer ignored', async (t) => {
   const then = Buffer.concat([output(0, 'late'), output(1, 'B')])
   const stage = new Stage(t, { bytes: 28, then })
-  stage.processor.send(taskOf('a', 'a'))
+  stage.processor.dispatch(taskOf('a', 'a'))
   stage.processor.stop(taskId('a'), 1)
   stage.processor.stop(taskId('a'), 1)
-  stage.processor.send(taskOf('b', 'b'))
+  stage.processor.dispatch(taskOf('b', 'b'))
   assert.deepEqual([...(await stage.lines(2))].sort(), ['a canceled  0', 'b success B 2'])
 })
 
@@ -221,8 +221,8 @@ test('failures: of the service, of Symphony, of reading and of writing', async (
     output(2, 'odd'),
   ])
   const stage = new Stage(t, { bytes: 3 * 14, then })
-  for (const id of ['a', 'b', 'c']) stage.processor.send(taskOf(id, id))
-  stage.processor.send(taskOf('d', 'refused'))
+  for (const id of ['a', 'b', 'c']) stage.processor.dispatch(taskOf(id, id))
+  stage.processor.dispatch(taskOf('d', 'refused'))
   const lines = [...(await stage.lines(4))].sort()
   assert.deepEqual(lines, [
     'a failed pickle 2',
@@ -240,7 +240,7 @@ test('failures: of the service, of Symphony, of reading and of writing', async (
 
 test('it answers what a processor would be asked', async (t) => {
   const stage = new Stage(t, {})
-  stage.processor.send(taskOf('a', 'a'))
+  stage.processor.dispatch(taskOf('a', 'a'))
   stage.processor.askStatus(0)
   stage.processor.askStatus(1)
   stage.processor.retract([0])

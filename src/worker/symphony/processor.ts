@@ -126,12 +126,16 @@ export class SymphonyProcessor implements ProcessorHost {
     this.#bridge = new Bridge(this.#options, this.#handler)
   }
 
-  send(frame: OutgoingFrame, units?: Units): void {
-    const bytes = frame instanceof Uint8Array ? frame : joinBytes(frame)
-    const message = decode(bytes)
-    if (message.kind === 'task') this.#submit(message, bytes, units)
-    else if (message.kind === 'objectResponse') this.#store(message.objectContent)
+  send(frame: OutgoingFrame): void {
+    const message = decode(joined(frame))
+    if (message.kind === 'objectResponse') this.#store(message.objectContent)
     else if (message.kind === 'objectInstruction') this.#forget(message)
+  }
+
+  dispatch(frame: OutgoingFrame, units?: Units): void {
+    const bytes = joined(frame)
+    const task = decode(bytes)
+    if (task.kind === 'task') this.#submit(task, bytes, units)
   }
 
   /** Symphony has no call for this: the task is given up, and its answer will be ignored. */
@@ -315,4 +319,8 @@ export class SymphonyProcessor implements ProcessorHost {
       error,
     })
   }
+}
+
+function joined(frame: OutgoingFrame): Uint8Array {
+  return frame instanceof Uint8Array ? frame : joinBytes(frame)
 }
