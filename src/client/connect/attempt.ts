@@ -3,21 +3,29 @@
 import { ConnectError } from '../../base/errors.js'
 import { NO_SCHEDULER_HERE } from '../../base/features.js'
 import { parseConnectAddress } from '../../transport/address.js'
+import type { ConnectionEnd } from '../../transport/end.js'
 import type { ClientConnection } from '../connection.js'
 import { describe, isFinal, type NoScheduler } from './no-scheduler.js'
+
+/** What is watched of a connection. */
+type Watched = Pick<ClientConnection, 'address' | 'end' | 'listen'>
 
 /**
  * Resolves when the scheduler has answered. Rejects with `ConnectError` within `timeoutMs`, and
  * immediately if another server uses that address: waiting makes sense for a scheduler that is
  * about to be started, not for a web server.
  */
-export async function firstAnswer(connection: ClientConnection, timeoutMs: number): Promise<void> {
+export async function firstAnswer(connection: Watched, timeoutMs: number): Promise<void> {
   const { address } = connection
   let failures = 0
+  let lastFailure: ConnectionEnd | undefined
   let timer: NodeJS.Timeout | undefined
   let stopListening = (): void => {}
   const failure = (within: string, suffix = ''): ConnectError => {
-    return noScheduler({ finding: connection.end, address, timeoutMs }, within, suffix)
+    const { end } = connection
+    // An attempt that has just begun says less than the one before.
+    const finding = end.kind === 'silent' && end.stage === 'connecting' ? lastFailure : undefined
+    return noScheduler({ finding: finding ?? end, address, timeoutMs }, within, suffix)
   }
   const giveUp = (): ConnectError => {
     const attempts = failures === 1 ? 'one attempt' : `${failures} attempts`
@@ -30,6 +38,7 @@ export async function firstAnswer(connection: ClientConnection, timeoutMs: numbe
         if (event.type === 'opened') return resolve()
         if (event.type === 'failed') {
           failures += 1
+          lastFailure = connection.end
           return isFinal(connection.end) ? reject(failure('')) : undefined
         }
         const { reason } = event
