@@ -85,7 +85,8 @@ class PreparedProcessors {
     const { workers, execArgv = [], cwd } = options
     const env = environmentFor(options)
     const count = Math.min(range?.min ?? workers, Math.max(availableParallelism(), 2))
-    this.#children = Array.from({ length: count }, () => spawnProcessor({ execArgv, env, cwd }))
+    const how = { execArgv, env, cwd, workers }
+    this.#children = Array.from({ length: count }, () => spawnProcessor(how))
     this.#pool = this.#adopt({ ...options, env, logger })
     this.#pool.catch(() => undefined)
   }

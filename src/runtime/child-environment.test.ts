@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { takeCertificates, withHugePages, withLateCertificates } from './child-environment.js'
+import {
+  forgetThreads,
+  takeCertificates,
+  threadOptions,
+  withHugePages,
+  withLateCertificates,
+} from './child-environment.js'
 
 test('large memory is in huge pages, unless the environment has tunables of its own', () => {
   const given = { PATH: '/bin' }
@@ -8,6 +14,25 @@ test('large memory is in huge pages, unless the environment has tunables of its 
   assert.deepEqual(given, { PATH: '/bin' }, 'the given one is unchanged')
   const own = { GLIBC_TUNABLES: 'glibc.malloc.check=1' }
   assert.equal(withHugePages(own), own)
+})
+
+test('V8 has as many threads as its process has cores, unless the user has chosen', () => {
+  const threads = (cores: number, execArgv: string[] = [], nodeOptions?: string): string =>
+    threadOptions(cores, execArgv, { NODE_OPTIONS: nodeOptions }).join()
+  assert.equal(threads(0.25), '--v8-pool-size=1')
+  assert.equal(threads(3.5), '--v8-pool-size=3')
+  assert.equal(threads(4), '', 'as many as by default')
+  assert.equal(threads(1, ['--v8-pool-size=2']), '')
+  assert.equal(threads(1, ['--v8_pool_size', '2']), '')
+  assert.equal(threads(1, [], '--no-warnings --v8-pool-size=2'), '')
+})
+
+test('the processes and threads that tasks start do not have that option', () => {
+  const execArgv = [...threadOptions(1, [], {}), '--no-warnings']
+  forgetThreads(execArgv)
+  assert.deepEqual(execArgv, ['--no-warnings'])
+  forgetThreads(execArgv)
+  assert.deepEqual(execArgv, ['--no-warnings'])
 })
 
 test('certificates that Node would read at its start come later, for the processes after it', () => {

@@ -173,10 +173,14 @@ const SUM_BYTES = 20
 /** The names of these files, and of drafts of them. */
 const OWN_NAME = /^[a-z-]+-[\w.-]+-[\w-]+\.cjs-[\da-f]{40}(\.\d+)?$/
 
+/** An option of all our processors, which changes nothing of what V8 compiles. */
+const THREADS_OPTION = '--v8-pool-size='
+
 /** V8 refuses what another version has compiled, or one with other flags. */
 function engine(): string {
   const { version, arch, platform, execArgv, env } = process
-  const hasOptions = execArgv.length > 0 || (env['NODE_OPTIONS'] ?? '') !== ''
+  const isEngineOption = (option: string): boolean => !option.startsWith(THREADS_OPTION)
+  const hasOptions = execArgv.some(isEngineOption) || (env['NODE_OPTIONS'] ?? '') !== ''
   return [version, platform, arch, ...(hasOptions ? [flagsTag()] : [])].join('-')
 }
 

@@ -34,6 +34,7 @@ const CLIENT = identity('1|Client|00112233445566778899aabbccddeeff')
 
 /** How tests start processors. */
 export const PROCESSOR_OPTIONS: ProcessorOptions = {
+  workers: 1,
   execArgv: [],
   env: process.env,
   cwd: undefined,

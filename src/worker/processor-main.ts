@@ -5,7 +5,7 @@
 // unhandled rejection ends the process, and with it whatever task runs at that moment.
 
 import { Worker } from 'node:worker_threads'
-import { forgetHugePages } from '../runtime/child-environment.js'
+import { forgetHugePages, forgetThreads } from '../runtime/child-environment.js'
 import { taskScopes } from '../runtime/task-scope.js'
 import { findTracing } from '../runtime/tracing.js'
 import { serveClients } from '../serializer/serializer.js'
@@ -155,4 +155,5 @@ function main(): void {
 }
 
 forgetHugePages()
+forgetThreads()
 main()

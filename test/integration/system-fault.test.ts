@@ -155,7 +155,7 @@ const SITES: Readonly<Record<string, (t: TestContext, code: string) => Promise<v
 }
 
 async function assertUnstarted(code: string): Promise<void> {
-  const options = { execArgv: [], env: process.env, cwd: undefined, killDelayMs: 10 }
+  const options = { workers: 1, execArgv: [], env: process.env, cwd: undefined, killDelayMs: 10 }
   const host = hostProcessor(options, silentLogger)
   const facts = { address: '', worker: '', inlineLimitBytes: 0, taskTimeoutMs: 0 } as never
   const stderr = await new Promise<string>((resolve) => {

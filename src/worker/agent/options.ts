@@ -365,6 +365,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
     capabilities: checkCapabilities((capabilities ?? []) as readonly string[]),
     processor: {
       execArgv,
+      workers,
       env: { ...checkEnv(env), ...tlsVariables(tls) },
       cwd: checkCwd(cwd),
       killDelayMs: killDelayMs as number,

@@ -8,6 +8,7 @@ import { hostProcessor, type ProcessorHost, type ProcessorHostHandler } from './
 import { spawnProcessor, type ProcessorOptions } from './spawn.js'
 
 const OPTIONS: ProcessorOptions = {
+  workers: 1,
   execArgv: [],
   env: process.env,
   cwd: undefined,

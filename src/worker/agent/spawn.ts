@@ -2,9 +2,10 @@
 // not thrown: the worker stays up and retries.
 
 import type { ChildProcess } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { StringDecoder } from 'node:string_decoder'
 import { fileURLToPath } from 'node:url'
-import { withHugePages } from '../../runtime/child-environment.js'
+import { threadOptions, withHugePages } from '../../runtime/child-environment.js'
 
 // The end of a byte stream: the last output of a process that died.
 
@@ -95,13 +96,6 @@ const MAIN: string = fileURLToPath(
 )
 
 /**
- * Node options that every processor gets, before those of `execArgv`. None so far: resolving module
- * references does not need any. `spawn` passes on no options of this process except those in
- * NODE_OPTIONS, where Node itself puts `--permission`.
- */
-const PROCESSOR_FLAGS: readonly string[] = []
-
-/**
  * How often to check that a process responds. The guardian thread of a processor only stops
  * responding if the whole process is stopped: by SIGSTOP, by a debugger, or by heavy swapping. It
  * is killed after a minute, which is six times this.
@@ -115,6 +109,8 @@ interface SpawnOptions {
   readonly env: NodeJS.ProcessEnv
   /** Undefined: the agent's working directory. */
   readonly cwd: string | undefined
+  /** How many of them the machine may have. */
+  readonly workers: number
 }
 
 /** How processors are started and stopped. */
@@ -140,11 +136,15 @@ export function spawnProcessor(options: SpawnOptions): ChildProcess | Error {
   return failure
 }
 
-function trySpawn({ execArgv, env, cwd }: SpawnOptions): ChildProcess | Error {
+function trySpawn(options: SpawnOptions): ChildProcess | Error {
+  const { execArgv, env, cwd, workers } = options
   // Loaded when it is needed: this file is loaded by processes that start no others.
   const { spawn } = process.getBuiltinModule('node:child_process')
   try {
-    return spawn(process.execPath, [...PROCESSOR_FLAGS, ...execArgv, MAIN], {
+    // Options of this process are not passed on, except those in NODE_OPTIONS, where Node itself
+    // puts `--permission`.
+    const threads = threadOptions(availableParallelism() / workers, execArgv, env)
+    return spawn(process.execPath, [...threads, ...execArgv, MAIN], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
       // A process group of its own: Ctrl-C in a terminal does not reach it, and the whole group can
       // be killed together.
