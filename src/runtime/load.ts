@@ -137,7 +137,8 @@ class FileReader {
       const end = head.length + size
       const memory = this.#memoryFor(end + tail.length)
       memory.write(head, 'latin1')
-      for (let at = head.length; at < end;) {
+      let at = head.length
+      while (at < end) {
         const count = readSync(file, memory, at, end - at, null)
         if (count === 0) throw new Error(`${path} was changed while it was read`)
         at += count
