@@ -92,6 +92,13 @@ test('cancel: tasks of another client; a protected scheduler refuses', async (t)
       const error = await outcome
       assert.ok(error instanceof TaskCancelledError)
       assert.match(error.message, /cancelled by an operator/)
+      const other = client.submit(price, 2)
+      const rejected = assert.rejects(other, TaskCancelledError)
+      await until('it is queued', () => other.state === 'queued', 60_000)
+      const begin = other.id.slice(0, 30)
+      const [, json] = await run(t, 'cancel', begin, '--json', '--address', address)
+      assert.deepEqual(JSON.parse(String(json)), [{ task: other.id, cancelled: true }])
+      await rejected
     }
   }
 })

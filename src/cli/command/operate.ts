@@ -156,7 +156,9 @@ async function cancel(input: CommandInput): Promise<CommandEnd> {
     if (answer.outcome === 'refused') throw refusal('cancel a task')
     const isCancelled = answer.outcome === 'done'
     if (!isCancelled) problems.push(text.problemText(`task ${task}`, answer))
-    if (options.json) results.push({ task, cancelled: isCancelled })
+    // The whole id, of which a beginning may have been given.
+    const id = answer.tasks[0]?.task ?? task
+    if (options.json) results.push({ task: id, cancelled: isCancelled })
     else if (isCancelled) process.stdout.write(text.cancelText(answer))
   }
   if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`)
