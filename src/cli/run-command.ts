@@ -7,7 +7,7 @@ import { optionsIn } from '../base/option.js'
 import { LOGGING_OPTIONS } from '../runtime/log/log.js'
 import type { OpenedLog } from '../runtime/log/open.js'
 import { packageVersion } from '../runtime/process-statistics.js'
-import { setTlsVariables } from '../runtime/child-environment.js'
+import { setTlsVariables, TLS_FLAGS } from '../runtime/child-environment.js'
 import { returnMemoryAtRest } from '../runtime/process-usage.js'
 import { type CommandDefinition, type CommandEnd, type CommandInput, errorLine } from './command.js'
 import { commandHelp, styleOf } from './help.js'
@@ -65,6 +65,24 @@ function unnecessaryLines(given: readonly Setting[]): readonly string[] {
     const written = type.kind === 'boolean' ? '' : ` ${String(writtenValue(type, value))}`
     return [`${name}${written} is unnecessary: ${why}`]
   })
+}
+
+/**
+ * Certificates that were given for a command all of whose addresses are plain: somebody may think
+ * that its connections are encrypted. Those of the environment may be meant for other commands.
+ */
+function tlsWarning({ options, words, address }: Settings): string | undefined {
+  const texts = options.map(({ value }) => String(value))
+  const places = [...texts, ...words.map(({ text }) => text), address?.text ?? '']
+  const isPlain = places.some((text) => /^(tcp|ipc):/i.test(text))
+  if (!isPlain || places.some((text) => /^tls:/i.test(text))) return undefined
+  const given = options.filter(({ flag, origin }) => {
+    return flag.name in TLS_FLAGS && (origin.kind === 'flag' || origin.kind === 'file')
+  })
+  const names = given.map(({ flag }) => `--${flag.spec.flag}`).join(', ')
+  const why = 'no address begins with tls://, so connections are not encrypted'
+  if (given.length === 0) return undefined
+  return `${names} ${given.length === 1 ? 'has' : 'have'} no effect: ${why}`
 }
 
 const EXIT_FAILURE = 1
@@ -166,6 +184,11 @@ class CommandRun {
     this.#asUsage(() => checkWords(call, settings.words))
     setTlsVariables(valuesOfSettings(settings))
     const logger = await this.#openLog(settings)
+    const warning = tlsWarning(settings)
+    if (warning !== undefined) {
+      if (this.#log === undefined) this.#report(warning, 'warning: ')
+      else logger.warn(warning)
+    }
     await this.#start({
       positionals: settings.words.map(({ text }) => text),
       values: { ...valuesOfSettings(settings), config: settings.configPath },

@@ -2,7 +2,7 @@
 // formats them; resolves and opens nothing.
 
 import { isIPv4, isIPv6 } from 'node:net'
-import { ConfigError } from '../base/errors.js'
+import { ConfigError, ScalerError } from '../base/errors.js'
 import { messageOf } from '../base/text.js'
 
 /** A host and a port. `host` is a name, an IPv4 or IPv6 address without brackets, or `*` (all). */
@@ -198,18 +198,16 @@ function isPrivileged(address: string): boolean {
 }
 
 /**
- * The error for an `address` that cannot be bound: `code` and `cause` come from the system's error.
+ * The error for an `address` that cannot be bound. Its `cause` is the system's error, and so is its
+ * `code`, if that has one: `EADDRINUSE`, say.
  * `trouble`: a better explanation than the system's, if there is one.
  */
-export function bindError(
-  address: string,
-  error: Error,
-  trouble?: string,
-): Error & { readonly code?: string } {
+export function bindError(address: string, error: Error, trouble?: string): ScalerError {
   const code = codeOf(error)
   const hint = BIND_HINTS[code ?? '']?.(address) ?? ''
   const why = trouble ?? `${describeError(error).replace(/^listen /, '')}${hint}`
-  const wrapped = new Error(`cannot listen on ${address}: ${why}`, { cause: error })
+  const message = `cannot listen on ${address}: ${why}`
+  const wrapped = new ScalerError('ERR_SCALER_LISTEN', message, { cause: error })
   return code === undefined ? wrapped : Object.assign(wrapped, { code })
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ScalerError } from '../base/errors.js'
 import { bindError, codeOf, describeError } from './address.js'
 
 /** An error as the system reports it. */
@@ -42,13 +43,14 @@ test('an address that cannot be bound is reported in one line, with its meaning'
     assert.equal(told.message, `cannot listen on ${address}: ${expected}`)
     assert.equal(told.code, code)
     assert.equal(told.cause, error)
+    assert.ok(told instanceof ScalerError)
   }
 })
 
-test('an error without a code is reported unchanged', () => {
+test('an error without a code of the system has one of ours', () => {
   const told = bindError('tcp://127.0.0.1:80', new Error('odd'))
   assert.equal(told.message, 'cannot listen on tcp://127.0.0.1:80: odd')
-  assert.equal(codeOf(told), undefined)
+  assert.equal(codeOf(told), 'ERR_SCALER_LISTEN')
 })
 
 test('each reason of several attempts is reported once', () => {

@@ -167,7 +167,9 @@ test('whoever lacks a certificate learns at once what is wrong', async (t) => {
     }
   await assert.rejects(
     Client.connect(address, { tls: { ca } }),
-    isRight(/no TLS connection to .* port \d+: the peer refused: no certificate was presented$/),
+    isRight(
+      /no TLS connection to .* port \d+: the peer refused: no certificate was presented; whoever connects needs tls.cert/,
+    ),
   )
   await assert.rejects(
     Client.connect(address, { tls: certificate('client', 'other-ca') }),
@@ -190,6 +192,30 @@ test('a client that speaks TLS to a tcp:// address says so', async (t) => {
     Client.connect(scheduler.address.replace('tcp:', 'tls:'), { tls: certificate('client') }),
     { message: new RegExp(`the peer does not speak TLS; is its address ${scheduler.address}\\?$`) },
   )
+})
+
+test('certificates for plain addresses cause a warning, unless they are in the environment', async (t) => {
+  const { ca } = certificate('node')
+  const folder = tempDir(t)
+  const file = join(folder, 'scaler.toml')
+  writeFileSync(file, `[scheduler]\ntls-ca = ${JSON.stringify(ca)}\n`)
+  const warningOf = async (args: readonly string[], env = {}): Promise<string> => {
+    const all = ['tcp://127.0.0.1:0', ...args]
+    const started = startCommand(t, 'scaler-scheduler', all, env)
+    const seen: string[] = []
+    await started.line((line) => {
+      if (line['level'] === 'warn') seen.push(String(line['message']))
+      return 'monitorAddress' in line
+    })
+    return seen.join()
+  }
+  const expected =
+    '--tls-ca has no effect: no address begins with tls://, so connections are not encrypted'
+  assert.equal(await warningOf(['--tls-ca', ca]), expected)
+  assert.equal(await warningOf(['--config', file]), expected)
+  assert.equal(await warningOf([], { SCALER_TLS_CA: ca }), '')
+  const { stderr } = await runCommand(t, 'scaler', ['status', 'tcp://127.0.0.1:1', '--tls-ca', ca])
+  assert.match(stderr, /^scaler status: warning: --tls-ca has no effect: no address begins/)
 })
 
 test('programs of `scaler run` have the certificates of the command', async (t) => {

@@ -11,7 +11,10 @@ import type { FutureState } from '../future/state.js'
 import { Future } from '../future/future.js'
 import { ObjectReference, type ObjectReferences, type SentMemory } from './objects.js'
 
-/** An argument: the value itself, or a future or reference for it. */
+/**
+ * An argument: the value itself, or a future or reference for it. For a future that has been
+ * awaited, its value is passed as it is now, like any other value.
+ */
 export type Liftable<T> = T | Future<T> | ObjectReference<T>
 
 /**

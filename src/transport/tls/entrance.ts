@@ -11,7 +11,7 @@ import { encodeError } from '../zmtp/commands.js'
 import { encodeGreeting } from '../zmtp/session.js'
 import type { SocketOptions } from '../options.js'
 import type { LoadedTls, TlsCredentials } from './credentials.js'
-import { certificateTrouble, NOT_TLS, tlsTrouble } from './trouble.js'
+import { ANONYMOUS, certificateTrouble, NOT_TLS, tlsTrouble } from './trouble.js'
 
 /** How long a refused peer may take to read why. */
 const REFUSAL_MS = 1_000
@@ -121,7 +121,7 @@ export class TlsEntrance {
     }
     // Node's types say `Error`; it is the code of one.
     const code = String(stream.authorizationError)
-    const reason = isAnonymous ? 'no certificate was presented' : certificateTrouble(code, peer)
+    const reason = isAnonymous ? ANONYMOUS : certificateTrouble(code, peer)
     this.#refuse(stream, visitor, reason)
     this.#handler.onRefused('untrusted', visitor.remote, reason)
   }

@@ -5,6 +5,11 @@ import type { PeerCertificate } from 'node:tls'
 /** The reason if the peer speaks something else. */
 export const NOT_TLS = 'the peer does not speak TLS'
 
+/** The reason for a peer without a certificate; both sides read it. */
+export const ANONYMOUS: string =
+  'no certificate was presented; whoever connects needs tls.cert and tls.key ' +
+  '(--tls-cert, --tls-key)'
+
 /** What OpenSSL finds wrong with a certificate, by Node's code. */
 const CERTIFICATES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired',
