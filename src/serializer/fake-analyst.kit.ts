@@ -125,6 +125,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     depth: 0,
     moduleDepth: 0,
     rootDepth: 0,
+    isSliced: false,
     place: { line: 0, column: 0 },
   }
   return { name, free, isCell, isEarly }

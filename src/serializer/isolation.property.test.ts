@@ -17,6 +17,8 @@ const STATE = `
   const obj = { a: { b: 1 }, k: 2, size: { w: 1 } }
   const bytes = new Uint8Array(4)
   const view = new DataView(bytes.buffer)
+  const packet = Buffer.from('HEAD----')
+  const parcels = [Buffer.from('ab'), Buffer.alloc(80, 1)]
   const date = new Date(5)
   const pattern = /a/g
   const frozen = Object.freeze({ q: Object.freeze([1]), open: [1] })
@@ -100,6 +102,20 @@ const STATEMENTS = [
   'view.setUint8(1, x)',
   'new Uint8Array(bytes.buffer)[2] += 1',
   'bytes.subarray(1)[0] += 1',
+  'bytes.slice(1)[0] += 1',
+  '{ const { buffer } = bytes; new Uint8Array(buffer)[0] += 1 }',
+  'packet.slice(4)[0] += 1',
+  '{ const field = packet.slice(2, 4); field.fill(x); out.push(field[0]) }',
+  'packet.slice(1).slice(1).write("x")',
+  'for (const part of [packet.slice(0, 1)]) part[0] += 1',
+  'parcels.map((one) => one.slice(0, 1))[0][0] += 1',
+  'parcels.forEach((one) => { one.slice(1)[0] += 1 })',
+  'parcels.slice(0, 1)[0].slice()[1] += 1',
+  '{ const [{ slice }] = parcels; slice.call(parcels[0], 0)[0] += 1 }',
+  'new Uint8Array(packet.parent, packet.offset, 1)[0] += 1',
+  '{ const { parent, offset } = packet; new Uint8Array(parent, offset, 1)[0] += 1 }',
+  'out.push(packet.slice(0, 2).toString(), packet[4], parcels[0].slice(1).length)',
+  'out.push(packet.toString(), parcels.map((one) => one.slice(0, 1)).join())',
   'out.push(bytes.join())',
   'date.setTime(date.getTime() + x)',
   'out.push(date.getTime())',
@@ -132,6 +148,7 @@ const STATEMENTS = [
   'await null',
 ] as const
 
+type Statement = (typeof STATEMENTS)[number]
 type Program = (x: number) => Promise<string>
 
 /** Functions of one program; made anew at each call. */
@@ -179,8 +196,20 @@ test('each task gives the same as a fresh evaluation, whatever others do at the 
   })
   // At least one is always creatable once for all.
   const steady = { bodies: [['out.push(frozen.q[0])' as const]], calls: [{ fn: 0, x: 1 }] }
-  const numRuns = Number(process.env['ISOLATION_RUNS'] ?? sized(40, 20))
-  await fc.assert(property, { numRuns, examples: [[steady]] })
+  // Each alone, twice: with others beside it, hardly any function is created once.
+  const shown: Statement =
+    'out.push(packet.toString(), parcels.map((one) => one.slice(0, 1)).join())'
+  const memory = STATEMENTS.filter((statement) => /packet|parcels|bytes/.test(statement))
+  const alone = memory.map((statement: Statement) => ({
+    bodies: [[shown, statement]],
+    calls: [
+      { fn: 0, x: 1 },
+      { fn: 0, x: 1 },
+    ],
+  }))
+  const examples = [steady, ...alone].map((one) => [one] as [typeof one])
+  const numRuns = examples.length + Number(process.env['ISOLATION_RUNS'] ?? sized(40, 20))
+  await fc.assert(property, { numRuns, examples })
   assert.ok(steadyCount > 0, 'no function was made once for all')
 })
 

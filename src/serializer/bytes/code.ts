@@ -31,6 +31,7 @@ const NAME_CELL = 1
 const NAME_EARLY = 2
 const NAME_CONSTANT = 4
 const NAME_ASSIGNED = 8
+const NAME_SLICED = 16
 
 /** Deeper, and what is only read altogether, is this deep. */
 const MAX_DEPTH = 15
@@ -86,7 +87,8 @@ function writeName(writer: ByteWriter, { name, free, isCell, isEarly }: CodeName
     (isCell ? NAME_CELL : 0) |
       (isEarly ? NAME_EARLY : 0) |
       (free.binding?.isConstant === true ? NAME_CONSTANT : 0) |
-      (free.isAssigned ? NAME_ASSIGNED : 0),
+      (free.isAssigned ? NAME_ASSIGNED : 0) |
+      (free.isSliced ? NAME_SLICED : 0),
   )
   for (const depth of [free.depth, free.moduleDepth, free.rootDepth]) {
     writer.byte(Math.min(depth, MAX_DEPTH))
@@ -185,9 +187,10 @@ function readName(reader: ByteReader): CodeName {
     innerWitnesses: [],
   }
   const isAssigned = (flags & NAME_ASSIGNED) !== 0
+  const isSliced = (flags & NAME_SLICED) !== 0
   return {
     name,
-    free: { ...free, isAssigned, isOnlyTypeof: false, depth, moduleDepth, rootDepth },
+    free: { ...free, isAssigned, isOnlyTypeof: false, depth, moduleDepth, rootDepth, isSliced },
     isCell,
     isEarly: (flags & NAME_EARLY) !== 0,
   }

@@ -6,7 +6,7 @@ import { types } from 'node:util'
 import type { Inspector } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
 import { Refusal } from '../refusal.js'
-import { COUNTS } from '../source/read-depth.js'
+import { COUNTS } from '../source/methods.js'
 import type { Binding, Changes, CodeName, GivenTo, TextPlace } from '../source/sites.js'
 import { arrayForm } from '../value/array-form.js'
 import { type Capture, captureOf, type FunctionParts, type SourceParts } from './parts.js'
@@ -128,6 +128,8 @@ interface SteadySource {
 interface HeldValue {
   readonly value: unknown
   readonly depth: number
+  /** See `NameDepth`. */
+  readonly isSliced: boolean
 }
 
 /** The checks for one shipment. */
@@ -179,14 +181,14 @@ export class SteadyCheck {
     return true
   }
 
-  #isOnlyRead({ value, depth }: HeldValue): boolean {
+  #isOnlyRead({ value, depth, isSliced }: HeldValue): boolean {
     if (typeof value === 'function') {
       if (value === this.#root) this.#root = undefined
       return depth === Infinity && this.#isSteady(value as AnyFunction)
     }
     if (typeof value !== 'object' || value === null) return true
     if (this.#source.isElsewhere(value)) return true
-    return isPlain(value, { depth, level: 0, seen: new Map() })
+    return isPlain(value, { depth, level: 0, seen: new Map(), isSliced })
   }
 }
 
@@ -211,21 +213,22 @@ function heldBy(
 ): readonly HeldValue[] | undefined {
   if (capture === undefined) return []
   const { content } = capture
-  const { moduleDepth, isAssigned } = name.free
+  const { moduleDepth, isAssigned, isSliced } = name.free
   const depth = isRoot ? name.free.rootDepth : name.free.depth
   switch (content.kind) {
     case 'reference':
       return []
     case 'value':
-      return [{ value: content.value, depth }]
+      return [{ value: content.value, depth, isSliced }]
     case 'cell':
-      return isAssigned ? undefined : [{ value: content.value, depth }]
+      return isAssigned ? undefined : [{ value: content.value, depth, isSliced }]
     case 'members': {
       const { module, names } = content
       if (names.some((key) => usesThis((module as Record<string, unknown>)[key]))) return undefined
       return names.map((key) => ({
         value: (module as Record<string, unknown>)[key],
         depth: moduleDepth - 1,
+        isSliced,
       }))
     }
     default:
@@ -251,19 +254,21 @@ interface Walk {
   readonly level: number
   /** The deepest level at which each object was found. */
   readonly seen: Map<object, number>
+  /** No `Buffer` is certain to be only read. */
+  readonly isSliced: boolean
 }
 
 /** Whether a value is data that cannot be changed from the given depth on, and contains no code. */
 function isPlain(value: unknown, walk: Walk): boolean {
   if (typeof value === 'function') return false
   if (typeof value !== 'object' || value === null) return true
-  const { depth, level, seen } = walk
+  const { depth, level, seen, isSliced } = walk
   const before = seen.get(value)
   if (before !== undefined && (before >= level || depth === Infinity)) return true
   seen.set(value, level)
   if (types.isProxy(value)) return false
   const prototype = Object.getPrototypeOf(value) as object | null
-  const below: Walk = { depth, level: level + 1, seen }
+  const below: Walk = { depth, level: level + 1, seen, isSliced }
   if (Array.isArray(value)) {
     if (prototype !== Array.prototype || !(level < depth || Object.isFrozen(value))) return false
     return arrayForm(value, Object.isExtensible(value)) === 'sparse'
@@ -289,7 +294,9 @@ function isPlainRecord(object: object, below: Walk): boolean {
 }
 
 function isPlainBuiltIn(object: object, prototype: object, below: Walk): boolean {
-  if (ArrayBuffer.isView(object)) return isPlainView(object, prototype)
+  if (ArrayBuffer.isView(object)) {
+    return isPlainView(object, prototype) && !(below.isSliced && prototype === Buffer.prototype)
+  }
   if (Reflect.ownKeys(object).length > (types.isRegExp(object) ? 1 : 0)) return false
   if (types.isMap(object) && prototype === Map.prototype) {
     for (const [key, value] of object)

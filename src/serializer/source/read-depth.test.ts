@@ -99,6 +99,7 @@ const CHANGES: readonly (readonly [number, string])[] = [
   [0, '() => Object.assign(t, { a: 1 })'],
   [0, '() => JSON.stringify(t, change)'],
   [0, '() => new Float64Array(t.buffer)'],
+  [0, '() => { const { buffer } = t; new Float64Array(buffer)[0] = 1 }'],
   [0, '() => tag`${t}`'],
   [0, '() => t instanceof Odd'],
   [0, 'function* () { yield t }'],
@@ -181,9 +182,33 @@ for (const [expected, text] of CHANGES) {
   test(`may change level ${expected}: ${text}`, () => assert.equal(depth(text), expected))
 }
 
+test('where only the slice of a buffer could change the buffer, that is known', () => {
+  const isSliced = (text: string): boolean | undefined => depthsOf(text).byName.get('t')?.isSliced
+  for (const text of [
+    '() => { t.slice(1)[0] = 1 }',
+    '() => { const part = t.slice(1); part.write("x") }',
+    '() => t.map((one) => one.slice(1))[0].fill(1)',
+    '() => t.slice(1)',
+    '() => { t.list[0].slice().reverse() }',
+    '() => { new Uint8Array(t.parent)[0] = 1 }',
+    '() => { const { parent } = t; new Uint8Array(parent)[0] = 1 }',
+  ]) {
+    assert.equal(isSliced(text), true, text)
+  }
+  for (const text of [
+    '() => t.slice(1).toString()',
+    '() => t.slice(1)[0] + 1',
+    '() => { t[0] = t.slice(1)[0] }',
+    '() => { t.subarray(1)[0] = 1 }',
+    '() => t.map((one) => one.slice(1).length)',
+  ]) {
+    assert.equal(isSliced(text), false, text)
+  }
+})
+
 test('calling an export of a module does not change the module', () => {
   const uses = depthsOf('(x) => t.round(x) + t.table[0]').byName.get('t')
-  assert.deepEqual(uses, { depth: 0, moduleDepth: Infinity, rootDepth: 0 })
+  assert.deepEqual(uses, { depth: 0, moduleDepth: Infinity, rootDepth: 0, isSliced: false })
   const moduleDepth = (text: string): number | undefined =>
     depthsOf(text).byName.get('t')?.moduleDepth
   assert.equal(moduleDepth('(x) => { t.list.push(x) }'), 1)

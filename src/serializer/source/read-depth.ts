@@ -15,6 +15,26 @@
 //   [...rows].sort(compare)            as if it were rows, but a change counts from level 1 on
 
 import type * as acorn from 'acorn'
+import {
+  ACCUMULATED,
+  ADDING,
+  CALLBACKS,
+  COMPARED,
+  CONVERTERS,
+  COPYING,
+  COUNTS,
+  FINDING,
+  LISTING,
+  LISTS,
+  NEW_COPY,
+  OPENING,
+  REMOVING,
+  REORDERING,
+  SHARING,
+  SHARING_TEXT,
+  TAKING,
+  TELLING,
+} from './methods.js'
 import { type NameUse, NameUses } from './name-uses.js'
 import { isFunction, type Node, type ParsedText, staticName } from './parse.js'
 import type { Variable } from './scope.js'
@@ -27,6 +47,8 @@ export interface NameDepth {
   readonly moduleDepth: number
   /** The same if only a worker calls it: its result is only sent. */
   readonly rootDepth: number
+  /** For buffers, whose slices share their memory, these are too large. */
+  readonly isSliced: boolean
 }
 
 /** How a function affects its surroundings and itself. */
@@ -36,25 +58,28 @@ interface ReadDepths {
   readonly exposesItself: boolean
 }
 
-/** The properties that are numbers on every object that is not a plain one. */
-export const COUNTS: ReadonlySet<string> = new Set(['length', 'size', 'byteLength'])
-
 /** Analyses a function. `isGlobal`: whether a free name has its usual global meaning. */
 export function readDepthsOf(
-  { root }: ParsedText,
+  { root, source }: ParsedText,
   isStrict: boolean,
   isGlobal: (name: string) => boolean,
 ): ReadDepths {
   const uses = new NameUses(root, isStrict)
   const byName = new Map<string, NameDepth>()
+  const mayShare = SHARING_TEXT.test(source)
   for (const [name, all] of uses.free) {
-    const depthAs = (kind: FlowKind): number => {
-      const flow = new Flow(uses, isGlobal, kind)
-      return Math.min(...all.map((use) => flow.depthOf(use)))
+    const depthsAs = (isBuffer: boolean): readonly [number, number, number] => {
+      const depthAs = (kind: FlowKind): number => {
+        const flow = new Flow(uses, isGlobal, kind, isBuffer)
+        return Math.min(...all.map((use) => flow.depthOf(use)))
+      }
+      const depth = depthAs('plain')
+      return [depth, depthAs('module'), uses.callsItself ? depth : depthAs('root')]
     }
-    const depth = depthAs('plain')
-    const rootDepth = uses.callsItself ? depth : depthAs('root')
-    byName.set(name, { depth, moduleDepth: depthAs('module'), rootDepth })
+    const depths = depthsAs(false)
+    const [depth, moduleDepth, rootDepth] = depths
+    const isSliced = mayShare && depthsAs(true).join() !== depths.join()
+    byName.set(name, { depth, moduleDepth, rootDepth, isSliced })
   }
   return { byName, exposesItself: uses.exposesItself }
 }
@@ -84,15 +109,23 @@ class Flow {
   readonly #uses: NameUses
   readonly #isGlobal: (name: string) => boolean
   readonly #kind: FlowKind
+  readonly #isBuffer: boolean
   readonly #known = new Map<Variable, number>()
   /** Follows variables of the function itself: what they hold is not a module. */
   readonly #inner: Flow
 
-  constructor(uses: NameUses, isGlobal: (name: string) => boolean, kind: FlowKind) {
+  /** `isBuffer`: the value, or something in it, is a `Buffer`. */
+  constructor(
+    uses: NameUses,
+    isGlobal: (name: string) => boolean,
+    kind: FlowKind,
+    isBuffer: boolean,
+  ) {
     this.#uses = uses
     this.#isGlobal = isGlobal
     this.#kind = kind
-    this.#inner = kind === 'module' ? new Flow(uses, isGlobal, 'plain') : this
+    this.#isBuffer = isBuffer
+    this.#inner = kind === 'module' ? new Flow(uses, isGlobal, 'plain', isBuffer) : this
   }
 
   /** The first level of the value that may change. */
@@ -163,9 +196,10 @@ class Flow {
     const name = staticName(member.property, member.computed)
     const next = around[index + 1]
     if (next === undefined || isChange(next, around[index + 2], member)) return level
-    if (name === 'buffer') return level
+    const isCall = next.type === 'CallExpression' && next.callee === member
+    if (!isCall && this.#isMemory(name)) return level
     if (name !== undefined && COUNTS.has(name)) return Infinity
-    if (next.type === 'CallExpression' && next.callee === member) {
+    if (isCall) {
       if (this.#kind === 'module' && index === 0) return Infinity
       return this.#method(next, outer(place), level)
     }
@@ -173,11 +207,18 @@ class Flow {
     return this.#at(member, outer(place), level + 1)
   }
 
+  /** Whether a property of a value is memory that the value is only a view of. */
+  #isMemory(name: string | undefined): boolean {
+    return name === 'buffer' || (this.#isBuffer && name !== undefined && SHARING.has(name))
+  }
+
   #method(call: acorn.CallExpression, place: Place, level: number): number {
     const { callee } = call
     if (callee.type !== 'MemberExpression') return level
     const name = staticName(callee.property, callee.computed)
     if (name === undefined) return level
+    // The slice of a buffer is another view of the same memory.
+    if (this.#isBuffer && name === 'slice') return this.#at(call, outer(place), level)
     if (TELLING.has(name)) return Infinity
     const taken = CALLBACKS.get(name)
     const [first] = call.arguments
@@ -298,7 +339,7 @@ class Flow {
         return Math.min(
           Infinity,
           ...pattern.properties.map((each) =>
-            each.type === 'Property' ? this.#pattern(each.value, inner) : inner,
+            each.type === 'Property' ? this.#property(each, level, inner) : inner,
           ),
         )
       case 'ArrayPattern':
@@ -312,6 +353,15 @@ class Flow {
       default:
         return level
     }
+  }
+
+  #property(
+    { key, computed, value }: acorn.AssignmentProperty,
+    level: number,
+    inner: number,
+  ): number {
+    if (this.#isMemory(staticName(key, computed))) return level
+    return this.#pattern(value, inner)
   }
 
   /** The depth to which the value of a variable of the function itself is only read. */
@@ -366,72 +416,3 @@ function isNothing(node: Node | undefined): boolean {
 function isSafeMapping(node: Node | undefined): boolean {
   return node === undefined || isFunction(node)
 }
-
-function setOf(words: string): ReadonlySet<string> {
-  return new Set(words.split(' '))
-}
-
-/** Methods that return only numbers, texts and other primitives. */
-const TELLING = setOf(
-  'includes indexOf lastIndexOf join has toString toLocaleString hasOwnProperty test exec call ' +
-    'apply getTime getFullYear getMonth getDate getDay getHours getMinutes getSeconds ' +
-    'getMilliseconds getTimezoneOffset getUTCFullYear getUTCMonth getUTCDate getUTCDay ' +
-    'getUTCHours getUTCMinutes getUTCSeconds getUTCMilliseconds toISOString toJSON ' +
-    'toDateString toTimeString toUTCString getInt8 getUint8 getInt16 getUint16 getInt32 ' +
-    'getUint32 getFloat32 getFloat64 getBigInt64 getBigUint64 isSubsetOf isSupersetOf ' +
-    'isDisjointFrom',
-)
-
-/** Methods that return one of the elements. */
-const FINDING = setOf('at get find findLast')
-
-/** Methods that return a new collection with the elements in it. */
-const COPYING = setOf(
-  'slice concat filter flat toReversed toSorted toSpliced with union intersection difference ' +
-    'symmetricDifference',
-)
-
-/** Methods that return an iterator of the elements or of entries. */
-const LISTING = setOf('entries keys values')
-
-/** Methods that only add to a collection, and return a number. */
-const ADDING = setOf('push unshift')
-
-/** Methods that remove an element of a collection, and return it. */
-const REMOVING = setOf('pop shift')
-
-/** Methods that change a collection, and return it. */
-const REORDERING = setOf('sort reverse fill copyWithin')
-
-const ELEMENTS = [1, 1, 0]
-const ACCUMULATED = [1, 1, 1, 0]
-const COMPARED = [1, 1]
-
-/** Methods that call a function; for each of its parameters, the level of the argument. */
-const CALLBACKS: ReadonlyMap<string, readonly number[]> = new Map([
-  ...[...setOf('map filter forEach some every find findLast findIndex findLastIndex flatMap')].map(
-    (name) => [name, ELEMENTS] as const,
-  ),
-  ['reduce', ACCUMULATED],
-  ['reduceRight', ACCUMULATED],
-  ['toSorted', COMPARED],
-])
-
-/** Functions that return primitives. */
-const CONVERTERS = setOf('Number String Boolean BigInt parseInt parseFloat isNaN isFinite')
-
-/** Functions that change nothing and keep no reference. */
-const TAKING = setOf(
-  'structuredClone Array.isArray Object.keys Object.getOwnPropertyNames Object.hasOwn ' +
-    'Object.is Object.isFrozen console.log console.info console.warn console.error ' +
-    'console.debug console.dir console.table Buffer.byteLength Number.isInteger Number.isFinite',
-)
-
-/** Functions that return a new array with the content of the argument in it. */
-const LISTS = setOf('Object.values Object.entries Array.from')
-
-/** Functions that return a new object with the content of the argument in it. */
-const OPENING = setOf('Object.values Object.entries Object.fromEntries Object.assign Array.from')
-
-/** Classes whose instances contain the elements of their argument. */
-const NEW_COPY = setOf('Map Set')

@@ -396,6 +396,7 @@ function freeNameOf(
     depth: about.depth?.depth ?? 0,
     moduleDepth: about.depth?.moduleDepth ?? 0,
     rootDepth: about.depth?.rootDepth ?? 0,
+    isSliced: about.depth?.isSliced ?? false,
     place: about.placeOf(first?.node.start ?? 0),
   }
 }

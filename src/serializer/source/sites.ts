@@ -148,6 +148,8 @@ export interface FreeName {
   readonly moduleDepth: number
   /** The same if only a worker calls the function. */
   readonly rootDepth: number
+  /** These depths are too large for a value with a `Buffer`. */
+  readonly isSliced: boolean
   /** Its first use. */
   readonly place: TextPlace
 }
