@@ -34,7 +34,8 @@ export class ShutdownCall {
         return this.#reject(new ProtectedModeError(why))
       }
       case 'unreachable': {
-        const text = `the cluster was not shut down: ${detail}`
+        const what = wasOpen ? 'it is unknown whether the cluster was' : 'the cluster was not'
+        const text = `${what} shut down: ${detail}`
         const reason = 'no-scheduler'
         return this.#reject(
           wasOpen ? new DisconnectedError(text, { reason }) : new ConnectError(text, { reason }),

@@ -7,7 +7,15 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { Client, Cluster, ConfigError, Scheduler, SchedulerClusterCombo } from 'scaler-ts'
+import {
+  Client,
+  ClientShutdownError,
+  Cluster,
+  ConfigError,
+  Scheduler,
+  SchedulerClusterCombo,
+  TaskCancelledError,
+} from 'scaler-ts'
 import { sized } from '#src/base/short-run.kit.js'
 
 test('a combo has its address, and can be stopped twice', async () => {
@@ -106,6 +114,25 @@ test(
     await cluster.shutdown()
   },
 )
+
+test('a shutdown by one client ends the tasks of others, which continue with the next scheduler', async () => {
+  const first = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = first
+  await using _workers = await Cluster.start({ address, workers: 1 })
+  await using other = await Client.connect(address)
+  const task = other.submit(async () => new Promise(() => setInterval(() => {}, 1_000)))
+  const ended = assert.rejects(task, (error: Error) => {
+    return error instanceof TaskCancelledError && error.cause instanceof ClientShutdownError
+  })
+  const graph = other.get({ never: [async () => new Promise(() => {})] }, ['never'])
+  const graphEnded = assert.rejects(graph, TaskCancelledError)
+  await using client = await Client.connect(address)
+  await client.shutdown()
+  await Promise.all([ended, graphEnded, first.ended])
+  await using _next = await Scheduler.start({ address })
+  await using _others = await Cluster.start({ address, workers: 1 })
+  assert.equal(await other.submit(Math.sqrt, 16), 4)
+})
 
 test('the tasks of lost workers move to others', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })

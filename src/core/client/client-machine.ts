@@ -269,7 +269,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (this.#link.isEnding) return
     this.#silence.onTick()
     this.#turn.ring()
-    if (this.#isWaiting && this.#silence.isTooLong) this.#giveUp()
+    if (this.#isWaiting && this.#silence.isTooLong) this.#onSilence()
   }
 
   #onMessage(message: Message): void {
@@ -397,24 +397,24 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onShutdownResponse(accepted: boolean): void {
-    if (!this.#shutdown.isPending) return
-    this.#shutdown.answer(accepted ? 'accepted' : 'refused', '')
-    if (accepted) this.#close('shutDown', '')
+    if (this.#shutdown.isPending) {
+      this.#shutdown.answer(accepted ? 'accepted' : 'refused', '')
+      if (accepted) this.#close('shutDown', '')
+    } else if (accepted) this.#giveUp('shutDown', 'another client shut the cluster down')
   }
 
-  /** The scheduler was silent for too long. The client continues: the scheduler may come back. */
-  #giveUp(): void {
+  #onSilence(): void {
     const cause = this.#link.reason === '' ? '' : ` (${this.#link.reason})`
     const detail = `no message from the scheduler for ${this.#options.timeoutMs} ms${cause}`
-    const { tasks, ends } = this.#flow
-    this.#turn.log('warn', detail, { tasks: tasks.openCount })
     this.#shutdown.answer('unreachable', detail)
+    this.#giveUp('disconnected', detail)
+  }
+
+  /** There is no scheduler. The client continues: it, or another one, may be started again. */
+  #giveUp(reason: TaskEndReason, detail: string): void {
+    this.#turn.log('warn', detail, { tasks: this.#flow.tasks.openCount })
     this.#graphs.recallAll()
-    for (const task of tasks.values()) {
-      if (task.state === 'stored') continue
-      ends.recall(task)
-      ends.abandon(task, 'disconnected', detail)
-    }
+    this.#flow.ends.giveUp(reason, detail)
   }
 
   #onCloseRequested(): void {

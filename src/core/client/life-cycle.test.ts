@@ -89,6 +89,21 @@ test('a shutdown that is accepted ends the client and its tasks', () => {
   assert.equal(harness.endOf('b'), 'shutDown')
 })
 
+test('when another client shuts the cluster down, tasks end at once, and the client stays', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a')
+  harness.flush()
+  assert.deepEqual(answers(harness.receive(response(true))), [])
+  assert.deepEqual(harness.ends, [['a', 'shutDown']])
+  harness.disconnect()
+  harness.submit('b')
+  harness.open()
+  harness.flush()
+  harness.receive(inlineResult('b'))
+  assert.equal(harness.endOf('b'), 'value ok')
+})
+
 test('one that is refused changes nothing', () => {
   const harness = new Harness()
   harness.open()
@@ -96,7 +111,6 @@ test('one that is refused changes nothing', () => {
   harness.flush()
   shutDown(harness)
   assert.deepEqual(answers(harness.receive(response(false))), [['refused', '']])
-  assert.deepEqual(harness.receive(response(true)), [])
   harness.receive(inlineResult('a'))
   assert.deepEqual(harness.ends, [['a', 'value ok']])
   assert.deepEqual(summary(shutDown(harness)), ['shutdown'])

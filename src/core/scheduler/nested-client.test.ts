@@ -130,5 +130,5 @@ test('a client that outlives its worker registers again, and attaches to it once
 test('a nested client can shut the cluster down, and gets its answer', () => {
   const scheduler = nested()
   scheduler.receive('N', { kind: 'clientDisconnect', disconnectType: 'shutdown' })
-  assert.deepEqual(scheduler.lines(), ['N <- accepted', 'W <- shutdown', 'stop'])
+  assert.deepEqual(scheduler.lines(), ['N <- accepted', 'C <- accepted', 'W <- shutdown', 'stop'])
 })

@@ -473,6 +473,17 @@ test('a client may shut the cluster down, unless that is protected', () => {
   assert.deepEqual(guarded.receive('C', shutdown).lines(), ['C <- refused'])
 })
 
+test('other clients of this package learn that the cluster was shut down', () => {
+  const shutdown = { kind: 'clientDisconnect', disconnectType: 'shutdown' } as const
+  const scheduler = withPeers({ clients: ['C', 'O', 'P'] })
+  scheduler.receive('P', clientHeartbeat(PYTHON)).lines()
+  assert.deepEqual(scheduler.receive('C', shutdown).lines(), [
+    'C <- accepted',
+    'O <- accepted',
+    'stop',
+  ])
+})
+
 test('a message that no peer should send is ignored, and logged', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', { kind: 'processorInitialized' })

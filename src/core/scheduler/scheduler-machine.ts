@@ -353,6 +353,11 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     turn.log('info', accepted ? 'shutdown' : 'refused a shutdown', { client: from })
     output.send(from, { kind: 'clientShutdownResponse', accepted })
     if (!accepted) return
+    for (const { identity, features } of clients.values()) {
+      // Those of 1.9.9 do not expect it.
+      if (identity !== from && features !== 0)
+        output.send(identity, { kind: 'clientShutdownResponse', accepted })
+    }
     for (const worker of workers.values()) {
       output.send(worker.identity, { kind: 'clientDisconnect', disconnectType: 'shutdown' })
       removeWorker(this.#state, worker, 'shut down')

@@ -158,6 +158,15 @@ export class ClientTaskEnds<Owner> {
     this.#parts.sender.post(taskCancelMessage(task.id, this.mayForce, task.count))
   }
 
+  /** Gives up all tasks that have not ended; their results may be in the cluster. */
+  giveUp(reason: TaskEndReason, detail: string): void {
+    for (const task of this.#parts.tasks.values()) {
+      if (task.state === 'stored') continue
+      this.recall(task)
+      this.abandon(task, reason, detail)
+    }
+  }
+
   /** Ends a task on the client's side. */
   abandon(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string): void {
     this.#forgetResult(task)
