@@ -1,11 +1,11 @@
 // The workers (by host) and clients that a scheduler reports, and why tasks wait, in the form that
 // `scaler doctor` prints.
 
-import { type Identity, idToHex } from '../../base/ids.js'
+import { idToHex } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { ClientReport, PeerInfo, SchedulerReport, WorkerReport } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
-import type { WorkerState } from '../monitor/cluster-info.js'
+import { pythonNameIn } from '../monitor/worker-report.js'
 
 /** A host with workers. */
 export interface FoundHost {
@@ -105,21 +105,6 @@ export function foundWaiting({ waiting }: SchedulerReport): readonly FoundWaitin
     tasks,
     forMs,
   }))
-}
-
-/**
- * The name in the identity of a worker of Python Scaler, `<pid>|<name>|<32 hex digits>`: by default
- * that of its host, which it does not report. '' if there is none.
- */
-export function pythonNameIn(worker: Identity): string {
-  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(worker)?.[1] ?? ''
-}
-
-/** What a worker does, as the scheduler sees it. */
-export function workerStateOf({ worker, isLeaving }: WorkerReport): WorkerState {
-  if (isLeaving) return 'leaving'
-  if (!worker.itl.startsWith('1')) return 'starting'
-  return worker.sent === 0 ? 'idle' : 'busy'
 }
 
 function foundWorker(report: WorkerReport): FoundWorker {

@@ -3,9 +3,10 @@
 
 import { counted } from '../../base/text.js'
 import type { SchedulerReport } from '../../wire/message.js'
+import { workerStateOf } from '../monitor/worker-report.js'
 import { startWorkersText } from '../worker-advice.js'
 import type { DiagnosisProblem } from './diagnosis.js'
-import { type FoundWaiting, workerStateOf } from './peers.js'
+import type { FoundWaiting } from './peers.js'
 import type { MonitorView } from './probe.js'
 
 /** The number of workers of a scheduler. */

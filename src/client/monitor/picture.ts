@@ -18,7 +18,6 @@ import type {
   WorkerReport,
 } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
-import { pythonNameIn, workerStateOf } from '../connect/peers.js'
 import { attemptsFrom } from '../explanation.js'
 import type {
   AllocatorInfo,
@@ -39,6 +38,7 @@ import type {
 } from './cluster-info.js'
 import { type GraphInfo, GraphInfos } from './graph-info.js'
 import { Rows } from './rows.js'
+import { pythonNameIn, workerStateOf } from './worker-report.js'
 
 /** As many failures as a scheduler keeps. */
 const MAX_FAILURES = 1_000
