@@ -38,8 +38,8 @@ export function deserializeError(bytes: Uint8Array): unknown {
 /** Our scheduler would have sent the task to a JavaScript worker. */
 const PICKLED =
   'it is a Python pickle; a Python worker has probably run the task, because a scheduler of ' +
-  'Python Scaler does not know the languages of tasks: connect workers of only one language to ' +
-  'it, or use the scheduler of this package'
+  'Python Scaler does not know the languages of tasks: connect only JavaScript workers to it, ' +
+  'or use the scheduler of this package'
 
 function isProxiedError(thrown: unknown): boolean {
   return types.isProxy(thrown) && isError(thrown)

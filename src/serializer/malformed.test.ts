@@ -130,7 +130,10 @@ test('an error that is a Python pickle: who probably ran the task, and what to d
   const error = deserializeError(Uint8Array.of(0x80, 5, 0x4b, 0x10, 0x2e))
   assert.ok(error instanceof DeserializeError)
   assert.match(error.message, /^the task failed, .* a Python worker has probably run the task, /)
-  assert.match(error.message, /: connect workers of only one language to it, or use/)
+  assert.match(
+    error.message,
+    /: connect only JavaScript workers to it, or use the scheduler of this package$/,
+  )
   assert.match(String(error.cause), /only Python can read them/)
 })
 
