@@ -1438,6 +1438,9 @@ struct TaskStory $extension {
 
   error @11 :List(TaskError);
   # The error with which it failed, at most one.
+
+  isPython @12 :Bool;
+  # It has not ended, and its function is of Python.
 }
 
 struct StackFrame $extension {

@@ -48,7 +48,7 @@ const CHUNKS = [
   ['log', /^runtime\/(log\/(open|output)|logging-file|toml)$/],
   ['config-file', /^cli\/option\/config-file$/],
   ['doctor', /^cli\/(table|top\/\w|report\/|command\/\w+-text)/],
-  ['doctor', /^client\/connect\/(diagnosis|peers)$/],
+  ['doctor', /^client\/connect\/(diagnosis|peers|workers)$/],
   [
     'base',
     /^base\/|^runtime\/real-timers$|^cluster\/embedded-(lines|main)$|^worker\/agent\/spawn$/,

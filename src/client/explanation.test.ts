@@ -73,6 +73,8 @@ test('without workers, advice depends on whose cluster it is, and on whether it 
   assert.match(noWorker(), /has no worker.*; start JavaScript workers: scaler_cluster tcp:/)
   const cluster = { expired: '' }
   const withdraw = serveLocally(address, cluster)
+  const python = describeWaiting('no-worker', address, '', 'python').advice
+  assert.match(python, /^start Python workers: scaler_cluster tcp:\S+ \(the command of Python Sc/)
   assert.match(noWorker(), /has no worker.*; the cluster in this program starts them itself/)
   cluster.expired = 'lifetimeMs (5)'
   assert.match(noWorker(), /have ended: lifetimeMs \(5\) has passed; start another cluster/)

@@ -5,16 +5,16 @@ import { idToHex, type TaskId } from '../base/ids.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
 import type { TaskWhereabouts } from '../core/client/client-machine.js'
 import type { WaitingWarning } from '../core/client/events.js'
-import { type LocalCluster, localCluster } from '../runtime/peer-info.js'
+import { localCluster } from '../runtime/peer-info.js'
 import type {
   AttemptOutcome,
   TaskAttempt as SentAttempt,
   TaskExplanation as SentExplanation,
 } from '../wire/message.js'
-import { withTlsFlags } from '../runtime/child-environment.js'
 import { waitingReasonOf } from '../wire/wait-reason.js'
 import type { TaskOwner } from './future/home.js'
 import type { TaskProfile } from './future/profile.js'
+import { LANGUAGES, startWorkersText, type TaskRuntime, workerCommand } from './worker-advice.js'
 
 // Why tasks wait, in words for people: the same wording for warnings and errors.
 
@@ -34,9 +34,14 @@ interface WaitingText {
 
 /**
  * Why tasks wait for the scheduler at `address`. `detail`: the state of its connection, the
- * required capabilities that no worker offers, or ''.
+ * required capabilities that no worker offers, or ''. `runtime`: which workers the tasks need.
  */
-export function describeWaiting(reason: WaitingReason, address: string, detail = ''): WaitingText {
+export function describeWaiting(
+  reason: WaitingReason,
+  address: string,
+  detail = '',
+  runtime: TaskRuntime = 'javascript',
+): WaitingText {
   switch (reason) {
     case 'no-scheduler':
       return {
@@ -44,11 +49,11 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
         advice: 'check that it runs, and that this is its address',
       }
     case 'no-worker':
-      return describeNoWorker(address, localCluster(address))
+      return describeNoWorker(address, runtime)
     case 'no-runtime':
       return {
-        what: `no worker of the scheduler at ${address} runs JavaScript`,
-        advice: `start some that do: scaler_cluster ${withTlsFlags(address)}`,
+        what: `no worker of the scheduler at ${address} runs ${LANGUAGES[runtime]}`,
+        advice: `start some that do: ${workerCommand(runtime, address)}`,
       }
     case 'no-capability':
       return {
@@ -72,12 +77,11 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
   }
 }
 
-/** A cluster of this process starts its workers itself. */
-function describeNoWorker(address: string, local: LocalCluster | undefined): WaitingText {
+/** A cluster of this process starts its workers itself, all of them of JavaScript. */
+function describeNoWorker(address: string, runtime: TaskRuntime): WaitingText {
   const what = `the scheduler at ${address} has no worker that accepts tasks`
-  if (local === undefined) {
-    return { what, advice: `start JavaScript workers: scaler_cluster ${withTlsFlags(address)}` }
-  }
+  const local = runtime === 'python' ? undefined : localCluster(address)
+  if (local === undefined) return { what, advice: startWorkersText([runtime], address) }
   if (local.expired === '') {
     return { what, advice: 'the cluster in this program starts them itself; its log says more' }
   }

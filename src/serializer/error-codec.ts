@@ -4,6 +4,7 @@
 import { types } from 'node:util'
 import { withoutFrames } from '../base/error-stack.js'
 import { DeserializeError, type SerializeError } from '../base/errors.js'
+import { isPickle } from './bytes/message.js'
 import { defaultSerializer, serializeLeniently } from './serializer.js'
 import { textOf, withPathPrefix } from './refusal.js'
 
@@ -28,10 +29,17 @@ export function deserializeError(bytes: Uint8Array): unknown {
   try {
     return defaultSerializer.deserialize(bytes)
   } catch (error) {
-    const text = `the task failed, and its error cannot be read: ${textOf(error)}`
+    const why = isPickle(bytes) ? PICKLED : textOf(error)
+    const text = `the task failed, and its error cannot be read: ${why}`
     return new DeserializeError(text, { cause: error })
   }
 }
+
+/** Our scheduler would have sent the task to a JavaScript worker. */
+const PICKLED =
+  'it is a Python pickle; a Python worker has probably run the task, because a scheduler of ' +
+  'Python Scaler does not know the languages of tasks: connect only JavaScript workers to it, ' +
+  'or use the scheduler of this package'
 
 function isProxiedError(thrown: unknown): boolean {
   return types.isProxy(thrown) && isError(thrown)

@@ -126,6 +126,17 @@ test('a Python pickle is recognized', () => {
   assert.throws(() => defaultSerializer.deserialize(pickle), /DeserializeError: .*Python pickle/)
 })
 
+test('an error that is a Python pickle: who probably ran the task, and what to do', () => {
+  const error = deserializeError(Uint8Array.of(0x80, 5, 0x4b, 0x10, 0x2e))
+  assert.ok(error instanceof DeserializeError)
+  assert.match(error.message, /^the task failed, .* a Python worker has probably run the task, /)
+  assert.match(
+    error.message,
+    /: connect only JavaScript workers to it, or use the scheduler of this package$/,
+  )
+  assert.match(String(error.cause), /only Python can read them/)
+})
+
 test('deserializeError returns a value for any bytes', () => {
   const seed = serializeError(new TypeError('x', { cause: [1] }))
   for (let place = 0; place < seed.byteLength; place += 1) {

@@ -395,6 +395,7 @@ const taskStory: fc.Arbitrary<TaskStory> = fc.record({
   attempts: list(attempt),
   attemptCount: uint32,
   error: fc.array(taskError, { maxLength: 1 }),
+  isPython: bool,
 })
 
 const taskResult: fc.Arbitrary<TaskResult> = fc.record({

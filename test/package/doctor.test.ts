@@ -4,8 +4,10 @@ import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { test, type TestContext } from 'node:test'
 import { Client, Scheduler } from 'scaler-ts'
+import type { Diagnosis } from '#src/client/connect/diagnosis.js'
 import { RouterScheduler } from '../integration/client-scheduler.js'
 import { runCommand, startCommand, startScheduler, until, type CommandEnd } from './command.js'
+import { PythonWorker } from './python-worker.kit.js'
 import { freeAddress, listen, WRONG_SERVERS } from './wrong-server.js'
 
 /** Enough for any machine; shorter where a step has to time out. */
@@ -118,6 +120,39 @@ test('a scheduler without workers is not healthy, unless only the scheduler is c
   const well = await doctor(t, address, '--scheduler-only', ...LONG)
   assert.deepEqual({ code: well.code, stderr: well.stderr }, { code: 0, stderr: '' })
   assert.doesNotMatch(well.stdout, /task {8}ran/)
+})
+
+test('with Python workers only it is healthy, unless tasks of Node clients wait', async (t) => {
+  const { address } = await startScheduler(t)
+  await using _worker = await PythonWorker.start(address)
+  await using client = await Client.connect(address)
+  const well = await doctor(t, address, ...LONG)
+  assert.deepEqual({ code: well.code, stderr: well.stderr }, { code: 0, stderr: '' })
+  assert.match(well.stdout, /^ok {4}workers {5}1: 1 of them run Python, 1 idle$/m)
+  assert.match(well.stdout, /^ok {4}host {8}vm: 1 worker \(python\)$/m)
+  assert.match(
+    well.stdout,
+    /^note {2}workers {5}its only worker does not run JavaScript: tasks of/m,
+  )
+  assert.match(well.stdout, /; for these, start JavaScript workers: scaler_cluster tcp:\S+$/m)
+  const found = JSON.parse((await doctor(t, address, '--json', ...LONG)).stdout) as Diagnosis
+  assert.deepEqual(found.workers, {
+    total: 1,
+    suitable: 0,
+    idle: 0,
+    python: { total: 1, idle: 1 },
+  })
+  const future = client.submit(() => 1)
+  // The answer shows that the scheduler has the task.
+  assert.equal((await future.explain()).reason, 'no-runtime')
+  const ill = await doctor(t, address, ...LONG)
+  assert.equal(ill.code, 1)
+  assert.match(
+    ill.stderr,
+    /does not run JavaScript, and 1 task of JavaScript clients waits for one/,
+  )
+  future.cancel()
+  await assert.rejects(future)
 })
 
 test('the address for monitors will do, also if it is not beside that of the scheduler', async (t) => {

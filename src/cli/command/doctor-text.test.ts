@@ -183,3 +183,23 @@ test('text has colours only if asked for', () => {
   assert.match(diagnosisText(HEALTHY, true), /^\u001b\[32mok {2}\u001b\[0m {2}scheduler/)
   assert.ok(!diagnosisText(HEALTHY, false).includes('\u001b'))
 })
+
+test('workers of Python Scaler have their own count, and waiting tasks their language', () => {
+  const lineOf = (more: Partial<Diagnosis>): string => {
+    return /^ok +workers +(.*)$/m.exec(diagnosisText({ ...HEALTHY, ...more }, false))?.[1] ?? ''
+  }
+  const python = { total: 2, idle: 1 }
+  assert.equal(
+    lineOf({ workers: { total: 2, suitable: 0, idle: 0, python } }),
+    '2: 2 of them run Python, 1 idle',
+  )
+  assert.equal(
+    lineOf({ workers: { total: 5, suitable: 3, idle: 2, python } }),
+    '5: 3 of them run JavaScript, 2 idle; 2 of them run Python, 1 idle',
+  )
+  const row = { reason: 'no-runtime', needs: '', function: 'f', tasks: 2, forMs: 0 } as const
+  const waiting = [row, { ...row, runtime: 'python' }] as const
+  const text = diagnosisText({ ...HEALTHY, waiting }, false)
+  assert.match(text, /^note {2}waiting {5}2 tasks of f wait: no worker runs JavaScript$/m)
+  assert.match(text, /^note {2}waiting {5}2 tasks of f wait: no worker runs Python$/m)
+})

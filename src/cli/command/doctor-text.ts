@@ -9,7 +9,6 @@ import type {
   FoundMonitor,
   FoundScheduler,
   TrialTask,
-  WorkerCount,
 } from '../../client/connect/diagnosis.js'
 import type {
   FoundClient,
@@ -18,6 +17,8 @@ import type {
   FoundWorker,
 } from '../../client/connect/peers.js'
 import type { FoundServer } from '../../client/connect/storage-servers.js'
+import type { WorkerCount } from '../../client/connect/workers.js'
+import { LANGUAGES } from '../../client/worker-advice.js'
 
 /** A label and its text. */
 type Line = readonly [label: string, text: string]
@@ -92,9 +93,12 @@ function schedulerLines(scheduler: FoundScheduler, address: string): readonly Li
   ]
 }
 
-function workerLine({ total, suitable, idle }: WorkerCount): Line {
-  const kinds = suitable === undefined ? '' : `${suitable} of them run JavaScript, `
-  return ['workers', `${total}: ${kinds}${idle} idle`]
+function workerLine({ total, suitable, idle, python }: WorkerCount): Line {
+  const which = suitable === undefined ? '' : `${suitable} of them run JavaScript, `
+  const others =
+    python === undefined ? [] : [`${python.total} of them run Python, ${python.idle} idle`]
+  const ours = suitable === 0 && python !== undefined ? [] : [`${which}${idle} idle`]
+  return ['workers', `${total}: ${[...ours, ...others].join('; ')}`]
 }
 
 /** One line per host with its workers; beyond a few, hosts are only counted. */
@@ -162,17 +166,18 @@ function cannotRun({ reason }: FoundWaiting): boolean {
 const WHY: Readonly<Record<WaitingReason, string>> = {
   'no-scheduler': 'no scheduler answers',
   'no-worker': 'no worker accepts tasks',
-  'no-runtime': 'no worker runs functions of their language',
+  'no-runtime': 'no worker runs',
   'no-capability': 'no worker offers what they ask for',
   'all-busy': 'all workers are busy',
   limit: 'the queue is full',
   dependency: 'they need the results of other tasks',
 }
 
-function waitingLine({ reason, needs, function: fn, tasks, forMs }: FoundWaiting): Line {
+function waitingLine({ reason, needs, function: fn, runtime, tasks, forMs }: FoundWaiting): Line {
   const subject = `${counted(tasks, 'task')}${fn === '' ? '' : ` of ${fn}`}`
   const what = `${subject} ${tasks === 1 ? 'waits' : 'wait'}`
-  const why = needs === '' ? WHY[reason] : `${WHY[reason]} (${needs})`
+  const language = reason === 'no-runtime' ? ` ${LANGUAGES[runtime ?? 'javascript']}` : ''
+  const why = `${WHY[reason]}${language}${needs === '' ? '' : ` (${needs})`}`
   const since = forMs < 1_000 ? '' : `, the first for ${Math.floor(forMs / 1_000)} s`
   return ['waiting', `${what}: ${why}${since}`]
 }

@@ -19,6 +19,7 @@ const TASK: ExplainedTask = {
   client: null,
   state: 'running',
   reason: null,
+  runtime: null,
   requirement: null,
   seconds: null,
   dependsOn: [],
@@ -61,6 +62,23 @@ test('a task that waits: for how long, why, what to do, and what it needs', () =
   const [, reason = '', advice = ''] = explanationText(lacking, 'tcp://h:1').split('\n')
   assert.match(reason, /^ {2}reason {3}no-capability: .*tcp:\/\/h:1.*: gpu=1$/)
   assert.match(advice, /^ {11}start one that does/)
+})
+
+test('a Python task that waits needs a worker of Python Scaler', () => {
+  const waiting = { ...TASK, state: 'waiting', runtime: 'python' } as const
+  const linesFor = (reason: 'no-worker' | 'no-runtime'): readonly string[] =>
+    explanationText({ ...waiting, reason }, 'tcp://h:1')
+      .split('\n')
+      .slice(1, 3)
+  const command = 'scaler_cluster tcp://h:1 (the command of Python Scaler)'
+  assert.deepEqual(linesFor('no-worker'), [
+    '  reason   no-worker: the scheduler at tcp://h:1 has no worker that accepts tasks',
+    `           start Python workers: ${command}`,
+  ])
+  assert.deepEqual(linesFor('no-runtime'), [
+    '  reason   no-runtime: no worker of the scheduler at tcp://h:1 runs Python',
+    `           start some that do: ${command}`,
+  ])
 })
 
 test('a task that failed: when, its last attempts, and its error without control characters', () => {

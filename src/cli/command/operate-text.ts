@@ -12,11 +12,13 @@ const UNFINISHED: ReadonlySet<string> = new Set(['waiting', 'running', 'cancelin
 
 /** What is known of a task. Ends with a line end. `address`: that of the scheduler. */
 export function explanationText(task: ExplainedTask, address: string): string {
-  const { state, seconds, reason, requirement, dependsOn, attempts, attemptCount, error } = task
+  const { state, seconds, reason, requirement, runtime, dependsOn, error } = task
+  const { attempts, attemptCount } = task
   const since = UNFINISHED.has(state) ? ` for ${span(seconds ?? 0)}` : ` ${span(seconds ?? 0)} ago`
   const lines = [`${title(task)}: ${state}${seconds === null ? '' : since}`]
   if (reason !== null) {
-    const { what, advice } = describeWaiting(reason, address, requirement ?? '')
+    const needs = requirement ?? ''
+    const { what, advice } = describeWaiting(reason, address, needs, runtime ?? 'javascript')
     lines.push(`  reason   ${reason}: ${what}`)
     if (advice !== '') lines.push(`           ${advice}`)
   }

@@ -12,6 +12,7 @@ const WAITING: ExplainedTask = {
   client: '12|Client|00',
   state: 'waiting',
   reason: 'all-busy',
+  runtime: null,
   requirement: null,
   seconds: 1,
   dependsOn: [],

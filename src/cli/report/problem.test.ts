@@ -74,10 +74,35 @@ test('without workers, the advice offers what the tasks need', () => {
   ])
 })
 
+test('the advice is for the languages of the tasks that wait', () => {
+  const none = { hosts: [] }
+  const python = waiting('', { reason: 'no-worker', runtime: 'python' })
+  const ours = waiting('gpu=1', { reason: 'no-worker' })
+  const command = `Python workers: scaler_cluster ${ADDRESS} (the command of Python Scaler)`
+  assert.deepEqual(problems({ ...none, waiting: [python] }), [
+    `there are no workers; start ${command}`,
+  ])
+  assert.deepEqual(problems({ ...none, waiting: [python, ours] }), [
+    'there are no workers; start JavaScript workers: scaler_cluster --capabilities gpu=1 ' +
+      `${ADDRESS}, and ${command}`,
+  ])
+  const one = { requirement: '', function: 'f', count: 1, reason: 'no-runtime' } as const
+  assert.deepEqual(problems({ waiting: [waiting('', { ...one, runtime: 'python' })] }), [
+    `1 task of f() waits: no worker runs Python; start ${command}`,
+  ])
+  assert.deepEqual(problems({ waiting: [waiting('', one)] }), [
+    '1 task of f() waits: no worker runs JavaScript; ' +
+      `start JavaScript workers: scaler_cluster ${ADDRESS}`,
+  ])
+})
+
 test('another language, a full queue and a slow scheduler are problems; busy workers are not', () => {
   const one = { function: '', count: 1 }
   const language = waiting('', { ...one, reason: 'no-runtime' })
-  assert.match(problems({ waiting: [language] })[0] ?? '', /^1 task waits: no worker runs their/)
+  assert.match(
+    problems({ waiting: [language] })[0] ?? '',
+    /^1 task waits: no worker runs JavaScript; /,
+  )
   const full = waiting('', { reason: 'limit' })
   assert.match(problems({ waiting: [full] })[0] ?? '', /the queue is full; add workers, or raise/)
   assert.deepEqual(problems({ waiting: [waiting('', { reason: 'all-busy' })] }), [])

@@ -10,6 +10,7 @@ import type {
   ObjectTotals,
   WaitingInfo,
 } from '../../client/monitor/cluster-info.js'
+import { LANGUAGES, startWorkersText } from '../../client/worker-advice.js'
 import { withTlsFlags } from '../../runtime/child-environment.js'
 import { countText, grouped, plainText } from '../table.js'
 
@@ -95,7 +96,7 @@ type Kinds = readonly [WaitingInfo, ...WaitingInfo[]]
 function waitingGroups(waiting: readonly WaitingInfo[]): Iterable<Kinds> {
   const groups = new Map<string, [WaitingInfo, ...WaitingInfo[]]>()
   for (const kind of waiting) {
-    const key = `${kind.reason} ${kind.function}`
+    const key = `${kind.reason} ${kind.runtime ?? ''} ${kind.function}`
     const known = groups.get(key)
     if (known === undefined) groups.set(key, [kind])
     else known.push(kind)
@@ -105,7 +106,7 @@ function waitingGroups(waiting: readonly WaitingInfo[]): Iterable<Kinds> {
 
 /** Tasks that only wait for workers to become free are no problem. */
 function problemOfWaiting(kinds: Kinds, address: string): StatusProblem | undefined {
-  const [{ reason, function: name }] = kinds
+  const [{ reason, function: name, runtime = 'javascript' }] = kinds
   const count = kinds.reduce((sum, kind) => sum + kind.count, 0)
   const subject = `${countText(count, 'task')}${ofFunction(name)} ${count === 1 ? 'waits' : 'wait'}`
   switch (reason) {
@@ -113,8 +114,8 @@ function problemOfWaiting(kinds: Kinds, address: string): StatusProblem | undefi
       return { what: `${subject}: ${lackText(kinds)}`, advice: offerAdvice(kinds, address) }
     case 'no-runtime':
       return {
-        what: `${subject}: no worker runs their language`,
-        advice: `start workers of the same language as the client${alsoNeeded(kinds)}`,
+        what: `${subject}: no worker runs ${LANGUAGES[runtime]}`,
+        advice: startAdvice(kinds, address),
       }
     case 'no-worker':
       return {
@@ -155,10 +156,12 @@ function offerAdvice(kinds: Kinds, address: string): string {
 
 /** How to start workers for these tasks. */
 function startAdvice(waiting: readonly WaitingInfo[], address: string): string {
-  const isOne = new Set(waiting.map(({ requirement }) => requirement)).size === 1
-  const flag = isOne ? capabilityFlag(waiting) : ''
-  const also = isOne ? '' : alsoNeeded(waiting)
-  return `start JavaScript workers: scaler_cluster${flag} ${withTlsFlags(address)}${also}`
+  const ours = waiting.filter(({ runtime }) => runtime === undefined)
+  const isOne = new Set(ours.map(({ requirement }) => requirement)).size === 1
+  const flag = isOne ? capabilityFlag(ours) : ''
+  const also = isOne ? '' : alsoNeeded(ours)
+  const runtimes = waiting.map(({ runtime }) => runtime ?? 'javascript')
+  return `${startWorkersText(runtimes, address, flag)}${also}`
 }
 
 function alsoNeeded(waiting: readonly WaitingInfo[]): string {

@@ -5,11 +5,9 @@ import { parseConnectAddress } from '../../transport/address.js'
 import { PLAIN_REPORT, type SchedulerReport } from '../../wire/message.js'
 import {
   clockProblem,
-  countWorkers,
   foundScheduler,
   monitorOf,
   versionProblem,
-  workerProblem,
   workerVersionProblem,
 } from './diagnosis.js'
 
@@ -22,15 +20,6 @@ const REPORT: SchedulerReport = {
   suitable: 2,
   idle: 1,
   ...PLAIN_REPORT,
-}
-
-const VIEW = {
-  workers: 5,
-  readyWorkers: 4,
-  idleWorkers: 3,
-  waitingTasks: 0,
-  runningTasks: 0,
-  objects: 0,
 }
 
 test('the round trip is the median, and the clock that of the moment of the report', () => {
@@ -72,21 +61,6 @@ test('a 1.9.9 scheduler reports nothing about itself', () => {
     { kind, version, runtime, clock, id },
     { kind: '1.9.9', version: undefined, runtime: undefined, clock: undefined, id: '' },
   )
-})
-
-test('workers are counted by the report, or else as monitors see them', () => {
-  assert.deepEqual(countWorkers(REPORT, VIEW), { total: 3, suitable: 2, idle: 1 })
-  assert.deepEqual(countWorkers(undefined, VIEW), { total: 5, suitable: undefined, idle: 3 })
-  assert.equal(countWorkers(undefined, undefined), undefined)
-})
-
-test('it is fatal if no worker runs JavaScript', () => {
-  const problem = (total: number, suitable: number | undefined): string | undefined =>
-    workerProblem({ total, suitable, idle: 0 }, 'tcp://h:1')?.what
-  assert.match(problem(0, 0) ?? '', /no workers/)
-  assert.match(problem(2, 0) ?? '', /none of its 2 workers runs JavaScript/)
-  assert.equal(problem(2, 1), undefined)
-  assert.equal(problem(2, undefined), undefined)
 })
 
 test('a scheduler of another version is only a note', () => {

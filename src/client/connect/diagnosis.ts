@@ -7,7 +7,6 @@ import { idToHex } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import { packageVersion } from '../../runtime/process-statistics.js'
 import { type Address, formatAddress, parseConnectAddress } from '../../transport/address.js'
-import { withTlsFlags } from '../../runtime/child-environment.js'
 import type { SchedulerReport } from '../../wire/message.js'
 import { Client } from '../client.js'
 import { clockDifference, type ClockDifference, clockText, isFarOff, tenths } from './clock.js'
@@ -29,6 +28,7 @@ import {
 } from './peers.js'
 import { findServers, type FoundServer } from './storage-servers.js'
 import { type MonitorView, probeScheduler, readMonitor, type SchedulerAnswer } from './probe.js'
+import { countWorkers, type WorkerCount, workerProblem } from './workers.js'
 
 /** The results; undefined for steps that were not reached. */
 export interface Diagnosis {
@@ -84,15 +84,6 @@ interface RoundTrip {
   readonly count: number
 }
 
-/** The number of workers of a scheduler. */
-export interface WorkerCount {
-  readonly total: number
-  /** The number of them that run JavaScript; undefined if the scheduler does not report it. */
-  readonly suitable: number | undefined
-  /** The number of idle ones: among the suitable workers, or among all if that is unknown. */
-  readonly idle: number
-}
-
 /** What monitors see, and where. */
 export interface FoundMonitor extends Pick<
   MonitorView,
@@ -120,35 +111,6 @@ export function foundScheduler(
         ? undefined
         : clockDifference(timed.report.clockMS, wallClock - (now - timed.at), timed.roundTripMs),
   }
-}
-
-/** The workers as the scheduler reports them, or else as monitors see them. */
-export function countWorkers(
-  report: SchedulerReport | undefined,
-  view: MonitorView | undefined,
-): WorkerCount | undefined {
-  if (report !== undefined) {
-    const { workers: total, suitable, idle } = report
-    return { total, suitable, idle }
-  }
-  if (view === undefined) return undefined
-  return { total: view.workers, suitable: undefined, idle: view.idleWorkers }
-}
-
-/** Why no task would run; undefined if tasks would run. */
-export function workerProblem(
-  { total, suitable }: WorkerCount,
-  address: string,
-): DiagnosisProblem | undefined {
-  const advice = `start JavaScript workers: scaler_cluster ${withTlsFlags(address)}`
-  if (total === 0) {
-    const what = 'the scheduler has no workers, so no task would run'
-    return { part: 'workers', isFatal: true, what, advice }
-  }
-  if (suitable !== 0) return undefined
-  const who = total === 1 ? 'its only worker does not run' : `none of its ${total} workers runs`
-  const what = `${who} JavaScript, so no task of this package would run`
-  return { part: 'workers', isFatal: true, what, advice }
 }
 
 /** Reports a clock that is far from that of this machine. `whose` names its owner. */
@@ -399,10 +361,14 @@ class Examination {
   }
 
   #checkWorkers(): void {
-    if (this.#workers !== undefined) this.#add(workerProblem(this.#workers, this.#text))
+    if (this.#workers === undefined) return
+    const waiting = this.#report && foundWaiting(this.#report)
+    this.#add(workerProblem(this.#workers, this.#text, waiting))
   }
 
   async #tryTask(): Promise<void> {
+    // It would only wait; a note says so.
+    if (this.#workers?.suitable === 0) return
     if (this.#scheduler?.kind === '1.9.9') {
       const what = 'no task was submitted: the workers of a 1.9.9 scheduler may run Python only'
       return this.#add({ part: 'task', isFatal: false, what, advice: '' })

@@ -5,10 +5,11 @@ import { idToHex } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { ClientReport, PeerInfo, SchedulerReport, WorkerReport } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
+import { pythonNameIn } from '../monitor/worker-report.js'
 
 /** A host with workers. */
 export interface FoundHost {
-  /** Its name; '' if the workers do not report it, such as those of 1.9.9. */
+  /** Its name; for workers of 1.9.9 their name, by default that of the host; '' if unknown. */
   readonly host: string
   /** '' if unknown. */
   readonly machineId: string
@@ -69,6 +70,8 @@ export interface FoundWaiting {
   readonly needs: string
   /** The name of their function, or ''. */
   readonly function: string
+  /** Absent: they need a worker of Node. */
+  readonly runtime?: 'python'
   readonly tasks: number
   /** How long the first of them has waited, approximately; 0 if unknown. */
   readonly forMs: number
@@ -78,7 +81,7 @@ export interface FoundWaiting {
 export function foundHosts({ workerReports }: SchedulerReport): readonly FoundHost[] {
   const hosts = new Map<string, { host: string; machineId: string; workers: FoundWorker[] }>()
   for (const report of workerReports) {
-    const { host = '', machineId = '' } = report.info[0] ?? {}
+    const { host = pythonNameIn(report.worker.workerId), machineId = '' } = report.info[0] ?? {}
     const key = JSON.stringify([host, machineId])
     let found = hosts.get(key)
     if (found === undefined) hosts.set(key, (found = { host, machineId, workers: [] }))
@@ -94,9 +97,14 @@ export function foundClients({ clientReports }: SchedulerReport): readonly Found
 
 /** Why tasks wait, in order of their number. */
 export function foundWaiting({ waiting }: SchedulerReport): readonly FoundWaiting[] {
-  return waiting.map(({ reason, forMS: forMs, ...same }) => {
-    return { ...same, reason: waitingReasonOf(reason), forMs }
-  })
+  return waiting.map(({ reason, needs, function: name, tasks, forMS: forMs, isPython }) => ({
+    reason: waitingReasonOf(reason),
+    needs,
+    function: name,
+    ...(isPython ? { runtime: 'python' } : {}),
+    tasks,
+    forMs,
+  }))
 }
 
 function foundWorker(report: WorkerReport): FoundWorker {

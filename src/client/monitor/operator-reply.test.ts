@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, taskId } from '../../base/ids.js'
 import type { TaskStory } from '../../wire/message.js'
-import { operatorReply } from './operator-reply.js'
+import { type ExplainedTask, operatorReply } from './operator-reply.js'
 
 const STORY: TaskStory = {
   taskId: taskId('a'),
@@ -17,15 +17,28 @@ const STORY: TaskStory = {
   attempts: [],
   attemptCount: 0,
   error: [],
+  isPython: false,
 }
 
-/** For how long a task has been in its state, as users read it. */
-function secondsOf(forMS: number): number | null | undefined {
+/** A task, as users read it. */
+function explained(more: Partial<TaskStory>): ExplainedTask | undefined {
   const lists = { stack: [], lines: [], objects: [] }
   const answer = { kind: 'operatorAnswer', number: 1, outcome: 'done', note: '' } as const
-  const tasks = [{ ...STORY, forMS }]
-  return operatorReply({ ...answer, ...lists, tasks, worker: identity('W') }, 0).tasks[0]?.seconds
+  const tasks = [{ ...STORY, ...more }]
+  return operatorReply({ ...answer, ...lists, tasks, worker: identity('W') }, 0).tasks[0]
 }
+
+/** For how long a task has been in its state. */
+function secondsOf(forMS: number): number | null | undefined {
+  return explained({ forMS })?.seconds
+}
+
+test('a waiting task of a Python client has its runtime', () => {
+  const runtimeOf = (more: Partial<TaskStory>): unknown => explained(more)?.runtime
+  assert.equal(runtimeOf({ status: 'inactive', isPython: true }), 'python')
+  assert.equal(runtimeOf({ status: 'running', isPython: true }), null)
+  assert.equal(runtimeOf({ status: 'inactive' }), null)
+})
 
 test('times are whole milliseconds, also those that a worker measured; 0 is unknown', () => {
   assert.equal(secondsOf(45_490.272448), 45.49)

@@ -109,6 +109,8 @@ export interface ExplainedTask {
   /** `waiting`, `running`, `canceling`, or how it ended: `success`, `failed`, … */
   readonly state: string
   readonly reason: WaitingReason | null
+  /** Not null: it waits for a worker of Python, not of Node. */
+  readonly runtime: 'python' | null
   /** What it requires and no worker offers: `gpu=1`. */
   readonly requirement: string | null
   /** How long it has been in this state; of an ended task, how long ago it ended. */
@@ -132,6 +134,7 @@ function explainedTask(story: TaskStory, nowMs: number): ExplainedTask {
     client: story.client || null,
     state: isWaiting ? 'waiting' : status,
     reason: isWaiting ? waitingReasonOf(story.reason) : null,
+    runtime: isWaiting && story.isPython ? 'python' : null,
     requirement: (isWaiting && story.needs) || null,
     seconds: forMS === 0 ? null : Math.round(forMS) / 1_000,
     dependsOn: dependsOn.map(({ taskId, name }) => ({ task: idToHex(taskId), name: name || null })),

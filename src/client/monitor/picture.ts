@@ -1,7 +1,7 @@
 // What a monitor knows: puts the reports of a scheduler together, and says in users' words what
 // has changed. docs/protocol.md#monitors
 
-import { idToHex, type Identity } from '../../base/ids.js'
+import { idToHex } from '../../base/ids.js'
 import type {
   AllocatorStatus,
   BinderStatus,
@@ -35,10 +35,10 @@ import type {
   TaskEnded,
   WaitingInfo,
   WorkerInfo,
-  WorkerState,
 } from './cluster-info.js'
 import { type GraphInfo, GraphInfos } from './graph-info.js'
 import { Rows } from './rows.js'
+import { pythonNameIn, workerStateOf } from './worker-report.js'
 
 /** As many failures as a scheduler keeps. */
 const MAX_FAILURES = 1_000
@@ -246,7 +246,7 @@ function hostsOf(reports: readonly WorkerReport[]): readonly HostInfo[] {
   const hosts = new Map<string, WorkerReport[]>()
   for (const report of reports) {
     const [info] = report.info
-    const { machineId = '', host = nameIn(report.worker.workerId) } = info ?? {}
+    const { machineId = '', host = pythonNameIn(report.worker.workerId) } = info ?? {}
     const key = `${machineId} ${host}`
     const known = hosts.get(key)
     if (known === undefined) hosts.set(key, [report])
@@ -264,7 +264,7 @@ function hostInfo(reports: readonly WorkerReport[]): HostInfo {
       reports[0]?.info[0]?.host ??
       reports
         .slice(0, 1)
-        .map(({ worker }) => nameIn(worker.workerId))
+        .map(({ worker }) => pythonNameIn(worker.workerId))
         .join(''),
     address: reports.find(({ address }) => address !== '')?.address,
     cpu: percent(cpus.reduce((sum, cpu) => sum + cpu, 0)),
@@ -273,18 +273,13 @@ function hostInfo(reports: readonly WorkerReport[]): HostInfo {
   }
 }
 
-/** The name in the identity of a worker of Python Scaler: `<pid>|<name>|<32 hex digits>`. */
-function nameIn(worker: Identity): string {
-  return /^\d+\|(.*)\|[0-9a-f]{32}$/s.exec(worker)?.[1] ?? ''
-}
-
 function lostWorker({ worker, tasks, agoMS, ...loss }: SentLoss, time: number): LostWorker {
   const { name, host, cause, hasReturned, taskCount } = loss
   return {
     time: new Date(time - agoMS),
     id: worker,
     name,
-    host: host || nameIn(worker),
+    host: host || pythonNameIn(worker),
     cause,
     hasReturned,
     tasks: tasks.map(({ taskId, name: title }) => ({ task: idToHex(taskId), name: title })),
@@ -304,7 +299,7 @@ function workerInfo(report: WorkerReport): WorkerInfo {
   return {
     id: worker.workerId,
     name: info?.name ?? '',
-    state: stateOf(report),
+    state: workerStateOf(report),
     capabilities: Object.fromEntries(capabilities.map(({ name, value }) => [name, value])),
     running: running.map(({ taskId, forMS, ...task }) => {
       return { task: idToHex(taskId), name: task.name, function: task.function, sinceMs: forMS }
@@ -325,12 +320,6 @@ function workerInfo(report: WorkerReport): WorkerInfo {
     ...((info?.allocation ?? '') === '' ? {} : { allocation: info?.allocation }),
     endsAt: info === undefined || info.endsMS === 0 ? undefined : new Date(info.endsMS),
   }
-}
-
-function stateOf({ worker, isLeaving }: WorkerReport): WorkerState {
-  if (isLeaving) return 'leaving'
-  if (!worker.itl.startsWith('1')) return 'starting'
-  return worker.sent === 0 ? 'idle' : 'busy'
 }
 
 function clientInfo({ client, info: [info], ...report }: ClientReport): ConnectedClient {

@@ -43,6 +43,7 @@ export function storiesOf(tasks: readonly WorkerTask[], now: InstantMs): readonl
     attempts: [],
     attemptCount: 0,
     error: [],
+    isPython: false,
   }))
 }
 

@@ -174,6 +174,11 @@ export function readMessage(bytes: Buffer): unknown {
   }
 }
 
+/** Whether these are the bytes of a Python pickle, of protocol 2 or later, not of a message. */
+export function isPickle(bytes: Uint8Array): boolean {
+  return bytes[0] === PICKLE
+}
+
 function readConstant(bytes: Buffer, messageTag: number | undefined): unknown {
   if (messageTag === PICKLE) {
     throw new DeserializeError('the bytes are a Python pickle: only Python can read them')

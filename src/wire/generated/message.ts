@@ -5109,6 +5109,8 @@ export interface TaskStory {
   readonly attemptCount: number
   /** The error with which it failed, at most one. */
   readonly error: readonly TaskError[]
+  /** It has not ended, and its function is of Python. */
+  readonly isPython: boolean
 }
 
 /** Reads the struct that was entered last. */
@@ -5127,6 +5129,7 @@ export function readTaskStory(reader: Reader): TaskStory {
     attempts: readTaskAttemptList(reader, pointersAt + 48, structEnd),
     attemptCount: reader.uint32(structAt + 4, pointersAt),
     error: readTaskErrorList(reader, pointersAt + 56, structEnd),
+    isPython: reader.bool(structAt, 128, pointersAt),
   }
 }
 
@@ -5163,14 +5166,14 @@ export function measureTaskStory(value: TaskStory, referenceFrom: number): numbe
 
 /** Words of a list of the struct: all its elements have the same size. */
 export function measureTaskStoryList(values: readonly TaskStory[], referenceFrom: number): number {
-  let words = structListWords(values.length, 10)
+  let words = structListWords(values.length, 11)
   for (const value of values) words += measureTaskStory(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeTaskStory(writer: Writer, at: number, value: TaskStory): void {
-  const pointersAt = at + 16
+  const pointersAt = at + 24
   writer.id(pointersAt, value.taskId)
   writer.text(pointersAt + 8, value.name)
   writer.text(pointersAt + 16, value.function)
@@ -5183,6 +5186,7 @@ function writeTaskStory(writer: Writer, at: number, value: TaskStory): void {
   addTaskAttemptList(writer, pointersAt + 48, value.attempts)
   writer.uint32(at + 4, value.attemptCount)
   addTaskErrorList(writer, pointersAt + 56, value.error)
+  writer.bool(at, 128, value.isPython)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -5191,11 +5195,11 @@ export function addTaskStoryList(
   pointerAt: number,
   values: readonly TaskStory[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 2, 8)
+  let at = writer.structList(pointerAt, values.length, 3, 8)
   for (const value of values) {
-    writer.zero(at, 2)
+    writer.zero(at, 3)
     writeTaskStory(writer, at, value)
-    at += 80
+    at += 88
   }
 }
 

@@ -9,6 +9,7 @@ import { graph, node } from '../graph/graph.kit.js'
 import {
   clientHeartbeat,
   instruction,
+  PYTHON,
   result,
   task,
   withPeers,
@@ -87,9 +88,25 @@ test('a task is explained by its id or by its beginning', () => {
         attempts: [{ worker: 'W', outcome: 'unfinished', agoMS: 300, forMS: 300 }],
         attemptCount: 1,
         error: [],
+        isPython: false,
       },
     ])
   }
+})
+
+test('a task or node of a Python client is explained as such', () => {
+  const scheduler = withOperator()
+  scheduler.receive('P', clientHeartbeat(PYTHON))
+  scheduler.receive('P', task('abcd', 'P'))
+  scheduler.receive('P', graph('gggg', ['nod2'], [node('nod1', []), node('nod2', ['nod1'])]))
+  const explained = ['abcd', 'nod2'].map((id) => ask(scheduler, { task: hex(id) }).tasks[0])
+  assert.deepEqual(
+    explained.map((story) => [story?.reason, story?.isPython]),
+    [
+      ['noRuntime', true],
+      ['dependency', true],
+    ],
+  )
 })
 
 test('an ambiguous beginning lists the candidates, unfinished and failed ones', () => {

@@ -21,6 +21,7 @@ const NOTHING: Omit<TaskStory, 'taskId' | 'status'> = {
   attempts: [],
   attemptCount: 0,
   error: [],
+  isPython: false,
 }
 
 const STATUSES = {
@@ -45,6 +46,7 @@ export function taskStory(state: SchedulerState, task: TaskEntry, why?: WaitingW
     forMS,
     attempts,
     attemptCount: attempts.length,
+    isPython: task.runtime === 'python',
   }
 }
 
@@ -60,6 +62,7 @@ export function nodeStory(state: SchedulerState, id: TaskId): TaskStory | undefi
       client: graph.owner,
       status: 'inactive',
       reason: needs.length === 0 ? 'allBusy' : 'dependency',
+      isPython: graph.runtime === 'python',
       dependsOn: needs.map((each) => ({ taskId: each, name: graph.functionOf(each) })),
     }
   }
