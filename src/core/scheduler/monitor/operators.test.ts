@@ -9,6 +9,7 @@ import { graph, node } from '../graph/graph.kit.js'
 import {
   clientHeartbeat,
   instruction,
+  PYTHON,
   result,
   task,
   withPeers,
@@ -175,6 +176,20 @@ test('a cancelled task ends with its children; its client learns who cancelled i
     }),
   )
   assert.equal(ask(scheduler, { task: hex('kid1') }).outcome, 'unknown')
+})
+
+test('a 1.9.9 worker is told to stop what an operator cancels, a node of a graph, too', () => {
+  const scheduler = withOperator()
+  scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
+  scheduler.receive('P', task('runs', 'P')).actions()
+  scheduler.receive('O', { ...REQUEST, action: 'cancel', task: hex('runs') })
+  assert.ok(scheduler.lines().includes('Q <- cancel runs by force'))
+  scheduler.receive('Q', result('runs', 'canceled'))
+  assert.deepEqual(scheduler.lines(), ['P <- result runs canceled'])
+  scheduler.receive('P', graph('g', ['nod1'], [node('nod1')])).moveTo(50)
+  scheduler.receive('O', { ...REQUEST, action: 'cancel', task: hex('nod1') })
+  const lines = scheduler.lines().filter((line) => line.startsWith('Q'))
+  assert.deepEqual(lines, ['Q <- task nod1', 'Q <- cancel nod1 by force'])
 })
 
 test('a protected scheduler refuses orders, and answers questions', () => {
