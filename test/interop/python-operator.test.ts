@@ -51,6 +51,15 @@ pythonTest('operators see and cancel what a Python worker runs', async (t) => {
     worker.running.map(({ task }) => task),
     [row.task],
   )
+  const [pid, name = ''] = row.worker.split('|')
+  for (const [command, what] of [
+    ['logs', 'the output of its scaler_cluster'],
+    ['stack', 'py-spy dump --pid '],
+    ['drain', `SIGINT to its process ${pid} `],
+  ] as const) {
+    const [said, code] = await run(t, command, name, '--address', address)
+    assert.ok(code === 1 && said.includes(what), said)
+  }
   assert.match((await run(t, 'cancel', row.task, '--address', address))[0], /^cancelled .*hold/)
   const [, text = ''] = await client.logged(/session (.*)\n/)
   assert.deepEqual(JSON.parse(text), {
@@ -62,4 +71,9 @@ pythonTest('operators see and cancel what a Python worker runs', async (t) => {
     had_to_wait: true,
   })
   assert.equal(await client.exitCode(), 0)
+  // What `drain` says ends the worker properly.
+  process.kill(Number(pid), 'SIGINT')
+  await until('no worker', async () => {
+    return (await run(t, 'workers', address))[0] === 'no workers\n'
+  })
 })

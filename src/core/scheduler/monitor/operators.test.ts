@@ -242,6 +242,23 @@ test('a worker that does not answer, does not understand or does not exist', () 
   assert.match(late?.note ?? '', /has not answered within 5 s/)
 })
 
+test('a worker of Python Scaler supports nothing: the answer says what to do instead', () => {
+  const scheduler = withOperator()
+  const resource = { cpu: 0, rss: 1 }
+  const processor = { pid: 78, initialized: true, hasTask: true, suspended: false, resource }
+  const worker = identity(`77|pyone|${'0'.repeat(32)}`)
+  scheduler.receive(worker, { ...workerHeartbeat(PYTHON), processors: [processor] })
+  for (const [action, what] of [
+    ['drain', /SIGINT to its process 77 on its host, or SIGTERM to its scaler_cluster/],
+    ['stack', /py-spy dump --pid 78/],
+    ['logs', /the output of its scaler_cluster/],
+  ] as const) {
+    const { outcome, note, worker: asked } = ask(scheduler, { action, worker })
+    assert.deepEqual([outcome, asked], ['unsupported', worker])
+    assert.match(note, what)
+  }
+})
+
 test('a worker that leaves has not answered, and does not any more', () => {
   const scheduler = withOperator()
   scheduler.receive('O', { ...REQUEST, action: 'logs', worker: identity('W') }).actions()

@@ -1,7 +1,6 @@
 // The scheduler's report about itself for a client that requests it (docs/protocol.md#report), and
 // what it counts for this and for monitors.
 
-import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import { identity, type Identity, type TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type {
@@ -40,6 +39,7 @@ import { binderStatus, workerStatus } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { titleOf } from '../task/extra.js'
 import type { FirstRows } from './monitors.js'
+import { isPythonScaler, presumedRunning } from './python-worker.js'
 import { waitingCounts } from './waiting.js'
 
 /** Maximum number of workers, and of clients, listed one by one. */
@@ -117,8 +117,9 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
 /** The running tasks from its last heartbeat that have not finished since. */
 function runningOf(state: SchedulerState, worker: WorkerEntry): readonly RunningTask[] {
   const { turn, tasks } = state
-  if (!hasFeature(worker.heartbeat.features, FEATURE_INLINE)) {
-    return presumedRunning(worker).map((task) => runningTask(task, turn.now - task.changedAt))
+  if (isPythonScaler(worker)) {
+    const running = presumedRunning(worker).slice(0, MOST.running)
+    return running.map((task) => runningTask(task, turn.now - task.changedAt))
   }
   const sinceMs = turn.now - worker.lastHeartbeat
   return worker.heartbeat.running.slice(0, MOST.running).flatMap(({ taskId, forMS }) => {
@@ -131,22 +132,6 @@ function runningTask(task: TaskEntry, forMs: number, taskId: TaskId = task.id): 
   const fn = clipped(titleOf('', task.function))
   const name = clipped(task.extra?.name || fn)
   return { taskId, forMS: Math.min(Math.floor(forMs), MAX_MS), name, function: fn }
-}
-
-/**
- * What a 1.9.9 worker runs. It tells only how many of its processors are busy, and how many tasks
- * have not begun; of those that it has, it runs the most urgent first, the oldest of these.
- */
-function presumedRunning({ assigned, heartbeat, lastHeartbeat }: WorkerEntry): TaskEntry[] {
-  const { processors, queuedTasks } = heartbeat
-  const active = processors.filter(({ hasTask, suspended }) => hasTask && !suspended).length
-  if (active === 0) return []
-  const suspended = processors.filter((processor) => processor.suspended).length
-  const held = [...assigned].filter(({ changedAt }) => changedAt <= lastHeartbeat)
-  // A processor may be busy with a task that is no longer assigned, as its client has cancelled it.
-  const begun = Math.max(0, held.length - queuedTasks - suspended)
-  const running = Math.min(active, begun, MOST.running)
-  return running === 0 ? [] : held.sort((a, b) => b.priority - a.priority).slice(0, running)
 }
 
 function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport {
