@@ -69,8 +69,11 @@ pythonTest('operators see and cancel what a Python worker runs', async (t) => {
     own: 'CancelledError',
     after: 3,
     had_to_wait: true,
+    failed: 'ValueError',
   })
   assert.equal(await client.exitCode(), 0)
+  // Its worker does not tell the error.
+  assert.match((await run(t, 'failures', address))[0], /\nfail\(\) – /)
   // What `drain` says ends the worker properly.
   process.kill(Number(pid), 'SIGINT')
   await until('no worker', async () => {

@@ -17,6 +17,10 @@ def quick(number):
     return number + 1
 
 
+def fail():
+    raise ValueError("boom")
+
+
 def outcome(future):
     try:
         return future.result()
@@ -39,6 +43,7 @@ def main(address):
         seen["own"] = own.cancel() and outcome(own)
         seen["after"] = client.submit(quick, 2).result()
         seen["had_to_wait"] = time.monotonic() - started > 1
+        seen["failed"] = outcome(client.submit(fail))
     print("session " + json.dumps(seen), flush=True)
 
 
