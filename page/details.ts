@@ -14,6 +14,7 @@ import {
   clock,
   count,
   duration,
+  errorText,
   functionName,
   nameIn,
   peerName,
@@ -266,7 +267,7 @@ function taskParts(answer: TaskAnswer): readonly Child[] {
       ? []
       : [
           make('h2', {}, 'Error'),
-          make('pre', { tabindex: '0' }, failure.stack || `${failure.name}: ${failure.message}`),
+          make('pre', { tabindex: '0' }, failure.stack || errorText(failure.name, failure.message)),
         ]),
   ]
 }

@@ -4,7 +4,7 @@ import type { NamedCount } from '../src/cli/ui/peer-names.js'
 import type { FailureEntry } from '../src/cli/ui/rows.js'
 import type { Json, OverviewJson, PageState } from './api.js'
 import { make, setText, viewLink } from './dom.js'
-import { clock, count, counted, functionName, peerName, shortId } from './format.js'
+import { clock, count, counted, errorText, functionName, peerName, shortId } from './format.js'
 import type { View } from './view.js'
 
 type Group = Json<FailureEntry>
@@ -70,11 +70,11 @@ function fill(elements: GroupElements, group: Group): void {
   elements.group = group
   const { errorName, message, count: total, first, last } = group
   const [line = ''] = message.split('\n', 1)
-  const what = `${functionName(group.function)}: ${errorName || 'failed'}: ${line}`
+  const what = `${functionName(group.function)}: ${errorText(errorName, line)}`
   setText(elements.summary, `${counted(total, 'time')}, last at ${clock(last)}: ${what}`)
   elements.content.replaceChildren(
     make('p', {}, `${counted(total, 'failure')} in total, from ${clock(first)} to ${clock(last)}.`),
-    make('pre', { tabindex: '0' }, group.stack || `${errorName}: ${message}`),
+    make('pre', { tabindex: '0' }, group.stack || errorText(errorName, message)),
     make('strong', {}, 'Last tasks'),
     make('p', {}, ...group.tasks.flatMap((id) => [viewLink(shortId(id), 'tasks', id), ' '])),
     make('strong', {}, 'Clients'),

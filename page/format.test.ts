@@ -5,6 +5,7 @@ import {
   count,
   countAndBytes,
   duration,
+  errorText,
   nameIn,
   peerName,
   percent,
@@ -27,6 +28,12 @@ test('numbers have units, and what is not known is a dash', () => {
   assert.equal(duration(600_000), '10 min')
   assert.equal(duration(86_400_000), '24 h')
   for (const write of [count, bytes, percent, duration]) assert.equal(write(null), '–')
+})
+
+test('an error of which something is not known has no colon alone', () => {
+  assert.equal(errorText('RangeError', 'no price'), 'RangeError: no price')
+  assert.equal(errorText('WorkerDiedError', ''), 'WorkerDiedError')
+  assert.equal(errorText('', ''), '–')
 })
 
 test('a number and a size are not read as one number', () => {

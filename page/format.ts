@@ -130,3 +130,8 @@ export function tickTime(time: number, spanMs: number): string {
   const second = `${minute}:${two(date.getSeconds())}`
   return spanMs > 5_000 ? second : `${second}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
+
+/** The name and message of an error; what a worker of Python Scaler does not tell is a dash. */
+export function errorText(name: string, message: string): string {
+  return [name, message].filter((part) => part !== '').join(': ') || UNKNOWN
+}

@@ -7,6 +7,7 @@ import {
   choiceText,
   drainText,
   explanationText,
+  isNamed,
   linesText,
   meantWorkers,
   problemText,
@@ -152,7 +153,7 @@ test('a worker that leaves, and what it waits for', () => {
 
 test('a worker is meant by its id, its name, or the beginning of its id', () => {
   const ids = ['12|left|a', '12|right|b', '13|left|c']
-  const rows = ids.map((id) => ({ id, name: id.split('|')[1] }) as WorkerRow)
+  const rows = ids.map((id) => ({ id, name: id.split('|')[1], version: '1' }) as WorkerRow)
   const meant = (given: string): readonly string[] => meantWorkers(rows, given).map(({ id }) => id)
   assert.deepEqual(meant('12|left|a'), ['12|left|a'])
   assert.deepEqual(meant('right'), ['12|right|b'])
@@ -162,4 +163,18 @@ test('a worker is meant by its id, its name, or the beginning of its id', () => 
   assert.equal(choiceText('12', []), 'worker 12 is unknown: see scaler workers')
   const twelve = Array.from({ length: 12 }, () => rows[0] as WorkerRow)
   assert.match(choiceText('left', twelve), /^worker left could be .+: 12\|left\|a, .+, …$/)
+})
+
+test('a worker of Python Scaler is also meant by the name in its id', () => {
+  const of = (pid: number, version?: string): WorkerRow => {
+    const id = `${pid}|cafe|${'0'.repeat(32)}`
+    return { id, name: '', host: 'cafe', version } as WorkerRow
+  }
+  const rows = [of(1), of(2), of(3, '0.1.0')]
+  assert.deepEqual(
+    meantWorkers(rows, 'cafe').map(({ id }) => id.split('|')[0]),
+    ['1', '2'],
+  )
+  assert.ok(isNamed(of(1), 'cafe'))
+  assert.ok(!isNamed(of(3, '0.1.0'), 'cafe'))
 })

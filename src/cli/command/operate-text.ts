@@ -5,7 +5,7 @@ import type { ExplainedTask, OperatorReply } from '../../client/monitor/operator
 import { counted } from '../../base/text.js'
 import { visibleText } from '../../runtime/log/line.js'
 import { plainText } from '../table.js'
-import { functionName, span, type WorkerRow } from '../report/columns.js'
+import { functionName, peerName, span, type WorkerRow } from '../report/columns.js'
 
 /** The states in which a task has not ended. */
 const UNFINISHED: ReadonlySet<string> = new Set(['waiting', 'running', 'canceling'])
@@ -108,9 +108,17 @@ export function problemText(about: string, reply: OperatorReply): string {
   }
 }
 
+/**
+ * Whether a worker has this id or name. One of Python Scaler tells no name apart from that in its
+ * id, which is shown as its host.
+ */
+export function isNamed({ id, name, version }: WorkerRow, given: string): boolean {
+  return id === given || name === given || (version === undefined && peerName(id) === given)
+}
+
 /** The workers with this id or name; otherwise those whose ids begin like this. */
 export function meantWorkers(all: readonly WorkerRow[], given: string): readonly WorkerRow[] {
-  const exact = all.filter(({ id, name }) => id === given || name === given)
+  const exact = all.filter((worker) => isNamed(worker, given))
   return exact.length > 0 ? exact : all.filter(({ id }) => id.startsWith(given))
 }
 

@@ -171,7 +171,7 @@ async function stack(input: CommandInput): Promise<CommandEnd> {
   const { ask, text, options, workers } = await prepare(input)
   const found = text.meantWorkers(await workers(), given)
   const [worker] = found
-  const isExact = worker !== undefined && (worker.id === given || worker.name === given)
+  const isExact = worker !== undefined && text.isNamed(worker, given)
   const isTask = !isExact && /^[\da-f]{4,}$/i.test(given)
   const ofTask = isTask ? await ask({ action: 'stack', task: given }) : undefined
   const isUnknown = ofTask === undefined || ofTask.outcome === 'unknown'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ExplainedTask } from '../../client/monitor/operator-reply.js'
 import { readFilter, tableLines } from '../table.js'
 import { info } from './cluster-info.kit.js'
-import { TASK_COLUMNS, waitingRows } from './columns.js'
+import { errorLine, TASK_COLUMNS, waitingRows } from './columns.js'
 
 const WAITING: ExplainedTask = {
   task: '00ff00ff00ff',
@@ -34,4 +34,10 @@ test('clients of waiting tasks are shown and found by name, and found by id', ()
   for (const text of ['client=shop', 'client=12|Client|00', 'client~SHO', 'shop']) {
     assert.deepEqual(rows.filter(readFilter(TASK_COLUMNS, text)), [rows[0]], text)
   }
+})
+
+test('an error is its name and first line; a dash if the worker does not tell it', () => {
+  assert.equal(errorLine({ errorName: 'RangeError', message: 'no\nprice' }), 'RangeError: no')
+  assert.equal(errorLine({ errorName: 'WorkerDiedError', message: '' }), 'WorkerDiedError')
+  assert.equal(errorLine({ errorName: '', message: '' }), '–')
 })

@@ -348,13 +348,20 @@ export function peerName(id: string): string {
   return /^\d+\|(.+)\|[0-9a-f]+$/s.exec(id)?.[1] ?? id.slice(0, SHORT_ID)
 }
 
+/** `RangeError: too far`: the first line of an error; `–` if the worker does not tell it. */
+export function errorLine({
+  errorName,
+  message,
+}: Pick<FailureInfo, 'errorName' | 'message'>): string {
+  const [line = ''] = message.split('\n', 1)
+  return [errorName, line].filter((part) => part !== '').join(': ') || UNKNOWN
+}
+
 /** Columns of failures. */
 export const FAILURE_COLUMNS: readonly Column<FailureRow>[] = [
   {
     name: 'failure',
-    cell: (row) => {
-      return `${functionName(row.function)} ${row.errorName}: ${row.message.split('\n', 1)[0]}`
-    },
+    cell: (row) => `${functionName(row.function)} ${errorLine(row)}`,
   },
   { name: 'ago', cell: (row) => span(row.secondsAgo), value: (row) => row.secondsAgo },
   {

@@ -155,7 +155,8 @@ function failureLines(failure: FailureRow | undefined, width: number): readonly 
   const { task, worker, client, clientName, errorName, message, stack } = failure
   const who = client === undefined ? UNKNOWN : `${clientName} (${client})`
   const place = `task ${task}, worker ${worker ?? UNKNOWN}, client ${who}`
-  const error = stack === '' ? `${errorName}: ${message}` : stack
+  const untold = `error ${UNKNOWN}: the worker does not tell it, only the client can read it`
+  const error = stack || [errorName, message].filter((part) => part !== '').join(': ') || untold
   const lines = [place, ...error.split('\n')].map(plainText)
   return ['-'.repeat(width), ...lines.flatMap((line) => wrapped(line, width))]
 }

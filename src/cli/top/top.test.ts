@@ -278,6 +278,14 @@ test('failures have their stack below', () => {
   )
 })
 
+test('a failure whose worker tells no error, such as one of Python Scaler, says so', () => {
+  const failure = { time: TIME, name: '', function: 'price', client: 'C', worker: 'W', attempts: 1 }
+  const failures = [{ ...failure, errorName: '', message: '', stack: '', task: 'a' }]
+  const lines = drawn(state(info({ failures }), 'F'), LARGE)
+  assert.ok(lines.some((line) => /^price\(\) – +0 s /.test(line)))
+  assert.ok(lines.some((line) => line.startsWith('error –: the worker does not tell it')))
+})
+
 test('allocators have their last decision, and below it what keeps them from working', () => {
   const allocators = [
     allocator('day', { pending: 2, action: 'start', reason: '9 tasks wait: 4 workers needed' }),

@@ -9,7 +9,7 @@ import type {
   LostWorker,
   WorkerInfo,
 } from '../../client/monitor/cluster-info.js'
-import { functionName } from '../report/columns.js'
+import { errorLine, functionName } from '../report/columns.js'
 import { LOSS_TEXTS, problemsOf } from '../report/problem.js'
 import { countText, grouped } from '../table.js'
 import { groupId } from './failure-groups.js'
@@ -221,10 +221,9 @@ function failureLines(failures: readonly FailureInfo[]): Line[] {
   return [...groups].flatMap(([key, group]) => {
     const last = group.at(-1)
     if (last === undefined) return []
-    const { time, task, worker, errorName, message } = last
-    const [line = ''] = message.split('\n', 1)
+    const { time, task, worker } = last
     const name = functionName(last.function)
-    const what = [errorName, line].filter((part) => part !== '').join(': ')
+    const what = errorLine(last)
     const textOf = (count: number): string => {
       const who = count === 1 ? `a task of ${name}` : `${grouped(count)} tasks of ${name}`
       return `${who} failed: ${what}`

@@ -211,7 +211,10 @@ export interface RunningInfo {
   readonly name: string
   /** Empty: it has no name, or the scheduler does not report it. */
   readonly function: string
-  /** Since when it runs: milliseconds before `time`. */
+  /**
+   * Since when it runs: milliseconds before `time`. On a worker of Python Scaler, since when the
+   * worker has it.
+   */
   readonly sinceMs: number
 }
 

@@ -81,6 +81,14 @@ test('when a client leaves, our workers cancel by force what it had asked to can
   assert.deepEqual(scheduler.receive('P', leave).lines(), [])
 })
 
+test('a 1.9.9 worker stops what its client did not cancel itself before it left', () => {
+  const scheduler = new TestScheduler({ clientTimeoutMs: 1_000 })
+  scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
+  scheduler.receive('P', task('p', 'P')).actions()
+  const lines = scheduler.moveTo(3_000).lines()
+  assert.deepEqual(lines, ['Q <- cancel p by force', 'disconnect P'])
+})
+
 test('the tasks of a client that left are dropped in slices, while others continue', () => {
   const scheduler = new TestScheduler()
   const count = 12_000

@@ -139,11 +139,11 @@ export function removeClient(state: SchedulerState, client: ClientEntry, reason:
 
 /** Asks a worker to drop the tasks of a client that has left. */
 function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: ClientEntry): void {
-  // A 1.9.9 worker is only asked to drop tasks that have not begun, as by its own scheduler.
-  const force = isOurs(worker.heartbeat.features)
+  const isOurs = hasFeature(worker.heartbeat.features, FEATURE_INLINE)
   for (const task of worker.assigned) {
     if (task.client !== client) continue
-    cancelTask(state, task, force)
+    // On a 1.9.9 worker, what a client cancelled before it left runs on, as with its own scheduler.
+    cancelTask(state, task, isOurs || task.state === 'running')
     task.client = undefined
     client.taskCount -= task.count
   }
@@ -191,8 +191,4 @@ function tellOf(state: SchedulerState, client: ClientEntry, what: string): void 
 /** The log level for the connections of a client. */
 function levelOf({ isVisitor }: ClientEntry): 'debug' | 'info' {
   return isVisitor ? 'debug' : 'info'
-}
-
-function isOurs(features: number): boolean {
-  return hasFeature(features, FEATURE_INLINE)
 }

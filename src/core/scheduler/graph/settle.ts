@@ -4,7 +4,6 @@
 
 import { unreachable } from '../../../base/assert.js'
 import { latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
-import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import { identity } from '../../../base/ids.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
 import type { AnyValues } from '../../../wire/run.js'
@@ -140,11 +139,10 @@ function pendingInput(nodes: NodeTable, node: number): number {
   return NONE
 }
 
-/** Cancels the task of a node that has ended, by force if the worker is one of ours. */
+/** Cancels the task of a node that has ended, by force: clients of 1.9.9 never cancel nodes. */
 export function stopTask(graph: GraphTables, task: TaskEntry): void {
-  const features = task.worker?.heartbeat.features ?? 0
   leaveQueue(graph, task)
-  cancelTask(graph.state, task, hasFeature(features, FEATURE_INLINE))
+  cancelTask(graph.state, task, true)
 }
 
 /** Removes the task of a node that has left the queue for good. */

@@ -194,6 +194,20 @@ test('a cancelled task ends with its children; its client learns who cancelled i
   assert.equal(ask(scheduler, { task: hex('kid1') }).outcome, 'unknown')
 })
 
+test('a 1.9.9 worker is told to stop what an operator cancels, a node of a graph, too', () => {
+  const scheduler = withOperator()
+  scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
+  scheduler.receive('P', task('runs', 'P')).actions()
+  scheduler.receive('O', { ...REQUEST, action: 'cancel', task: hex('runs') })
+  assert.ok(scheduler.lines().includes('Q <- cancel runs by force'))
+  scheduler.receive('Q', result('runs', 'canceled'))
+  assert.deepEqual(scheduler.lines(), ['P <- result runs canceled'])
+  scheduler.receive('P', graph('g', ['nod1'], [node('nod1')])).moveTo(50)
+  scheduler.receive('O', { ...REQUEST, action: 'cancel', task: hex('nod1') })
+  const lines = scheduler.lines().filter((line) => line.startsWith('Q'))
+  assert.deepEqual(lines, ['Q <- task nod1', 'Q <- cancel nod1 by force'])
+})
+
 test('a protected scheduler refuses orders, and answers questions', () => {
   const scheduler = withOperator({ isProtected: true })
   scheduler.receive('C', task('abcd', 'C'))
@@ -242,6 +256,23 @@ test('a worker that does not answer, does not understand or does not exist', () 
   const [late, ...others] = answers(scheduler.moveTo(5_000))
   assert.deepEqual([late?.outcome, late?.worker, others], ['timedOut', 'W', []])
   assert.match(late?.note ?? '', /has not answered within 5 s/)
+})
+
+test('a worker of Python Scaler supports nothing: the answer says what to do instead', () => {
+  const scheduler = withOperator()
+  const resource = { cpu: 0, rss: 1 }
+  const processor = { pid: 78, initialized: true, hasTask: true, suspended: false, resource }
+  const worker = identity(`77|pyone|${'0'.repeat(32)}`)
+  scheduler.receive(worker, { ...workerHeartbeat(PYTHON), processors: [processor] })
+  for (const [action, what] of [
+    ['drain', /SIGINT to its process 77 on its host, or SIGTERM to its scaler_cluster/],
+    ['stack', /py-spy dump --pid 78/],
+    ['logs', /the output of its scaler_cluster/],
+  ] as const) {
+    const { outcome, note, worker: asked } = ask(scheduler, { action, worker })
+    assert.deepEqual([outcome, asked], ['unsupported', worker])
+    assert.match(note, what)
+  }
 })
 
 test('a worker that leaves has not answered, and does not any more', () => {

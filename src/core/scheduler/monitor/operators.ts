@@ -24,6 +24,7 @@ import { STEP_COST, type Worklist } from '../graph/work.js'
 import type { SchedulerState } from '../state.js'
 import { idsOf } from '../task/run.js'
 import { OPERATOR_ERROR, operatorCancelTask, statusResult } from '../task/task.js'
+import { insteadOf, isPythonScaler } from './python-worker.js'
 import { largestObjects, oldestWaiting } from './rankings.js'
 import { beginningTest, endedStories, nodeStory, taskStory } from './story.js'
 
@@ -260,7 +261,8 @@ export class Operators {
     if (worker === undefined)
       return this.#settle(number, { outcome: 'unknown', note: 'no such worker' })
     if (!hasFeature(worker.heartbeat.features, FEATURE_OPERATORS)) {
-      const note = 'the worker is of an older version, or of Python Scaler'
+      const isPython = isPythonScaler(worker)
+      const note = isPython ? insteadOf(action, worker) : 'the worker is of an older version'
       return this.#settle(number, { outcome: 'unsupported', note, worker: worker.identity })
     }
     if (pending === undefined) return

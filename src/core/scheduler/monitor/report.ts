@@ -1,7 +1,7 @@
 // The scheduler's report about itself for a client that requests it (docs/protocol.md#report), and
 // what it counts for this and for monitors.
 
-import { identity, type Identity } from '../../../base/ids.js'
+import { identity, type Identity, type TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type {
   ClientHeartbeat,
@@ -31,6 +31,7 @@ import type {
   FunctionTotals,
   ObjectEntry,
   Runtime,
+  TaskEntry,
   WorkerEntry,
 } from '../entries.js'
 import type { CoreReport } from '../events.js'
@@ -38,6 +39,7 @@ import { binderStatus, workerStatus } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { titleOf } from '../task/extra.js'
 import type { FirstRows } from './monitors.js'
+import { isPythonScaler, presumedRunning } from './python-worker.js'
 import { waitingCounts } from './waiting.js'
 
 /** Maximum number of workers, and of clients, listed one by one. */
@@ -114,14 +116,22 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
 
 /** The running tasks from its last heartbeat that have not finished since. */
 function runningOf(state: SchedulerState, worker: WorkerEntry): readonly RunningTask[] {
-  const sinceMs = Math.floor(state.turn.now - worker.lastHeartbeat)
+  const { turn, tasks } = state
+  if (isPythonScaler(worker)) {
+    const running = presumedRunning(worker).slice(0, MOST.running)
+    return running.map((task) => runningTask(task, turn.now - task.changedAt))
+  }
+  const sinceMs = turn.now - worker.lastHeartbeat
   return worker.heartbeat.running.slice(0, MOST.running).flatMap(({ taskId, forMS }) => {
-    const task = state.tasks.peek(taskId)
-    if (task?.worker !== worker) return []
-    const fn = clipped(titleOf('', task.function))
-    const name = clipped(task.extra?.name || fn)
-    return [{ taskId, forMS: Math.min(forMS + sinceMs, MAX_MS), name, function: fn }]
+    const task = tasks.peek(taskId)
+    return task?.worker === worker ? [runningTask(task, forMS + sinceMs, taskId)] : []
   })
+}
+
+function runningTask(task: TaskEntry, forMs: number, taskId: TaskId = task.id): RunningTask {
+  const fn = clipped(titleOf('', task.function))
+  const name = clipped(task.extra?.name || fn)
+  return { taskId, forMS: Math.min(Math.floor(forMs), MAX_MS), name, function: fn }
 }
 
 function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport {

@@ -1,7 +1,7 @@
 // Content that is lost with an object storage server: only what needs it starts over. Clients send
 // their objects again, and submit again what was dropped. docs/protocol.md#servers
 
-import { FEATURE_INLINE, FEATURE_LOSSES, hasFeature } from '../../../base/features.js'
+import { FEATURE_LOSSES, hasFeature } from '../../../base/features.js'
 import { bytesToLatin1, latin1ToBytes } from '../../../base/bytes.js'
 import { type Identity, objectId, type ObjectId } from '../../../base/ids.js'
 import {
@@ -184,7 +184,7 @@ function dropTask(
   } else {
     // It may have begun: counts like the loss of the worker. Nodes are counted with their graph.
     const isWornOut = task.node === undefined && hasWornOut(task, worker)
-    cancelTask(state, task, hasFeature(worker.heartbeat.features, FEATURE_INLINE))
+    cancelTask(state, task, true)
     if (isWornOut) worn = statusResult(id, 'workerDied', count)
   }
   task.client = undefined

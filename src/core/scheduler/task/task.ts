@@ -3,12 +3,7 @@
 // docs/protocol.md#task, docs/protocol.md#cancel
 
 import { NO_BYTES } from '../../../base/bytes.js'
-import {
-  FEATURE_INLINE,
-  FEATURE_OPERATORS,
-  FEATURE_PEERS,
-  hasFeature,
-} from '../../../base/features.js'
+import { FEATURE_OPERATORS, FEATURE_PEERS, hasFeature } from '../../../base/features.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
 import { durationMsOf, durationsOf, largestPeakBytes, peakBytesOf } from '../../../wire/metadata.js'
 import { countField, countOf, nthTaskId } from '../../../wire/run.js'
@@ -87,10 +82,10 @@ export const OPERATOR_ERROR: TaskError = {
   stack: '',
 }
 
-/** An operator cancels a task that is not a node of a graph. */
+/** An operator cancels a task that is not a node of a graph: by force, or it would run on. */
 export function operatorCancelTask(state: SchedulerState, task: TaskEntry): void {
   extraOf(task).isOrdered = true
-  cancelTask(state, task, hasFeature(task.worker?.heartbeat.features ?? 0, FEATURE_INLINE))
+  cancelTask(state, task, true)
 }
 
 /**
