@@ -37,7 +37,9 @@ export const REMOVING: ReadonlySet<string> = setOf('pop shift')
 export const REORDERING: ReadonlySet<string> = setOf('sort reverse fill copyWithin')
 
 const ELEMENTS: readonly number[] = [1, 1, 0]
+/** The levels of the parameters of `reduce`: the result so far may be an element. */
 export const ACCUMULATED: readonly number[] = [1, 1, 1, 0]
+/** The same for a function that compares two elements. */
 export const COMPARED: readonly number[] = [1, 1]
 
 /** Methods that call a function; for each of its parameters, the level of the argument. */
@@ -75,6 +77,7 @@ export const NEW_COPY: ReadonlySet<string> = setOf('Map Set')
 
 /** What returns a part of a `Buffer` that shares its memory, apart from what every view has. */
 export const SHARING: ReadonlySet<string> = setOf('slice parent')
+/** A text without it shares nothing. */
 export const SHARING_TEXT: RegExp = /slice|parent/
 
 /** The properties that are numbers on every object that is not a plain one. */
