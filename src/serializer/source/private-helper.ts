@@ -3,9 +3,9 @@
 // names, and no cache or registry does it: reading a name that an object does not have throws, as
 // does adding one that it has, and asking for one that cannot be there.
 //
-// A helper is evaluated with nothing known but whether the store has the key (private-evaluation.ts).
-// It is recognized if it then certainly throws, and if it uses the store in no other way, so that it
-// cannot keep it.
+// A helper is evaluated (private-evaluation.ts) with nothing known but whether the store has the
+// key. It is recognized if it then certainly throws, and if it uses the store in no other way, so
+// that it cannot keep it.
 
 import type * as acorn from 'acorn'
 import type { NameUse } from './name-uses.js'

@@ -50,10 +50,13 @@ export class PrivateStores {
       seen.functions.set(node, { node, scope: own })
       return
     }
-    const name = nameOf(node, ancestors)
+    // esbuild passes a function through another one that keeps its name.
+    const isPassed = parent?.type === 'CallExpression' && parent.arguments[0] === node
+    const name = isPassed ? nameOf(parent, ancestors.slice(0, -1)) : nameOf(node, ancestors)
     const variable = name === undefined ? undefined : scope.find(name)
     if (variable === undefined) return
-    if (isClassNode(node)) seen.classes.set(variable, node)
+    if (isPassed) seen.passed.set(variable, node)
+    else if (isClassNode(node)) seen.classes.set(variable, node)
     else if (own !== undefined) seen.functions.set(variable, { node, scope: own })
   }
 
@@ -73,8 +76,6 @@ export class PrivateStores {
     if (seen === undefined || parent === undefined) return
     if (isNamed) addTo(seen.filled, variable, 'compiled')
     else if (isOwn && fillsDirectly(node, parent, above)) addTo(seen.filled, variable, 'filled')
-    const user = ancestors.findLast(isClassNode)
-    if (user !== undefined) addTo(seen.users, variable, user)
     if (!isOpen) return
     const use = { node, parent, above, scope }
     const known = seen.open.get(variable)
@@ -185,19 +186,17 @@ function isThisOrExports(node: Node): boolean {
   return node.type === 'ThisExpression' || (node.type === 'Identifier' && node.name === 'exports')
 }
 
+/** The variables that other modules can use. */
 function exportedVariables(program: acorn.Program, top: Scope): ReadonlySet<Variable> {
-  const found = new Set<Variable>()
-  for (const statement of program.body) {
-    if (statement.type !== 'ExportNamedDeclaration') continue
-    if (statement.declaration?.type !== 'VariableDeclaration') continue
-    for (const { id } of statement.declaration.declarations) {
-      for (const { name } of namesIn(id)) {
-        const variable = top.find(name)
-        if (variable !== undefined) found.add(variable)
-      }
+  const names = program.body.flatMap((statement) => {
+    if (statement.type !== 'ExportNamedDeclaration') return []
+    const { declaration, specifiers } = statement
+    if (declaration?.type === 'VariableDeclaration') {
+      return declaration.declarations.flatMap(({ id }) => namesIn(id).map(({ name }) => name))
     }
-  }
-  return found
+    return specifiers.flatMap(({ local }) => (local.type === 'Identifier' ? [local.name] : []))
+  })
+  return new Set(names.flatMap((name) => top.find(name) ?? []))
 }
 
 function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {

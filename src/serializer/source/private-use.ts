@@ -5,6 +5,7 @@
 
 import type * as acorn from 'acorn'
 import { calleeName } from './initializer.js'
+import { NameUses } from './name-uses.js'
 import type { ClassNode, Node } from './parse.js'
 import { isComparison } from './private-evaluation.js'
 import { isPair, type NamedFunction, PrivateHelpers, storeMethod } from './private-helper.js'
@@ -39,8 +40,8 @@ export class Seen {
   /** By variable, or for a function that is called where it is written, by itself. */
   readonly functions: Map<Variable | Node, NamedFunction> = new Map()
   readonly classes: Map<Variable, ClassNode> = new Map()
-  /** The classes that use a variable. */
-  readonly users: Map<Variable, Set<ClassNode>> = new Map()
+  /** Functions and classes that are passed to a function whose result the variable gets. */
+  readonly passed: Map<Variable, Node> = new Map()
   readonly open: Map<Variable, OpenUse[]> = new Map()
   /** How variables are filled where that is not left open. */
   readonly filled: Map<Variable, Set<UseKind>> = new Map()
@@ -135,14 +136,26 @@ export class StoreDecision {
   }
 
   /** An instance that is being made; or a class that uses the store, for its static members. */
-  #isOwnKey(key: Node, { name, store }: Names, scope: Scope): boolean {
+  #isOwnKey(key: Node, { store }: Names, scope: Scope): boolean {
     if (isOfInstance(valueOf(key))) return true
     const holder = key.type === 'Identifier' ? scope.find(key.name) : undefined
     if (holder === undefined || !holdsOne(holder)) return false
     if (this.#seen.instances.has(holder)) return true
     const made = this.#seen.classes.get(holder)
-    const users = [name, store].flatMap((each) => [...(this.#seen.users.get(each) ?? [])])
-    return made !== undefined && users.includes(made)
+    return made !== undefined && this.#uses(made, store, scope)
+  }
+
+  /** Whether a class uses a store: itself, or by functions that compilers put beside it. */
+  #uses(root: Node, store: Variable, scope: Scope, looked = new Set<Node>()): boolean {
+    looked.add(root)
+    const { free } = new NameUses(root, true)
+    const variables = [...free.keys()].flatMap((name) => scope.find(name) ?? [])
+    if (variables.includes(store)) return true
+    return variables.some((each) => {
+      if (each.scope !== store.scope) return false
+      const beside = this.#seen.functions.get(each)?.node ?? this.#seen.passed.get(each)
+      return beside !== undefined && !looked.has(beside) && this.#uses(beside, store, scope, looked)
+    })
   }
 
   /** `this`, or a variable that holds it. */
@@ -153,7 +166,7 @@ export class StoreDecision {
   }
 }
 
-/** Whether a variable is not assigned after its declaration. No text that is evaluated does that. */
+/** Whether a variable is not assigned after its declaration, but for text that is evaluated. */
 function isSteady({ isAssigned, kind, scope }: Variable): boolean {
   return !isAssigned && kind !== 'parameter' && !scope.hasEval
 }
@@ -170,7 +183,7 @@ export function isNamedCall({ callee }: acorn.CallExpression): boolean {
   return PRIVATE_CALL.test(name) || PRIVATE_SHORT.test(name)
 }
 
-/** Whether a variable gets only one value, a while after its declaration, and no closure does it. */
+/** Whether a variable gets only one value, after its declaration, and from no closure. */
 function isOtherName(variable: Variable): boolean {
   const { kind, isInitialized, assignCount, isAssignedWithin, hasOtherUse, scope } = variable
   if (kind !== 'var' && kind !== 'let') return false
