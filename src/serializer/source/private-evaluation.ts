@@ -18,7 +18,7 @@ import type { Scope, Variable } from './scope.js'
  * What a helper does with a store. `access`: throws if the store does not have the key. `add`:
  * throws if it does. `test`: only asks, and throws if the key is not an object.
  */
-export type HelperKind = 'access' | 'add' | 'test'
+export type OperationKind = 'access' | 'add' | 'test'
 
 /** What a function is evaluated with: the store has the key or not; or the key is a number. */
 export type Assumption = 'present' | 'absent' | 'number'
@@ -30,7 +30,7 @@ export interface RoleVariables {
 }
 
 /** The names in a function that may be a helper. */
-export interface HelperText {
+export interface OperationText {
   readonly node: FunctionNode
   /** Undefined for one that is assigned. */
   readonly parameters: readonly (Variable | undefined)[]
@@ -43,7 +43,7 @@ export interface HelperText {
 }
 
 /** Undefined if it cannot be a helper. */
-export function helperText(node: FunctionNode, scope: Scope): HelperText | undefined {
+export function operationText(node: FunctionNode, scope: Scope): OperationText | undefined {
   const isPlain = !node.async && !node.generator && !scope.hasEval && !scope.hasEvalWithin
   const names = node.params.map((each) => (each.type === 'Identifier' ? each.name : ''))
   if (!isPlain || names.includes('') || new Set(names).size < names.length) return undefined
@@ -87,7 +87,7 @@ const NEVER = 0
 /** What is known about the calls in a function. */
 export interface InnerCalls {
   /** What a call does with the store and the key. */
-  kindOf(call: acorn.CallExpression, roles: RoleVariables): HelperKind | undefined
+  kindOf(call: acorn.CallExpression, roles: RoleVariables): OperationKind | undefined
   /** Whether a call that gets no store may return. */
   mayReturn(call: acorn.CallExpression): boolean
 }
@@ -102,7 +102,7 @@ export interface Outcome {
 
 /** Evaluates a function. */
 export function evaluate(
-  text: HelperText,
+  text: OperationText,
   roles: RoleVariables,
   assumption: Assumption,
   calls: InnerCalls,
@@ -111,14 +111,19 @@ export function evaluate(
 }
 
 class Evaluation {
-  readonly #text: HelperText
+  readonly #text: OperationText
   readonly #roles: RoleVariables
   readonly #assumption: Assumption
   readonly #calls: InnerCalls
   #fills = false
   #returns = false
 
-  constructor(text: HelperText, roles: RoleVariables, assumption: Assumption, calls: InnerCalls) {
+  constructor(
+    text: OperationText,
+    roles: RoleVariables,
+    assumption: Assumption,
+    calls: InnerCalls,
+  ) {
     this.#text = text
     this.#roles = roles
     this.#assumption = assumption
@@ -254,12 +259,12 @@ class Evaluation {
       return ANY
     }
     if (given.some((each) => this.#text.isUse(each, store))) {
-      return this.#throughHelper(this.#calls.kindOf(node, this.#roles))
+      return this.#throughOperation(this.#calls.kindOf(node, this.#roles))
     }
     return this.#calls.mayReturn(node) ? ANY : NEVER
   }
 
-  #throughHelper(kind: HelperKind | undefined): number {
+  #throughOperation(kind: OperationKind | undefined): number {
     const isPresent = this.#assumption === 'present'
     if (kind === 'add' ? isPresent : kind === 'access' && !isPresent) return NEVER
     if (kind === 'test') return this.#assumption === 'number' ? NEVER : ANY

@@ -5,7 +5,7 @@
 import type * as acorn from 'acorn'
 import { type ClassNode, type FunctionNode, isClassNode, type Node } from './parse.js'
 import { isComparison } from './private-evaluation.js'
-import { storeMethod } from './private-helper.js'
+import { storeMethod } from './private-operation.js'
 import { isNamedCall, isOfInstance, Seen, StoreDecision } from './private-use.js'
 import { namesIn, type Scope, type Variable } from './scope.js'
 

@@ -1,14 +1,14 @@
 // Decides, at the end of a walk over a script, whether a variable is a compiler's stand-in for a
 // private name. What tells it from a cache or a registry of the user's own: it is filled for `this`
 // in a constructor, and everything else goes through functions that are helpers of a compiler
-// (private-helper.ts), or is what remains of one when a minifier has put its text in place.
+// (private-operation.ts), or is what remains of one when a minifier has put its text in place.
 
 import type * as acorn from 'acorn'
 import { calleeName } from './initializer.js'
 import { NameUses } from './name-uses.js'
 import type { ClassNode, Node } from './parse.js'
 import { isComparison } from './private-evaluation.js'
-import { isPair, type NamedFunction, PrivateHelpers, storeMethod } from './private-helper.js'
+import { isPair, type NamedFunction, PrivateOperations, storeMethod } from './private-operation.js'
 import type { Scope, Variable } from './scope.js'
 
 const PRIVATE_CALL = /^_+(?:classPrivate|class_private|assertClassBrand|check_?private)/i
@@ -54,11 +54,11 @@ export class Seen {
 /** The decision about the variables of one script. */
 export class StoreDecision {
   readonly #seen: Seen
-  readonly #helpers: PrivateHelpers
+  readonly #operations: PrivateOperations
 
   constructor(seen: Seen) {
     this.#seen = seen
-    this.#helpers = new PrivateHelpers((callee) =>
+    this.#operations = new PrivateOperations((callee) =>
       'type' in callee || isSteady(callee) ? seen.functions.get(callee) : undefined,
     )
   }
@@ -114,7 +114,7 @@ export class StoreDecision {
     names: Names,
   ): UseKind {
     const index = call.arguments.findIndex((each) => each === argument)
-    const found = index < 0 ? undefined : this.#helpers.callOf(call, index, scope)
+    const found = index < 0 ? undefined : this.#operations.callOf(call, index, scope)
     if (found === undefined) return 'other'
     if (found.kind !== 'add') return 'use'
     return this.#isOwnKey(found.key, names, scope) ? 'compiled' : 'other'
@@ -127,12 +127,12 @@ export class StoreDecision {
     if (!isPair(call)) return false
     if (isNamedCall(call)) return call.arguments.some(isStore)
     const store = call.arguments.findIndex(isStore)
-    return store >= 0 && this.#helpers.callOf(call, store, scope)?.kind === 'access'
+    return store >= 0 && this.#operations.callOf(call, store, scope)?.kind === 'access'
   }
 
   #requiresObject(call: acorn.CallExpression, scope: Scope): boolean {
     const isNamed = OBJECT_CHECK.test(calleeName(call.callee) ?? '')
-    return isNamed || this.#helpers.requiresObject(call, scope)
+    return isNamed || this.#operations.requiresObject(call, scope)
   }
 
   /** An instance that is being made; or a class that uses the store, for its static members. */

@@ -13,9 +13,9 @@ import { type FunctionNode, isFunction, type Node, staticName } from './parse.js
 import {
   type Assumption,
   evaluate,
-  type HelperKind,
-  helperText,
-  type HelperText,
+  type OperationKind,
+  operationText,
+  type OperationText,
   type InnerCalls,
   isComparison,
   resultsOf,
@@ -45,10 +45,10 @@ interface Roles {
 type FunctionFinder = (callee: FunctionNode | Variable) => NamedFunction | undefined
 
 /** The helpers of one script. */
-export class PrivateHelpers {
+export class PrivateOperations {
   readonly #functionOf: FunctionFinder
-  readonly #texts = new Map<FunctionNode, HelperText | undefined>()
-  readonly #kinds = new Map<string, HelperKind | undefined>()
+  readonly #texts = new Map<FunctionNode, OperationText | undefined>()
+  readonly #kinds = new Map<string, OperationKind | undefined>()
   readonly #numbers = new Map<FunctionNode, number>()
   readonly #busy = new Set<FunctionNode>()
 
@@ -61,7 +61,7 @@ export class PrivateHelpers {
     call: acorn.CallExpression,
     store: number,
     scope: Scope,
-  ): { readonly kind: HelperKind; readonly key: Node } | undefined {
+  ): { readonly kind: OperationKind; readonly key: Node } | undefined {
     const { arguments: given } = call
     const fn = given.some(isSpread) ? undefined : this.#calledIn(call, scope)
     for (const [index, key] of fn === undefined ? [] : given.entries()) {
@@ -91,7 +91,7 @@ export class PrivateHelpers {
   }
 
   /** Undefined if it is not such a function, or if it is being looked at. */
-  #kindOf(fn: NamedFunction, roles: Roles): HelperKind | undefined {
+  #kindOf(fn: NamedFunction, roles: Roles): OperationKind | undefined {
     const number = this.#numbers.get(fn.node) ?? this.#numbers.size
     this.#numbers.set(fn.node, number)
     const id = `${number} ${roles.store} ${roles.key}`
@@ -102,7 +102,7 @@ export class PrivateHelpers {
     return kind
   }
 
-  #findKind(fn: NamedFunction, roles: Roles): HelperKind | undefined {
+  #findKind(fn: NamedFunction, roles: Roles): OperationKind | undefined {
     const text = this.#textOf(fn)
     const store = text?.parameters[roles.store]
     const key = text?.parameters[roles.key]
@@ -124,7 +124,7 @@ export class PrivateHelpers {
     return onlyAsks && throwsIf('number') ? 'test' : undefined
   }
 
-  #useOf({ node, access, around }: NameUse, text: HelperText, roles: RoleVariables): StoreUse {
+  #useOf({ node, access, around }: NameUse, text: OperationText, roles: RoleVariables): StoreUse {
     const [parent, above] = around
     if (access !== 'read' || parent === undefined) return 'other'
     if (isComparison(node, parent)) return 'ask'
@@ -142,9 +142,9 @@ export class PrivateHelpers {
   /** What a call in a helper does with the store and the key; undefined if that is not certain. */
   #innerKind(
     call: acorn.CallExpression,
-    text: HelperText,
+    text: OperationText,
     { store, key }: RoleVariables,
-  ): HelperKind | undefined {
+  ): OperationKind | undefined {
     const { arguments: given } = call
     if (given.some(isSpread) || store === undefined) return undefined
     const [at, ...others] = given.flatMap((each, index) => (text.isUse(each, store) ? [index] : []))
@@ -157,7 +157,7 @@ export class PrivateHelpers {
   /** The function of the script that a call in a helper calls. */
   #calledBy(
     { callee, optional }: acorn.CallExpression,
-    text: HelperText,
+    text: OperationText,
   ): NamedFunction | undefined {
     if (optional) return undefined
     if (isFunction(callee)) return this.#functionOf(callee)
@@ -165,7 +165,7 @@ export class PrivateHelpers {
     return variable && this.#functionOf(variable)
   }
 
-  #calls(text: HelperText): InnerCalls {
+  #calls(text: OperationText): InnerCalls {
     return {
       kindOf: (call, roles) => this.#innerKind(call, text, roles),
       mayReturn: (call) => {
@@ -186,13 +186,13 @@ export class PrivateHelpers {
     return completes
   }
 
-  #textOf({ node, scope }: NamedFunction): HelperText | undefined {
-    if (!this.#texts.has(node)) this.#texts.set(node, helperText(node, scope))
+  #textOf({ node, scope }: NamedFunction): OperationText | undefined {
+    if (!this.#texts.has(node)) this.#texts.set(node, operationText(node, scope))
     return this.#texts.get(node)
   }
 }
 
-type StoreUse = HelperKind | 'ask' | 'direct' | 'other'
+type StoreUse = OperationKind | 'ask' | 'direct' | 'other'
 
 function isSpread({ type }: Node): boolean {
   return type === 'SpreadElement'
