@@ -100,6 +100,7 @@ const BUNDLED: readonly Environment[] = [
   bundle('CommonJS with packages, minified', 'cjs', ['minify'], true),
   bundle('CommonJS, minified, keep-names', 'cjs', ['minify', 'keep-names']),
   bundle('CommonJS, target es2020', 'cjs', ['target=es2020', 'sourcemap=inline']),
+  bundle('CommonJS, target es2020, minified', 'cjs', ['target=es2020', 'minify']),
 ]
 
 const VITEST: readonly Environment[] = [

@@ -184,42 +184,6 @@ function textOf(node: Node): string | undefined {
   return node.quasis[0]?.value.cooked ?? undefined
 }
 
-/** `new WeakMap()` or `new WeakSet()`. */
-export function makesWeakStore(node: Node, scope: Scope): boolean {
-  if (node.type !== 'NewExpression' || node.callee.type !== 'Identifier') return false
-  const { name } = node.callee
-  const isWeak = name === 'WeakMap' || name === 'WeakSet'
-  return isWeak && node.arguments.length === 0 && scope.find(name) === undefined
-}
-
-const PRIVATE_CALL = /^_+(?:classPrivate|class_private|assertClassBrand|check_?private)/i
-const PRIVATE_SHORT = /^__private(?:Get|Set|Add|In|Method|Wrapper)\d*$/
-
-/**
- * Whether a variable, used inside `parent`, is used like a compiler's stand-in for a private name.
- */
-export function isPrivateUse(
-  name: acorn.Identifier,
-  parent: Node | undefined,
-  around: Node | undefined,
-): boolean {
-  if (parent?.type === 'CallExpression') {
-    const callee = calleeName(parent.callee)
-    const isArgument = parent.arguments.some((argument) => argument === name)
-    return (
-      isArgument &&
-      callee !== undefined &&
-      (PRIVATE_CALL.test(callee) || PRIVATE_SHORT.test(callee))
-    )
-  }
-  if (parent?.type !== 'MemberExpression' || parent.object !== name) return false
-  if (around?.type !== 'CallExpression' || around.callee !== parent) return false
-  const method = staticName(parent.property, parent.computed) ?? ''
-  return (
-    ['set', 'get', 'has', 'add'].includes(method) && around.arguments[0]?.type === 'ThisExpression'
-  )
-}
-
 // The exports of a module and their sources: needed to follow an import to the variable behind it.
 
 /**

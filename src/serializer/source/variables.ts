@@ -8,11 +8,9 @@ import { callerIn, makesFresh, setEsbuildRole } from './fresh.js'
 import {
   isArithmetic,
   isNeverUndefined,
-  isPrivateUse,
   isWrappedModule,
   literalOf,
   makesRequire,
-  makesWeakStore,
   type ModuleValue,
   moduleValueOf,
   setImportOrigins,
@@ -30,6 +28,7 @@ import {
   statementsOf,
   staticName,
 } from './parse.js'
+import { makesWeakStore, PrivateStores } from './private-store.js'
 import { importsCalledIn, makesValue, shapeOf } from './remaking.js'
 import { declareBody, type Scope, type Variable } from './scope.js'
 import type { LineIndex } from './script.js'
@@ -83,8 +82,10 @@ function isLateModule(variable: Variable): boolean {
   return !isInitialized && assignCount === 1 && moduleCount === 1
 }
 
-function isPrivateStore({ storeCount, hasOtherUse }: Variable): boolean {
-  return storeCount === 1 && !hasOtherUse
+function isPrivateStore(variable: Variable): boolean {
+  const { storeCount, hasOtherUse, assignCount, isInitialized } = variable
+  const isSetOnce = assignCount + (isInitialized ? 1 : 0) === 1
+  return storeCount === 1 && isSetOnce && !hasOtherUse
 }
 
 /**
@@ -203,6 +204,7 @@ export class VariableFacts implements WalkListener {
   readonly #source: string
   readonly #tops: ReadonlySet<Node>
   readonly #changes: VariableChanges | undefined
+  readonly #stores: PrivateStores
   readonly exported: ExportedNames = new ExportedNames((variable, value, exports) => {
     this.#setInitializer(variable, value)
     this.#changes?.hold(exports, { variable, distance: 1 })
@@ -222,6 +224,7 @@ export class VariableFacts implements WalkListener {
     this.#source = source
     this.#tops = tops
     this.#changes = changes
+    this.#stores = new PrivateStores(source)
     this.top = top
   }
 
@@ -230,11 +233,13 @@ export class VariableFacts implements WalkListener {
     declareBody(program.body, this.top)
     setImportOrigins(program, this.top)
     this.#walk.visit(program)
+    this.#stores.finish(program, this.top)
     this.#changes?.finish()
   }
 
   onScope(node: Node, scope: Scope): void {
     if (this.#changes !== undefined && isFunction(node)) this.#declareParameters(node, scope)
+    if (isFunction(node)) this.#stores.named(node, this.#walk, scope)
     if (isFunction(node) && this.#walk.scope.isTop && this.#walk.loopDepth === 0) {
       const known = this.#walk.scope.find(callerIn(this.#walk.ancestors) ?? '')
       if (known?.esbuildRole === 'module' && !('id' in node && node.id)) scope.moduleCaller = known
@@ -267,6 +272,7 @@ export class VariableFacts implements WalkListener {
     if (kind === undefined) return
     const { scope } = this.#walk
     const isClass = isClassNode(node)
+    if (isClass) this.#stores.named(node, this.#walk)
     const { thisOwner } = scope
     this.roots.set(placeOf(node, this.#source), {
       kind,
@@ -313,8 +319,7 @@ export class VariableFacts implements WalkListener {
   #read(node: acorn.Identifier, variable: Variable): void {
     const { ancestors, scope } = this.#walk
     this.#changes?.read(node, { variable, scope, ancestors })
-    if (variable.hasOtherUse) return
-    if (!isPrivateUse(node, ancestors.at(-1), ancestors.at(-2))) variable.hasOtherUse = true
+    if (!variable.hasOtherUse) this.#stores.read(node, variable, { scope, ancestors })
   }
 
   /** Whether a declaration initialises its variable, and does not assign it again. */
@@ -395,7 +400,7 @@ export class VariableFacts implements WalkListener {
   #setStore(variable: Variable, value: Node | undefined): void {
     const isStore = value !== undefined && makesWeakStore(value, this.#walk.scope)
     if (isStore) variable.storeCount += 1
-    else variable.hasOtherUse = true
+    else if (!this.#stores.assigned(variable, value)) variable.hasOtherUse = true
   }
 }
 
