@@ -120,7 +120,7 @@ export function refuseMissing(
   return new Refusal(
     titleOf(fn),
     `it uses ${list}, and ${why}`,
-    `give them, submit(task(fn, { captures: { ${example} } })), or name the module, ` +
+    `give ${names.length > 1 ? 'them' : 'it'}, submit(task(fn, { captures: { ${example} } })), or name the module, ` +
       "submit(task(import.meta.url, 'exportName'))",
   )
 }
