@@ -27,7 +27,9 @@ import {
   refuseBuiltIn,
   refuseNative,
   refuseObstacle,
+  refuseOtherContext,
 } from './obstacle.js'
+import { MockedModules } from './mock.js'
 import { LiveExports, memberIn, type Seen } from './modules.js'
 import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './scripts.js'
 
@@ -273,7 +275,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     script: KnownScript | undefined,
   ): FunctionParts | Refusal | undefined {
     const { modules } = this.#options
-    if (!modules.goesByReference(url)) return undefined
+    if (!modules.goesByReference(url)) return refuseOtherContext(fn)
     // Its own script lists the exports, even if the file was loaded several times.
     const names = script && exportedLocals(script)
     const reference = modules.referenceOf(fn, url, () => names, {
@@ -397,6 +399,7 @@ export class SourceAnalyst implements FunctionAnalyst {
       live: this.#live,
       deadZones: new DeadZones(inspector),
       compilers: this.#compilers,
+      mocks: new MockedModules(inspector, scripts),
       placeOf: (url, place) => this.#shortPlace(url, place),
       onRequire: (require, url) => this.#requires.set(require, url),
     })
