@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import type { AnyFunction } from '../module/native.js'
 import { TestAnalyst } from './analyst.kit.js'
 
@@ -36,6 +37,13 @@ test('what a user forgot among the captures is named', () => {
   const both = (value: number): number => value * factor * rate
   kit.explicit.withCaptures(both, { captures: {} })
   assert.match(kit.reason(both), /uses factor, rate, .*; give them, submit/)
+})
+
+test('a function of another context is refused, whatever is given for it', () => {
+  const kit = new TestAnalyst()
+  const fn = runInNewContext('(value) => value * factor') as AnyFunction
+  kit.explicit.withCaptures(fn, { captures: { factor: 2 } })
+  assert.match(kit.reason(fn), /it comes from another vm context/)
 })
 
 test('a given variable that the function assigns is one variable in all messages', () => {
