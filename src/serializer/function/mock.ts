@@ -1,6 +1,6 @@
 // Modules that tests replace by `vi.mock` of vitest, which puts a proxy around what the factory
-// returns, to report exports that this lacks. It is recognized by its handler, which only vitest has
-// written: no other proxy may be looked through, since its traps decide what it contains.
+// returns, to report exports that this lacks. It is recognized by its handler, which vitest itself
+// has written: no other proxy may be looked through, since its traps decide what it contains.
 
 import { types } from 'node:util'
 import type { Inspector } from '../inspect/inspector.js'
@@ -68,7 +68,7 @@ interface Mocker {
   readonly getDependencyMock?: (path: string) => unknown
 }
 
-/** Whether vitest replaces the module at the URL, so that its text says nothing about its exports. */
+/** Whether vitest replaces the module at the URL: then its text does not say what it exports. */
 export function isReplaced(url: string): boolean {
   const mocker = (globalThis as { readonly [MOCKER]?: Mocker })[MOCKER]
   const path = mocker && pathOf(url)

@@ -148,8 +148,8 @@ export function refuseMissing(
   return new Refusal(
     titleOf(fn),
     `it uses ${list}, and ${why}`,
-    `give ${names.length > 1 ? 'them' : 'it'}, submit(task(fn, { captures: { ${example} } })), or name the module, ` +
-      "submit(task(import.meta.url, 'exportName'))",
+    `give ${names.length > 1 ? 'them' : 'it'}, submit(task(fn, { captures: { ${example} } })), ` +
+      "or name the module, submit(task(import.meta.url, 'exportName'))",
   )
 }
 

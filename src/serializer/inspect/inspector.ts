@@ -231,8 +231,8 @@ export class Inspector {
   }
 
   /**
-   * What is behind a proxy; undefined if it has been revoked, or the object is not a proxy. Calls no
-   * trap of it.
+   * What is behind a proxy; undefined if it has been revoked, or the object is not a proxy. Calls
+   * no trap of it.
    */
   proxyView(proxy: object): ProxyView | undefined {
     const properties = types.isProxy(proxy) ? this.#ask(proxy) : undefined
