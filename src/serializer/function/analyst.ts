@@ -93,7 +93,7 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   partsOf(fn: AnyFunction): FunctionParts | Refusal {
     const captures = this.#options.explicit.capturesOf(fn)
-    if (captures !== undefined) return this.#texts.partsOf(fn, captures)
+    if (captures !== undefined) return refuseOtherContext(fn) ?? this.#texts.partsOf(fn, captures)
     const maker = this.#remade.makerOf(fn)
     if (maker !== undefined && this.#tools !== undefined) {
       return sourceParts(fn, this.#read(maker, this.#tools), undefined)
@@ -237,7 +237,7 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   #inspectedParts(fn: AnyFunction): FunctionParts | Refusal {
     const tools = this.#inspection()
-    if (tools === undefined) return this.#texts.partsOf(fn, undefined)
+    if (tools === undefined) return refuseOtherContext(fn) ?? this.#texts.partsOf(fn, undefined)
     const view = tools.inspector.functionView(fn)
     if (view.location === undefined) {
       return leadsToProxy(fn) ? refuseBehindProxy(fn) : refuseNative(fn)

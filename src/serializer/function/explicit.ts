@@ -9,7 +9,7 @@ import type { ExportReference } from '../module/policy.js'
 import { Refusal } from '../refusal.js'
 import { analyzeText } from '../source/analysis.js'
 import type { ComputedMember, FunctionSite } from '../source/sites.js'
-import { refuseMissing, refuseObstacle, refuseOtherContext } from './obstacle.js'
+import { refuseMissing, refuseObstacle } from './obstacle.js'
 import type { Capture, CellKey, SourceParts } from './parts.js'
 
 // Functions whose captures are listed by the user: for programs that run without an inspector,
@@ -165,8 +165,6 @@ export class TextParts {
    * `given`: undefined if the user has listed nothing.
    */
   partsOf(fn: AnyFunction, given: GivenCaptures | undefined): SourceParts | Refusal {
-    const foreign = refuseOtherContext(fn)
-    if (foreign !== undefined) return foreign
     const { site: plain, keys } = this.#textOf(fn)
     const named = plain && namedSiteOf(fn, plain)
     const site = named?.site ?? plain

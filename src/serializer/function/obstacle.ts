@@ -72,6 +72,7 @@ export function refuseOtherContext(fn: AnyFunction): Refusal | undefined {
   const prototype = prototypeOf(fn)
   if (prototype === null || prototype === Function.prototype) return undefined
   if (types.isProxy(prototype) || STANDARD_PROTOTYPES.has(prototype)) return undefined
+  if (prototype === OF_NODE || prototypeOf(prototype) === OF_NODE) return undefined
   const constructor = constructorOf(prototype)
   if (constructor === undefined || types.isProxy(constructor) || !isNative(constructor)) {
     return undefined
@@ -83,6 +84,9 @@ export function refuseOtherContext(fn: AnyFunction): Refusal | undefined {
     'create it in this one',
   )
 }
+
+/** What functions of Node inherit from, which travels by its place: test runners have another. */
+const OF_NODE = prototypeOf(compileFunction)
 
 /** The constructors of all kinds of functions. */
 const KIND = /^(?:Async)?(?:Generator)?Function$/
