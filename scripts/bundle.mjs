@@ -237,7 +237,7 @@ function places(place) {
       const name = nameOf(id)
       if (name === undefined) return undefined
       if (name === 'index') return `${code}\nimport '${OWN_EXPORTS}'`
-      return withTimers(withPlace(code, name), name)
+      return withTimers(withPlace(code, name, this.parse), name)
     },
   }
 }
@@ -264,10 +264,29 @@ async function pageFiles() {
   return `export const PAGE_FILES = ${JSON.stringify(files)}`
 }
 
-function withPlace(code, name) {
+/** Replaces the expression, but not its text in a message. */
+function withPlace(code, name, parse) {
   if (!code.includes('import.meta.url')) return code
+  const places = [...ownUrls(parse(code))]
+  if (places.length === 0) return code
   const own = `import { distUrl as __d } from '${PLACE}'; const __url = __d + '/${name}.js'`
-  return `${own}\n${code.replaceAll('import.meta.url', '__url')}`
+  let text = code
+  for (const { start, end } of places.reverse()) {
+    text = `${text.slice(0, start)}__url${text.slice(end)}`
+  }
+  return `${own}\n${text}`
+}
+
+/** The expressions `import.meta.url` of a syntax tree, in their order. */
+function* ownUrls(node) {
+  const { type, object, property } = node
+  if (type === 'MemberExpression' && object.type === 'MetaProperty' && property.name === 'url') {
+    yield node
+    return
+  }
+  for (const part of Object.values(node).flat()) {
+    if (typeof part?.type === 'string') yield* ownUrls(part)
+  }
 }
 
 /** A file that imports or declares a name itself keeps its own. */

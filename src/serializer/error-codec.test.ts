@@ -104,7 +104,7 @@ test('a user’s own class travels along, and is the original class when it come
   assert.ok(errorOf(thrown) instanceof ValidationError)
 })
 
-test('a class that cannot travel becomes the nearest built-in parent class, under its own name', () => {
+test('a class that cannot travel becomes the nearest built-in parent class, under the same name', () => {
   const sides = new TwoSides()
   const socket = new Socket()
   class ConnectionError extends RangeError {
@@ -128,10 +128,13 @@ test('a class that cannot travel becomes the nearest built-in parent class, unde
     assert.equal(Object.getPrototypeOf(error), Object.getPrototypeOf(Object.getPrototypeOf(thrown)))
     assert.deepEqual(
       [error.name, error.message, error.stack],
-      [thrown.constructor.name, thrown.message, thrown.stack],
+      [thrown.name, thrown.message, thrown.stack],
     )
   }
   assert.equal(lenient(new ConnectionError('x')).port, 1)
+  const named = lenient(Object.assign(new TokenError('x'), { name: 'Bad' }))
+  assert.deepEqual([String(named), Object.hasOwn(named, 'name')], ['Bad: x', true])
+  assert.equal(Object.hasOwn(lenient(new TokenError('x')), 'name'), false)
   assert.throws(() => sides.send([new TokenError('x')]), /a TokenError .*#token/)
 })
 

@@ -3,6 +3,7 @@ import { generateKeyPairSync, createSecretKey } from 'node:crypto'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { SerializeError } from '../base/errors.js'
 import { defaultSerializer } from './serializer.js'
 import { withPathPrefix } from './refusal.js'
@@ -25,6 +26,8 @@ function refusalOf(value: unknown): SerializeError {
   }
   assert.fail('it was serialized')
 }
+
+const FOREIGN = /(this function|class A) .*it comes from another vm context, .*create it in/
 
 const REFUSED: readonly (readonly [name: string, value: () => unknown, message: RegExp])[] = [
   ['a promise', () => Promise.resolve(1), /a Promise.*await it/],
@@ -61,6 +64,9 @@ const REFUSED: readonly (readonly [name: string, value: () => unknown, message: 
   ['an instance with private members', () => new Secret(), /a Secret .*#key.*registerClass/],
   ['a bound socket', () => takesThis.bind(new Socket()), /a Socket/],
   ['a proxy of a function', () => new Proxy(takesThis, {}), /a Proxy/],
+  ...['(function (x) { return x })', '(x) => x', 'async () => 1', '(function* () {})']
+    .concat('(async function* () {})', '(class A {})', 'new (class A {})()')
+    .map((text) => [`${text} of another context`, () => runInNewContext(text), FOREIGN] as const),
 ]
 
 let nameless: unknown

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { tokenizer, tokTypes } from 'acorn'
 import { ROOT } from './command.js'
 import { pack, readManifest, type ExportConditions } from './local-registry.kit.js'
 import { PackedProject } from './packed-project.kit.js'
@@ -50,6 +51,20 @@ test('the code of the package is exactly what its entry points load', async () =
   const code = (await packedPaths()).filter((path) => /^dist\/.*\.c?js$/.test(path))
   assert.ok(code.length > 20)
   assert.deepEqual(code.sort(), [...loaded].sort())
+})
+
+test('the build replaces expressions, but not the same texts in messages', async () => {
+  const replaced: string[] = []
+  for (const name of await readdir(join(ROOT, 'dist'))) {
+    if (!name.endsWith('.cjs')) continue
+    const code = await readFile(join(ROOT, 'dist', name), 'utf8')
+    for (const { type, start, end } of tokenizer(code, { ecmaVersion: 'latest' })) {
+      const text = code.slice(start, end)
+      const isText = type === tokTypes.string || type === tokTypes.template
+      if (isText && /\b__url\b/.test(text)) replaced.push(`${name}: ${text}`)
+    }
+  }
+  assert.deepEqual(replaced, [])
 })
 
 test('a scheduler and an agent load nothing of the client', async () => {

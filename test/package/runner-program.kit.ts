@@ -161,6 +161,58 @@ export function runnerFiles(tests: readonly string[]): Readonly<Record<string, s
   return files
 }
 
+/** The files of a test that mocks modules; only vitest moves the calls before the imports. */
+export const MOCKS: Readonly<Record<string, string>> = {
+  'mock.test.js': `
+import { add } from 'runner-package'
+import { Client } from 'scaler-ts'
+import { checkAll } from './lists.js'
+import * as own from './own.js'
+import { Shape, shape, square } from './own.js'
+import { ninth, twice } from './twice.js'
+vi.mock('./twice.js', () => ({ unit: 100, twice(n) { return n * this.unit }, ninth: (n) => n * 900 }))
+vi.mock('./own.js', async (original) => {
+  const { z } = await import('zod')
+  return { ...(await original()), square: (n) => n * 300, shape: z.object({ size: z.string() }) }
+})
+
+let client
+beforeAll(async () => { client = await Client.local({ workers: 1 }) }, 120_000)
+afterAll(() => client.close(), 120_000)
+
+test('tasks use mocks of vitest as the test does', async () => {
+  expect(await client.submit(() => square(2))).toBe(600)
+  expect(await client.submit(() => own.square(2) + ninth(1))).toBe(1500)
+  expect(await client.submit(() => twice(2))).toBe(200)
+  expect(await client.submit(() => new Shape(3).size + add(1, 2))).toBe(6)
+  const later = await import('./own.js')
+  expect(await client.submit(() => later.square(1))).toBe(300)
+  await expect(client.submit(() => Object.keys(own))).rejects.toThrow(/Zod\\w+ of package zod/)
+})
+
+test('what a mock replaces is never used instead of it', async () => {
+  expect(checkAll([{ size: 'a' }])).toBe(true)
+  await expect(client.submit((value) => shape.parse(value), {})).rejects.toThrow(/ZodObject/)
+  await expect(client.submit((value) => checkAll(value), [])).rejects.toThrow(/ZodArray/)
+})
+
+test('a proxy of the test is refused', async () => {
+  const proxy = new Proxy({ a: 1 }, { get: () => 4 })
+  await expect(client.submit(() => proxy.a)).rejects.toThrow(/a Proxy/)
+})
+`,
+  'twice.js': `
+export const twice = (n) => n * 2
+export const ninth = (n) => n * 9
+`,
+  'lists.js': `
+import { z } from 'zod'
+import { shape } from './own.js'
+const list = z.array(shape)
+export const checkAll = (values) => list.safeParse(values).success
+`,
+}
+
 /** A test file that Jest runs as it is, without any configuration. */
 export const PLAIN_TEST = `
 const { Client, currentClient, TaskTimeoutError } = require('scaler-ts')

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { ROOT } from './command.js'
 import { PackedProject, type Outcome } from './packed-project.kit.js'
-import { PLAIN_TEST, runnerFiles } from './runner-program.kit.js'
+import { MOCKS, PLAIN_TEST, runnerFiles } from './runner-program.kit.js'
 
 const PEERS = join(ROOT, '.peers/runners')
 const skip = existsSync(join(PEERS, 'made-of')) ? false : 'no test runners: node scripts/peers.mjs'
@@ -66,6 +66,7 @@ test('Jest with ES modules', { skip }, async (t) => {
 async function vitest(t: TestContext, args: readonly string[]): Promise<Outcome> {
   const project = await PackedProject.make(t, {
     ...runnerFiles(TWO),
+    ...MOCKS,
     'package.json': '{"type":"module"}',
     'vitest.config.mjs': 'export default { test: { globals: true } }',
   })

@@ -27,7 +27,9 @@ import {
   refuseBuiltIn,
   refuseNative,
   refuseObstacle,
+  refuseOtherContext,
 } from './obstacle.js'
+import { MockedModules } from './mock.js'
 import { LiveExports, memberIn, type Seen } from './modules.js'
 import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './scripts.js'
 
@@ -91,7 +93,7 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   partsOf(fn: AnyFunction): FunctionParts | Refusal {
     const captures = this.#options.explicit.capturesOf(fn)
-    if (captures !== undefined) return this.#texts.partsOf(fn, captures)
+    if (captures !== undefined) return refuseOtherContext(fn) ?? this.#texts.partsOf(fn, captures)
     const maker = this.#remade.makerOf(fn)
     if (maker !== undefined && this.#tools !== undefined) {
       return sourceParts(fn, this.#read(maker, this.#tools), undefined)
@@ -235,7 +237,7 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   #inspectedParts(fn: AnyFunction): FunctionParts | Refusal {
     const tools = this.#inspection()
-    if (tools === undefined) return this.#texts.partsOf(fn, undefined)
+    if (tools === undefined) return refuseOtherContext(fn) ?? this.#texts.partsOf(fn, undefined)
     const view = tools.inspector.functionView(fn)
     if (view.location === undefined) {
       return leadsToProxy(fn) ? refuseBehindProxy(fn) : refuseNative(fn)
@@ -273,7 +275,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     script: KnownScript | undefined,
   ): FunctionParts | Refusal | undefined {
     const { modules } = this.#options
-    if (!modules.goesByReference(url)) return undefined
+    if (!modules.goesByReference(url)) return refuseOtherContext(fn)
     // Its own script lists the exports, even if the file was loaded several times.
     const names = script && exportedLocals(script)
     const reference = modules.referenceOf(fn, url, () => names, {
@@ -397,6 +399,7 @@ export class SourceAnalyst implements FunctionAnalyst {
       live: this.#live,
       deadZones: new DeadZones(inspector),
       compilers: this.#compilers,
+      mocks: new MockedModules(inspector, scripts),
       placeOf: (url, place) => this.#shortPlace(url, place),
       onRequire: (require, url) => this.#requires.set(require, url),
     })

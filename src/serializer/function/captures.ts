@@ -5,7 +5,7 @@ import type { MadeCell } from '../value/cell.js'
 import type { FunctionView } from '../inspect/inspector.js'
 import type { ModuleNames } from '../module/names.js'
 import { ownValue, type AnyFunction } from '../module/native.js'
-import { captureText, Refusal } from '../refusal.js'
+import { captureText } from '../refusal.js'
 import type {
   Binding,
   CodeName,
@@ -19,7 +19,14 @@ import type { CellKeys } from './cell-keys.js'
 import type { CompilerFunctions } from './compiler.js'
 import type { DeadZones, RemadeVariables } from './remade.js'
 import type { Capture } from './parts.js'
+import type { MockedModules } from './mock.js'
 import { exportsOf, type LiveExports, ModuleObjects } from './modules.js'
+import {
+  refuseHidden,
+  refuseOwnModule,
+  refuseUninitialized,
+  refuseUnknownVariable,
+} from './obstacle.js'
 import type { Declaration, KnownScript, ScriptTable } from './scripts.js'
 
 /** A capture, and whether it will be the same next time. */
@@ -49,6 +56,7 @@ interface CaptureReaderOptions {
   readonly live: LiveExports
   readonly deadZones: DeadZones
   readonly compilers: CompilerFunctions
+  readonly mocks: MockedModules
   /** A short position for messages: `app.ts:12`. Undefined if there is no file. */
   readonly placeOf: (url: string, place: TextPlace) => string | undefined
   /** Called with each `require` that is found, and its file. */
@@ -239,9 +247,13 @@ export class CaptureReader {
   #valueContent(
     owner: CaptureOwner,
     { free, isCell }: CodeName,
-    { value, scope }: { readonly value: unknown; readonly scope: number },
+    { value: seen, scope }: { readonly value: unknown; readonly scope: number },
   ): Found {
     const { binding } = free
+    const isModule = binding?.isModuleObject === true || isOwnModule(binding)
+    const value = isModule && !isCell ? this.#options.mocks.unwrapped(seen) : seen
+    // The factory of a mock has returned a proxy.
+    if (value !== seen && types.isProxy(value)) return changing({ kind: 'value', value })
     if (free.isOnlyTypeof && !isCell && isObject(value)) {
       // The function uses only its type, and `null` has the same.
       const content: Content = { kind: 'value', value: null }
@@ -251,7 +263,6 @@ export class CaptureReader {
     if (binding?.isPrivateStore === true && isWeak(value)) {
       return constant({ kind: 'privateStore', store: value })
     }
-    const isModule = binding?.isModuleObject === true || isOwnModule(binding)
     const keys = isCell ? undefined : this.#modules.keysOf(value, free, isModule)
     if (keys !== undefined) {
       const found = this.#moduleContent(value as object, keys.names, { binding, owner })
@@ -312,9 +323,10 @@ export class CaptureReader {
     script: KnownScript,
     { module, name }: { readonly module: unknown; readonly name: string },
   ): Declaration | undefined {
-    const { scripts } = this.#options
+    const { mocks, scripts } = this.#options
     const url = scripts.moduleOf(binding, script)?.script.url
-    if (url === undefined) return undefined
+    // What a mock contains is not declared in the module that it replaces.
+    if (url === undefined || mocks.isMock(module)) return undefined
     // A call such as a compiler's `wrap(require('x'))` may return anything that is made from a
     // module.
     const exports = exportsOf(url)
@@ -406,44 +418,5 @@ function isNodeRequire(value: unknown): value is AnyFunction {
     typeof ownValue(value, 'resolve') === 'function' &&
     typeof ownValue(value, 'cache') === 'object' &&
     Object.hasOwn(value, 'main')
-  )
-}
-
-function refuseUninitialized(name: string): Refusal {
-  return new Refusal(
-    `the variable ${name}`,
-    'it is not initialised yet',
-    'submit the function after the line that declares it',
-  )
-}
-
-/**
- * V8 does not show everything: for example, not the name of a function expression to functions
- * inside it.
- */
-function refuseHidden(name: string, isEarly: boolean): Refusal {
-  return new Refusal(
-    `the variable ${name}`,
-    'V8 does not show its value',
-    isEarly
-      ? `use it in the class once more, for example in \`static { ${name} }\``
-      : 'give it to the function in another way: as an argument, or as a property of an object',
-  )
-}
-
-/** `module` leads to everything that the process has loaded. */
-function refuseOwnModule(): Refusal {
-  return new Refusal(
-    'the `module` of a CommonJS file',
-    'it belongs to the modules that this process has loaded',
-    'use only what the function needs of it, such as `module.exports` or `module.filename`',
-  )
-}
-
-function refuseUnknownVariable({ name }: FreeName): Refusal {
-  return new Refusal(
-    `the variable ${name}`,
-    'the function changes it, and the text around the function cannot be read',
-    'keep it in an object',
   )
 }

@@ -1,9 +1,10 @@
 // Why a function cannot be sent, for its user: what, why, and a remedy.
 
-import { promisify } from 'node:util'
+import { promisify, types } from 'node:util'
 import { compileFunction } from 'node:vm'
+import { constructorOf, prototypeOf } from '../class/prototype-chain.js'
 import type { FunctionView } from '../inspect/inspector.js'
-import { type AnyFunction, ownValue } from '../module/native.js'
+import { type AnyFunction, isNative, ownValue } from '../module/native.js'
 import { Refusal } from '../refusal.js'
 import type { FreeName, FunctionSite, Obstacle } from '../source/sites.js'
 import type { GivenCaptures } from './explicit.js'
@@ -66,6 +67,37 @@ export function refuseBound(fn: AnyFunction): Refusal {
   )
 }
 
+/** A function whose prototype is built in, but not into this context; undefined for any other. */
+export function refuseOtherContext(fn: AnyFunction): Refusal | undefined {
+  const prototype = prototypeOf(fn)
+  if (prototype === null || prototype === Function.prototype) return undefined
+  if (types.isProxy(prototype) || STANDARD_PROTOTYPES.has(prototype)) return undefined
+  if (prototype === OF_NODE || prototypeOf(prototype) === OF_NODE) return undefined
+  const constructor = constructorOf(prototype)
+  if (constructor === undefined || types.isProxy(constructor) || !isNative(constructor)) {
+    return undefined
+  }
+  if (!KIND.test(String(ownValue(constructor, 'name')))) return undefined
+  return new Refusal(
+    titleOf(fn),
+    'it comes from another vm context, whose globals exist only there',
+    'create it in this one',
+  )
+}
+
+/** What functions of Node inherit from, which travels by its place: test runners have another. */
+const OF_NODE = prototypeOf(compileFunction)
+
+/** The constructors of all kinds of functions. */
+const KIND = /^(?:Async)?(?:Generator)?Function$/
+
+/** The default prototypes of all kinds of functions. */
+export const STANDARD_PROTOTYPES: ReadonlySet<object | null> = new Set(
+  [function () {}, async () => {}, function* () {}, async function* () {}].map(
+    (fn) => Object.getPrototypeOf(fn) as object,
+  ),
+)
+
 /** A function that was created by a module of Node. */
 export function refuseBuiltIn(fn: AnyFunction, url: string): Refusal {
   return new Refusal(
@@ -120,8 +152,51 @@ export function refuseMissing(
   return new Refusal(
     titleOf(fn),
     `it uses ${list}, and ${why}`,
-    `give them, submit(task(fn, { captures: { ${example} } })), or name the module, ` +
-      "submit(task(import.meta.url, 'exportName'))",
+    `give ${names.length > 1 ? 'them' : 'it'}, submit(task(fn, { captures: { ${example} } })), ` +
+      "or name the module, submit(task(import.meta.url, 'exportName'))",
+  )
+}
+
+// Variables.
+
+/** A variable before its declaration has run. */
+export function refuseUninitialized(name: string): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'it is not initialised yet',
+    'submit the function after the line that declares it',
+  )
+}
+
+/**
+ * V8 does not show everything: for example, not the name of a function expression to functions
+ * inside it.
+ */
+export function refuseHidden(name: string, isEarly: boolean): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'V8 does not show its value',
+    isEarly
+      ? `use it in the class once more, for example in \`static { ${name} }\``
+      : 'give it to the function in another way: as an argument, or as a property of an object',
+  )
+}
+
+/** `module` leads to everything that the process has loaded. */
+export function refuseOwnModule(): Refusal {
+  return new Refusal(
+    'the `module` of a CommonJS file',
+    'it belongs to the modules that this process has loaded',
+    'use only what the function needs of it, such as `module.exports` or `module.filename`',
+  )
+}
+
+/** A variable that is assigned, of a function without a script. */
+export function refuseUnknownVariable({ name }: FreeName): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'the function changes it, and the text around the function cannot be read',
+    'keep it in an object',
   )
 }
 

@@ -8,6 +8,7 @@ import type { AnyFunction } from '../module/native.js'
 import type { Binding, FunctionSite, ImportOrigin } from '../source/sites.js'
 import type { ImportedName } from '../source/scope.js'
 import { analyzeScript, type ScriptAnalysis } from '../source/analysis.js'
+import { isReplaced } from './mock.js'
 import { textOfFile } from './modules.js'
 
 /** A script and its text; `analysis` is undefined if the text cannot be parsed. */
@@ -108,14 +109,16 @@ export class ScriptTable {
     return this.#exported(specifier, parentUrl, name, MAX_HOPS)
   }
 
-  /** The module that is the value of a variable of `parent`. */
+  /** The module that is the value of a variable of `parent`; undefined if a mock may be. */
   moduleOf(
     { kind, name, origin, wrappedSpecifier }: Binding,
     parent: KnownScript,
   ): KnownScript | undefined {
     if (kind === 'wrapper') return name === 'exports' ? parent : undefined
     const specifier = origin?.path.length === 0 ? origin.specifier : wrappedSpecifier
-    return specifier === undefined ? undefined : this.#loadedFrom(specifier, parent.script.url)
+    const module =
+      specifier === undefined ? undefined : this.#loadedFrom(specifier, parent.script.url)
+    return module === undefined || isReplaced(module.script.url) ? undefined : module
   }
 
   /** The value of a property of a variable of `parent` that holds a module. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import type { AnyFunction } from '../module/native.js'
 import { TestAnalyst } from './analyst.kit.js'
 
@@ -21,7 +22,7 @@ test('without an inspector what a function uses is named, with both ways to give
   const fn = (value: number): number => value * rate
   const reason = kit.reason(fn)
   assert.match(reason, /uses rate, and this process has no inspector/)
-  assert.match(reason, /captures: \{ rate \}.*import\.meta\.url, 'exportName'/)
+  assert.match(reason, /captures: \{ rate \}.*task\(import\.meta\.url, 'exportName'/)
   kit.explicit.withCaptures(fn, { captures: { rate } })
   assert.deepEqual(kit.content(fn, 'rate'), { kind: 'value', value: rate })
 })
@@ -31,7 +32,18 @@ test('what a user forgot among the captures is named', () => {
   const factor = 2
   const fn = (value: number): number => value * factor
   kit.explicit.withCaptures(fn, { captures: {} })
-  assert.match(kit.reason(fn), /uses factor, and that is not among the captures/)
+  assert.match(kit.reason(fn), /uses factor, and that is not among the captures.*; give it, submit/)
+  const rate = 3
+  const both = (value: number): number => value * factor * rate
+  kit.explicit.withCaptures(both, { captures: {} })
+  assert.match(kit.reason(both), /uses factor, rate, .*; give them, submit/)
+})
+
+test('a function of another context is refused, whatever is given for it', () => {
+  const kit = new TestAnalyst()
+  const fn = runInNewContext('(value) => value * factor') as AnyFunction
+  kit.explicit.withCaptures(fn, { captures: { factor: 2 } })
+  assert.match(kit.reason(fn), /it comes from another vm context/)
 })
 
 test('a given variable that the function assigns is one variable in all messages', () => {

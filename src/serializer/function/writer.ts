@@ -25,6 +25,7 @@ import { integrityOf, ownKeysOf } from '../value/shape.js'
 import type { Unit } from '../value/unit.js'
 import { writeRecord } from '../value/content-writer.js'
 import { writeEarly } from './early.js'
+import { STANDARD_PROTOTYPES } from './obstacle.js'
 import { type Capture, captureOf, type FunctionParts, type SourceParts } from './parts.js'
 
 /** How a captured variable is passed: later; */
@@ -48,13 +49,6 @@ export const FUNCTION_PARENT_MEMBERS = 8
 export const FUNCTION_OTHER_PROTOTYPE = 16
 /** how far it is closed. */
 export const FUNCTION_INTEGRITY = 32
-
-/** The default prototypes of all kinds of functions. */
-const STANDARD_PROTOTYPES: ReadonlySet<object | null> = new Set(
-  [function () {}, async () => {}, function* () {}, async function* () {}].map(
-    (fn) => Object.getPrototypeOf(fn) as object,
-  ),
-)
 
 /** What to write of a function now, and what later. */
 export interface FunctionPlan {

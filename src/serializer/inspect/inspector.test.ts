@@ -155,6 +155,19 @@ test('native functions and proxies have neither location nor scopes', () => {
   }
 })
 
+test('what is behind a proxy is shown, and none of its traps is called', () => {
+  const target = { a: 1 }
+  const refuse = (): never => assert.fail('asked')
+  const handler = new Proxy({}, { get: refuse })
+  assert.deepEqual(inspector.proxyView(new Proxy(target, {})), { target, handler: {} })
+  const view = inspector.proxyView(new Proxy(target, handler))
+  assert.ok(view?.target === target && view.handler === handler)
+  const { proxy, revoke } = Proxy.revocable(target, {})
+  revoke()
+  assert.equal(inspector.proxyView(proxy), undefined)
+  assert.equal(inspector.proxyView(target), undefined)
+})
+
 test('a location is where parameters begin', () => {
   const fn = runInThisContext('\n\n  (function name(a) { return a })', 'x.js') as AnyFunction
   const { location } = inspector.functionView(fn)

@@ -3,6 +3,7 @@
 // code runs, and nothing stays changed.
 
 import type { Runtime } from 'node:inspector'
+import { types } from 'node:util'
 import type { AnyFunction } from '../module/native.js'
 import { leadsToProxy } from '../class/prototype-chain.js'
 import {
@@ -53,6 +54,12 @@ interface BoundView {
   readonly target: (...parameters: never[]) => unknown
   readonly self: unknown
   readonly parameters: readonly unknown[]
+}
+
+/** A proxy from behind. */
+interface ProxyView {
+  readonly target: object
+  readonly handler: object
 }
 
 /** A script compiled by V8. */
@@ -224,6 +231,19 @@ export class Inspector {
   }
 
   /**
+   * What is behind a proxy; undefined if it has been revoked, or the object is not a proxy. Calls
+   * no trap of it.
+   */
+  proxyView(proxy: object): ProxyView | undefined {
+    const properties = types.isProxy(proxy) ? this.#ask(proxy) : undefined
+    const target = internal(properties, '[[Target]]')
+    const handler = internal(properties, '[[Handler]]')
+    if (target?.objectId === undefined || handler?.objectId === undefined) return undefined
+    const [targetValue, handlerValue] = this.#objects.fetch([target, handler])
+    return { target: targetValue as object, handler: handlerValue as object }
+  }
+
+  /**
    * The private static fields of a class, with `#`, and their current values. Undefined where V8
    * does not show them: for a proxy, and for an object that inherits from one.
    */
@@ -288,7 +308,10 @@ export class Inspector {
    * among them would notice.
    */
   #propertiesOf(owner: object): Properties | undefined {
-    if (leadsToProxy(owner)) return undefined
+    return leadsToProxy(owner) ? undefined : this.#ask(owner)
+  }
+
+  #ask(owner: object): Properties | undefined {
     try {
       return this.#objects.propertiesOf(owner)
     } catch {

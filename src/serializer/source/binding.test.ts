@@ -343,6 +343,11 @@ test('compiled imports are recognized as holding a module', () => {
   }
   const wrapped = captured("const x = __toESM(require('a')); f(() => x)")
   assert.equal(wrapped.origin, undefined)
+  assert.equal(wrapped.wrappedSpecifier, 'a')
+  const late = captured("const x = await __vite_ssr_dynamic_import__('a'); f(() => x)", true)
+  assert.equal(late.isModuleObject, true)
+  // It may be a mock.
+  assert.equal(late.wrappedSpecifier, undefined)
   assert.equal(captured("let x = require('a'); x = 1; f(() => x)").isModuleObject, false)
 })
 

@@ -137,6 +137,8 @@ function isCreateRequire(callee: Node, scope: Scope): boolean {
 const NAMESPACE_MAKER =
   /^_*(?:importStar|importDefault|toESM|interop_?require_?(?:wildcard|default))\d*$/i
 const SSR_IMPORT = /^__(?:vite_ssr|vi)_import/
+/** Of vite for `import('x')`, and of vitest for the imports of a file that mocks modules. */
+const SSR_DYNAMIC_IMPORT = '__vite_ssr_dynamic_import__'
 
 /** Compiled forms of `import * as x`. */
 export function isWrappedModule(node: Node): boolean {
@@ -146,7 +148,7 @@ export function isWrappedModule(node: Node): boolean {
   const name = calleeName(call.callee)
   const [first] = call.arguments
   if (name === undefined || first === undefined) return false
-  if (SSR_IMPORT.test(name)) return isAwaited
+  if (SSR_IMPORT.test(name) || name === SSR_DYNAMIC_IMPORT) return isAwaited
   if (isAwaited) return false
   return NAMESPACE_MAKER.test(name) || (name !== 'require' && isPlainRequire(first))
 }
@@ -155,6 +157,8 @@ export function isWrappedModule(node: Node): boolean {
 export function wrappedSpecifierOf(node: Node): string | undefined {
   const call = node.type === 'AwaitExpression' ? node.argument : node
   if (!isWrappedModule(node) || call.type !== 'CallExpression') return undefined
+  // It may be a mock of that module.
+  if (calleeName(call.callee) === SSR_DYNAMIC_IMPORT) return undefined
   const [first] = call.arguments
   if (first?.type !== 'CallExpression') return first === undefined ? undefined : textOf(first)
   const [inner] = first.arguments

@@ -116,20 +116,18 @@ function hasNoMessage(error: object): boolean {
 }
 
 /**
- * The name of the error. A class that never sets `name` inherits that of its built-in parent; then
- * the name of the class is more specific. Never throws.
+ * The name that the error has here, which may be that of its built-in parent class; the name of its
+ * class if that cannot be read. Never throws.
  */
 export function errorName(error: object): string {
-  const className = errorClassName(error)
   const name = readName(error)
-  const inherited = BY_NAME.get(className)?.prototype.name
-  if (name !== undefined && (Object.hasOwn(error, 'name') || name !== inherited)) return name
+  if (name !== undefined) return name
   for (const prototype of prototypesFrom(error)) {
     if (BY_PROTOTYPE.has(prototype)) break
     const ownName = constructorName(prototype)
     if (ownName !== '') return ownName
   }
-  return name ?? className
+  return errorClassName(error)
 }
 
 function readName(error: object): string | undefined {
