@@ -1,6 +1,6 @@
 // Classes with private names as a compiler has lowered them for older engines, with the names of
 // its helpers and stores as they are or minified. What counts as such a class is tested in
-// source/private-store.test.ts.
+// source/private/store.test.ts.
 
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'

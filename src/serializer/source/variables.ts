@@ -28,7 +28,7 @@ import {
   statementsOf,
   staticName,
 } from './parse.js'
-import { makesWeakStore, PrivateStores } from './private-store.js'
+import { makesWeakStore, PrivateStores } from './private/store.js'
 import { importsCalledIn, makesValue, shapeOf } from './remaking.js'
 import { declareBody, type Scope, type Variable } from './scope.js'
 import type { LineIndex } from './script.js'

@@ -3,7 +3,7 @@
 // that it never has a value, because something throws. What cannot be told counts as possible.
 
 import type * as acorn from 'acorn'
-import { NameUses, type NameUse } from './name-uses.js'
+import { NameUses, type NameUse } from '../name-uses.js'
 import {
   eachChild,
   type FunctionNode,
@@ -11,8 +11,8 @@ import {
   isFunction,
   type Node,
   staticName,
-} from './parse.js'
-import type { Scope, Variable } from './scope.js'
+} from '../parse.js'
+import type { Scope, Variable } from '../scope.js'
 
 /**
  * What a helper does with a store. `access`: throws if the store does not have the key. `add`:

@@ -3,11 +3,11 @@
 // user's own, such as a cache, does not: it is recognized by uses that compilers do not write.
 
 import type * as acorn from 'acorn'
-import { type ClassNode, type FunctionNode, isClassNode, type Node } from './parse.js'
-import { isComparison } from './private-evaluation.js'
-import { storeMethod } from './private-operation.js'
-import { isNamedCall, isOfInstance, Seen, StoreDecision } from './private-use.js'
-import { namesIn, type Scope, type Variable } from './scope.js'
+import { type ClassNode, type FunctionNode, isClassNode, type Node } from '../parse.js'
+import { isComparison } from './evaluation.js'
+import { storeMethod } from './operation.js'
+import { isNamedCall, isOfInstance, Seen, StoreDecision } from './use.js'
+import { namesIn, type Scope, type Variable } from '../scope.js'
 
 /** `new WeakMap()` or `new WeakSet()`. */
 export function makesWeakStore(node: Node, scope: Scope): boolean {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { transformSync, type TransformOptions } from 'esbuild'
-import { TERSER_TEXTS } from './private-text.kit.js'
-import { analysisOf } from './site.kit.js'
+import { TERSER_TEXTS } from './text.kit.js'
+import { analysisOf } from '../site.kit.js'
 
 /** The names of the variables that get a new store. */
 function madeStores(source: string): readonly string[] {

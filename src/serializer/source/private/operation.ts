@@ -3,13 +3,13 @@
 // names, and no cache or registry does it: reading a name that an object does not have throws, as
 // does adding one that it has, and asking for one that cannot be there.
 //
-// A helper is evaluated (private-evaluation.ts) with nothing known but whether the store has the
+// A helper is evaluated (evaluation.ts) with nothing known but whether the store has the
 // key. It is recognized if it then certainly throws, and if it uses the store in no other way, so
 // that it cannot keep it.
 
 import type * as acorn from 'acorn'
-import type { NameUse } from './name-uses.js'
-import { type FunctionNode, isFunction, type Node, staticName } from './parse.js'
+import type { NameUse } from '../name-uses.js'
+import { type FunctionNode, isFunction, type Node, staticName } from '../parse.js'
 import {
   type Assumption,
   evaluate,
@@ -20,8 +20,8 @@ import {
   isComparison,
   resultsOf,
   type RoleVariables,
-} from './private-evaluation.js'
-import type { Scope, Variable } from './scope.js'
+} from './evaluation.js'
+import type { Scope, Variable } from '../scope.js'
 
 /** A function that a variable certainly holds, and its own scope. */
 export interface NamedFunction {

@@ -1,15 +1,15 @@
 // Decides, at the end of a walk over a script, whether a variable is a compiler's stand-in for a
 // private name. What tells it from a cache or a registry of the user's own: it is filled for `this`
 // in a constructor, and everything else goes through functions that are helpers of a compiler
-// (private-operation.ts), or is what remains of one when a minifier has put its text in place.
+// (operation.ts), or is what remains of one when a minifier has put its text in place.
 
 import type * as acorn from 'acorn'
-import { calleeName } from './initializer.js'
-import { NameUses } from './name-uses.js'
-import type { ClassNode, Node } from './parse.js'
-import { isComparison } from './private-evaluation.js'
-import { isPair, type NamedFunction, PrivateOperations, storeMethod } from './private-operation.js'
-import type { Scope, Variable } from './scope.js'
+import { calleeName } from '../initializer.js'
+import { NameUses } from '../name-uses.js'
+import type { ClassNode, Node } from '../parse.js'
+import { isComparison } from './evaluation.js'
+import { isPair, type NamedFunction, PrivateOperations, storeMethod } from './operation.js'
+import type { Scope, Variable } from '../scope.js'
 
 const PRIVATE_CALL = /^_+(?:classPrivate|class_private|assertClassBrand|check_?private)/i
 const PRIVATE_SHORT = /^__private(?:Get|Set|Add|In|Method|Wrapper)\d*$/
