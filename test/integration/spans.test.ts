@@ -26,6 +26,7 @@ const sleep = (): Promise<void> =>
   new Promise((_, reject) => {
     const { signal } = currentTask()
     signal.addEventListener('abort', () => reject(signal.reason as Error))
+    currentTask().setProgress(0)
   })
 
 /** Makes a span of its own, and submits a task. */
@@ -62,7 +63,8 @@ test('all spans of a program and its tasks are one trace', { skip }, async (t) =
     await assert.rejects(Promise.resolve(client.submit(fail)), RangeError)
     assert.equal(await client.with({ retries: 1 }).submit(failOnce), 1)
     const sleeping = client.submit(sleep)
-    await until('the task runs', () => sleeping.state === 'running')
+    // Before that, it would end without a span: not begun, or by force.
+    await until('the task listens', () => sleeping.progress !== undefined)
     sleeping.cancel()
     await assert.rejects(Promise.resolve(sleeping))
     span.end()
