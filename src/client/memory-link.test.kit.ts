@@ -45,7 +45,8 @@ export class ManualClock implements Clock {
   }
 }
 
-const NO_END: ConnectionEnd = {
+/** How a connection would end that has only begun. */
+export const NO_END: ConnectionEnd = {
   kind: 'silent',
   stage: 'connecting',
   reason: '',

@@ -37,7 +37,7 @@ const DEFAULT_THREADS = 4
 /**
  * The options of Node for a process whose share of the machine is this many cores: as many threads
  * for V8, unless the user has chosen a number. Four for each core would hold up the tasks that they
- * compile: the first 10,000 of a program take 10 to 15 % longer.
+ * compile: on two cores, the first 10,000 of a program take up to 15 % longer.
  */
 export function threadOptions(
   cores: number,

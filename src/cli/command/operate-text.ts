@@ -2,10 +2,11 @@
 
 import { describeWaiting } from '../../client/explanation.js'
 import type { ExplainedTask, OperatorReply } from '../../client/monitor/operator-reply.js'
+import { pythonNameIn } from '../../client/monitor/worker-report.js'
 import { counted } from '../../base/text.js'
 import { visibleText } from '../../runtime/log/line.js'
 import { plainText } from '../table.js'
-import { functionName, peerName, span, type WorkerRow } from '../report/columns.js'
+import { functionName, span, type WorkerRow } from '../report/columns.js'
 
 /** The states in which a task has not ended. */
 const UNFINISHED: ReadonlySet<string> = new Set(['waiting', 'running', 'canceling'])
@@ -109,11 +110,11 @@ export function problemText(about: string, reply: OperatorReply): string {
 }
 
 /**
- * Whether a worker has this id or name. One of Python Scaler tells no name apart from that in its
- * id, which is shown as its host.
+ * Whether a worker has this id or name. One of Python Scaler reports only the name in its id,
+ * which is shown as its host.
  */
 export function isNamed({ id, name, version }: WorkerRow, given: string): boolean {
-  return id === given || name === given || (version === undefined && peerName(id) === given)
+  return id === given || name === given || (version === undefined && pythonNameIn(id) === given)
 }
 
 /** The workers with this id or name; otherwise those whose ids begin like this. */

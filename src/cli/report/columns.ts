@@ -348,13 +348,16 @@ export function peerName(id: string): string {
   return /^\d+\|(.+)\|[0-9a-f]+$/s.exec(id)?.[1] ?? id.slice(0, SHORT_ID)
 }
 
-/** `RangeError: too far`: the first line of an error; `–` if the worker does not tell it. */
-export function errorLine({
-  errorName,
-  message,
-}: Pick<FailureInfo, 'errorName' | 'message'>): string {
-  const [line = ''] = message.split('\n', 1)
-  return [errorName, line].filter((part) => part !== '').join(': ') || UNKNOWN
+type ErrorParts = Pick<FailureInfo, 'errorName' | 'message'>
+
+/** `RangeError: too far`: an error; '' if the worker does not report it. */
+export function errorText({ errorName, message }: ErrorParts): string {
+  return [errorName, message].filter((part) => part !== '').join(': ')
+}
+
+/** The same on one line; `–` if the worker does not report it. */
+export function errorLine({ errorName, message }: ErrorParts): string {
+  return errorText({ errorName, message: message.split('\n', 1)[0] ?? '' }) || UNKNOWN
 }
 
 /** Columns of failures. */

@@ -7,6 +7,7 @@ import type { WorkerLine } from '../../client/monitor/operator-reply.js'
 import {
   ALLOCATOR_COLUMNS,
   capabilitiesText,
+  errorText,
   FAILURE_COLUMNS,
   type FailureRow,
   functionName,
@@ -152,11 +153,11 @@ function failuresPane(view: TopView, width: number): PaneText {
 
 function failureLines(failure: FailureRow | undefined, width: number): readonly string[] {
   if (failure === undefined) return []
-  const { task, worker, client, clientName, errorName, message, stack } = failure
+  const { task, worker, client, clientName, stack } = failure
   const who = client === undefined ? UNKNOWN : `${clientName} (${client})`
   const place = `task ${task}, worker ${worker ?? UNKNOWN}, client ${who}`
-  const untold = `error ${UNKNOWN}: the worker does not tell it, only the client can read it`
-  const error = stack || [errorName, message].filter((part) => part !== '').join(': ') || untold
+  const unknown = `error ${UNKNOWN}: the worker does not report it; only the client can read it`
+  const error = stack || errorText(failure) || unknown
   const lines = [place, ...error.split('\n')].map(plainText)
   return ['-'.repeat(width), ...lines.flatMap((line) => wrapped(line, width))]
 }

@@ -283,7 +283,7 @@ test('a failure whose worker tells no error, such as one of Python Scaler, says 
   const failures = [{ ...failure, errorName: '', message: '', stack: '', task: 'a' }]
   const lines = drawn(state(info({ failures }), 'F'), LARGE)
   assert.ok(lines.some((line) => /^price\(\) – +0 s /.test(line)))
-  assert.ok(lines.some((line) => line.startsWith('error –: the worker does not tell it')))
+  assert.ok(lines.some((line) => line.startsWith('error –: the worker does not report it')))
 })
 
 test('allocators have their last decision, and below it what keeps them from working', () => {

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionEnd } from '../../transport/end.js'
+import { NO_END } from '../memory-link.test.kit.js'
 import type { ConnectionEvent } from '../traffic.js'
 import { firstAnswer } from './attempt.js'
 
-const CONNECTING: ConnectionEnd = {
-  kind: 'silent',
-  stage: 'connecting',
-  reason: '',
-  peerType: '',
-  peerScheduler: '',
-  excerpt: '',
-}
-const REFUSED: ConnectionEnd = { ...CONNECTING, kind: 'refused', reason: 'ECONNREFUSED' }
+const REFUSED: ConnectionEnd = { ...NO_END, kind: 'refused', reason: 'ECONNREFUSED' }
 
 /** The error after one failed attempt, while another is as far as `end` says. */
 async function errorAfter(failed: ConnectionEnd, end: ConnectionEnd): Promise<string> {
@@ -34,10 +27,10 @@ async function errorAfter(failed: ConnectionEnd, end: ConnectionEnd): Promise<st
 }
 
 test('an attempt that is just connecting does not hide why the last one failed', async () => {
-  assert.match(await errorAfter(REFUSED, CONNECTING), /connection refused: .* \(one attempt\)$/)
+  assert.match(await errorAfter(REFUSED, NO_END), /connection refused: .* \(one attempt\)$/)
 })
 
 test('what an open attempt has found is newer than why the last one failed', async () => {
-  const text = await errorAfter(REFUSED, { ...CONNECTING, stage: 'connected' })
+  const text = await errorAfter(REFUSED, { ...NO_END, stage: 'connected' })
   assert.match(text, /accepts connections, but has sent nothing/)
 })

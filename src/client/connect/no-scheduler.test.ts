@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatAddress, parseConnectAddress } from '../../transport/address.js'
-import type { ConnectionEnd } from '../../transport/end.js'
+import { NO_END } from '../memory-link.test.kit.js'
 import {
   describe,
   isFinal,
@@ -12,36 +12,27 @@ import {
 } from './no-scheduler.js'
 
 const ADDRESS = 'tcp://127.0.0.1:2345'
-const SILENT: ConnectionEnd = {
-  kind: 'silent',
-  stage: 'connecting',
-  reason: '',
-  peerType: '',
-  peerScheduler: '',
-  excerpt: '',
-}
-
 /** The finding, what its text must contain, and whether waiting is useless. */
 const FINDINGS: readonly (readonly [NoScheduler, RegExp, boolean])[] = [
-  [{ ...SILENT, kind: 'unresolved', reason: 'the host name h does not' }, /host name h/, false],
+  [{ ...NO_END, kind: 'unresolved', reason: 'the host name h does not' }, /host name h/, false],
   [
-    { ...SILENT, kind: 'refused' },
+    { ...NO_END, kind: 'refused' },
     /refused: nothing is listening at 127.0.0.1 port 2345; is/,
     false,
   ],
-  [{ ...SILENT, kind: 'unreachable', reason: 'EX' }, /^host unreachable: EX$/, false],
-  [SILENT, /^no answer from 127.0.0.1 port 2345 within 1.5 s; .*firewall/, false],
-  [{ ...SILENT, stage: 'connected' }, /port 2345 accepts .* sent nothing within 1.5 s/, false],
-  [{ ...SILENT, stage: 'greeted' }, /has not finished the handshake within 1.5 s/, false],
-  [{ ...SILENT, stage: 'ready' }, /has not answered as a scheduler within 1.5 s/, false],
-  [{ ...SILENT, kind: 'closed' }, /port 2345 closed the connection during the handshake/, false],
-  [{ ...SILENT, kind: 'lost', stage: 'ready' }, /closed the connection \(no reason/, false],
-  [{ ...SILENT, kind: 'notZmtp', excerpt: '"HTTP/1.1"' }, /it sent "HTTP\/1.1"; is this/, true],
-  [{ ...SILENT, kind: 'incompatible', reason: 'why' }, /handshake failed: why/, true],
-  [{ ...SILENT, kind: 'broken', reason: 'why' }, /handshake failed: why/, false],
-  [{ ...SILENT, kind: 'wrongSocket', peerType: 'PUB' }, /likely tcp:\/\/127.0.0.1:2343/, true],
-  [{ ...SILENT, kind: 'wrongSocket', peerType: 'REP' }, /a ZeroMQ REP socket answers/, true],
-  [{ ...SILENT, kind: 'wrongSocket', peerType: '\n' }, /a ZeroMQ "\\n" socket answers/, true],
+  [{ ...NO_END, kind: 'unreachable', reason: 'EX' }, /^host unreachable: EX$/, false],
+  [NO_END, /^no answer from 127.0.0.1 port 2345 within 1.5 s; .*firewall/, false],
+  [{ ...NO_END, stage: 'connected' }, /port 2345 accepts .* sent nothing within 1.5 s/, false],
+  [{ ...NO_END, stage: 'greeted' }, /has not finished the handshake within 1.5 s/, false],
+  [{ ...NO_END, stage: 'ready' }, /has not answered as a scheduler within 1.5 s/, false],
+  [{ ...NO_END, kind: 'closed' }, /port 2345 closed the connection during the handshake/, false],
+  [{ ...NO_END, kind: 'lost', stage: 'ready' }, /closed the connection \(no reason/, false],
+  [{ ...NO_END, kind: 'notZmtp', excerpt: '"HTTP/1.1"' }, /it sent "HTTP\/1.1"; is this/, true],
+  [{ ...NO_END, kind: 'incompatible', reason: 'why' }, /handshake failed: why/, true],
+  [{ ...NO_END, kind: 'broken', reason: 'why' }, /handshake failed: why/, false],
+  [{ ...NO_END, kind: 'wrongSocket', peerType: 'PUB' }, /likely tcp:\/\/127.0.0.1:2343/, true],
+  [{ ...NO_END, kind: 'wrongSocket', peerType: 'REP' }, /a ZeroMQ REP socket answers/, true],
+  [{ ...NO_END, kind: 'wrongSocket', peerType: '\n' }, /a ZeroMQ "\\n" socket answers/, true],
   [{ kind: 'notScheduler', reason: 'why' }, /scheduler protocol: why; .*version other/, true],
 ]
 
@@ -61,9 +52,9 @@ for (const [finding, expected, isOver] of FINDINGS) {
 
 test('a socket file is named by its path', () => {
   const reason = 'there is no socket file /a/b (connect ENOENT /a/b)'
-  const text = textOf({ ...SILENT, kind: 'unreachable', reason }, 'ipc:///a/b')
+  const text = textOf({ ...NO_END, kind: 'unreachable', reason }, 'ipc:///a/b')
   assert.equal(text, `${reason}; is the scheduler running on this machine?`)
-  const refused = textOf({ ...SILENT, kind: 'refused' }, 'ipc:///a/b')
+  const refused = textOf({ ...NO_END, kind: 'refused' }, 'ipc:///a/b')
   assert.match(refused, /nothing is listening at \/a\/b; is the scheduler running\?$/)
 })
 
@@ -87,7 +78,7 @@ test('a publisher names its scheduler, as it is seen from here; what makes no se
   const at = parseConnectAddress('tcp://far:2350')
   const of = (peerScheduler: string, peerType = 'PUB'): string | undefined => {
     const found = publishingScheduler(
-      { ...SILENT, kind: 'wrongSocket', peerType, peerScheduler },
+      { ...NO_END, kind: 'wrongSocket', peerType, peerScheduler },
       at,
     )
     return found && formatAddress(found)
@@ -100,7 +91,7 @@ test('a publisher names its scheduler, as it is seen from here; what makes no se
     assert.equal(of(nonsense), undefined)
   }
   assert.equal(of('tcp://0.0.0.0:99', 'REP'), undefined)
-  const finding = { ...SILENT, kind: 'wrongSocket', peerType: 'PUB' } as const
+  const finding = { ...NO_END, kind: 'wrongSocket', peerType: 'PUB' } as const
   const { advice } = describe({ ...finding, peerScheduler: 'tcp://*:99' }, at, 1_000)
   assert.equal(advice, 'use the address of the scheduler, tcp://far:99')
 })

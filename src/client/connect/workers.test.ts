@@ -117,7 +117,7 @@ test('a cluster of Python workers is healthy, with a note for users of this pack
   assert.equal(
     problem.what,
     'none of its 2 workers runs JavaScript: tasks of Python clients run, but those of this ' +
-      'package would wait, and none was submitted',
+      'package would wait, so no test task was submitted',
   )
   assert.equal(problem.advice, 'for these, start JavaScript workers: scaler_cluster tcp://h:1')
   const one = { total: 1, suitable: 0, idle: 0, python: { total: 1, idle: 1 } }

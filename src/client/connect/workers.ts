@@ -77,6 +77,6 @@ export function workerProblem(
   }
   const what =
     `${who} JavaScript: tasks of Python clients run, but those of this package would wait, ` +
-    'and none was submitted'
+    'so no test task was submitted'
   return { part: 'workers', isFatal: false, what, advice: `for these, ${advice}` }
 }

@@ -42,7 +42,7 @@ export function insteadOf(
       )
     case 'stack':
       return (
-        'a worker of Python Scaler does not tell its stack: on its host, ' +
+        'a worker of Python Scaler does not report its stack: on its host, ' +
         `py-spy dump --pid ${busy?.pid ?? 'PID'} shows it`
       )
     case 'logs':
