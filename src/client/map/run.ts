@@ -374,9 +374,18 @@ export class MapRun implements Cancellable, MapCounts {
     const { function: stored, attachments } = this.#setup.function
     const taskId = this.#setup.ids.takeRun(count)
     const owner = new MapPart(this, firstIndex, taskId)
-    const task = { taskId, function: stored, attachments, args: [], options: this.#options, owner }
+    const run = { count, packed }
+    const options = this.#options
     this.#hasSubmitted = true
-    this.#connection.submit({ ...task, run: { count, packed } })
+    this.#connection.submit({
+      taskId,
+      function: stored,
+      attachments,
+      args: [],
+      options,
+      owner,
+      run,
+    })
   }
 
   /** Inputs from an asynchronous source that come in one turn are one run. */

@@ -151,8 +151,10 @@ export class SubmitRuns implements HeldTasks {
     const { function: stored, attachments } = kind.function
     // One task needs nothing in between.
     const owner = count === 1 ? (states[0] as FutureState) : run
-    const task = { taskId, function: stored, attachments, args: [], options: kind.options, owner }
-    this.#connection.submitHeld({ ...task, run: { count, packed } })
+    const { options } = kind
+    const tasks = { count, packed }
+    const task = { taskId, function: stored, attachments, args: [], options, owner, run: tasks }
+    this.#connection.submitHeld(task)
   }
 
   take(): readonly TaskOwner[] {

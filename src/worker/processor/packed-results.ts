@@ -159,7 +159,7 @@ export class PackedResults {
     const id = nthTaskId(run.id, index)
     const { attempt, keepsResult } = run
     this.#board.open(id, attempt)
-    const what = { id, attempt, keepsResult, codec, writer, isProfiled }
-    return (this.#open = { ...what, run, next: index, count: 0 })
+    const counts = { run, next: index, count: 0 }
+    return (this.#open = { id, attempt, keepsResult, codec, writer, isProfiled, ...counts })
   }
 }

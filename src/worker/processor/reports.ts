@@ -317,8 +317,23 @@ export class RunReports {
   }
 
   #sendPacked(part: PackedPart): void {
-    const result = { ...PLAIN_RESULT, ...part, worker: this.#worker, results: NO_RESULTS }
-    this.#outbox.addResult(encodeFrame({ kind: 'taskResult', status: 'success', ...result }))
+    const result: TaskResult = {
+      kind: 'taskResult',
+      taskId: part.taskId,
+      status: 'success',
+      metadata: part.metadata,
+      results: NO_RESULTS,
+      inlineResults: PLAIN_RESULT.inlineResults,
+      worker: this.#worker,
+      failedTaskId: NO_TASK,
+      attempt: part.attempt,
+      attempts: PLAIN_RESULT.attempts,
+      error: PLAIN_RESULT.error,
+      count: part.count,
+      packed: part.packed,
+      isInFile: false,
+    }
+    this.#outbox.addResult(encodeFrame(result))
   }
 
   #answer({ id, attempt }: RunnableTask, part: Pick<TaskResult, AnswerField>): void {
