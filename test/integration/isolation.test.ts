@@ -230,3 +230,23 @@ test('bytes of a reference are copied for each task', async () => {
   const answers = [client.submit(count, reference), client.submit(count, reference)]
   assert.deepEqual(await Promise.all(answers), [1, 1])
 })
+
+test('a task that breaks built-in classes breaks no later one', async () => {
+  const breakMap = (): string => {
+    Object.defineProperty(Map.prototype, 'set', { value: () => 'broken' })
+    return 'result'
+  }
+  const processId = (): number => process.pid
+  const before = await client.submit(processId)
+  assert.equal(await client.submit(breakMap), 'result')
+  assert.notEqual(await client.submit(processId), before)
+  // Its own result may be lost with the process.
+  const breakArray = async (): Promise<void> => {
+    await Promise.resolve()
+    Object.defineProperty(Array.prototype, 'push', { value: () => 0 })
+  }
+  const text = /the process that ran it exited with code 1: Error: a task has replaced a method of/
+  await assert.rejects(Promise.resolve(client.submit(breakArray)), text)
+  const sizeOf = (map: ReadonlyMap<number, number>): number => map.size
+  assert.deepEqual(await client.map(sizeOf, [new Map([[1, 2]]), new Map()]), [1, 0])
+})

@@ -374,18 +374,9 @@ export class MapRun implements Cancellable, MapCounts {
     const { function: stored, attachments } = this.#setup.function
     const taskId = this.#setup.ids.takeRun(count)
     const owner = new MapPart(this, firstIndex, taskId)
-    const run = { count, packed }
-    const options = this.#options
+    const more = { args: [], options: this.#options, owner, run: { count, packed } }
     this.#hasSubmitted = true
-    this.#connection.submit({
-      taskId,
-      function: stored,
-      attachments,
-      args: [],
-      options,
-      owner,
-      run,
-    })
+    this.#connection.submit({ taskId, function: stored, attachments, ...more })
   }
 
   /** Inputs from an asynchronous source that come in one turn are one run. */

@@ -12,6 +12,7 @@ import type { Outbox } from '../link/outbox.js'
 import { memorySize } from '../../serializer/bytes/message.js'
 import { withPathPrefix } from '../../serializer/refusal.js'
 import { defaultCodec, serializeTo } from '../../serializer/task-codec.js'
+import { findBrokenBuiltIn } from './built-ins.js'
 import type { ResultBoard } from './result-board.js'
 import type { PackedEntry, ResultBytes, RunnableTask, TaskCall } from './call.js'
 import { type PackedPart, PackedResults, type ResultPlace } from './packed-results.js'
@@ -140,6 +141,7 @@ export class RunReports {
   #leftCount = 0
   /** When the oldest unsent result was added to the outbox. */
   #heldSince = 0
+  #isSound = true
   /** When the last packed result was complete. */
   #lastNow = 0
 
@@ -279,12 +281,16 @@ export class RunReports {
     return this.#isHolding && now - this.#heldSince + lastMs > MAX_SLICE_HOLD_MS
   }
 
-  /** Sends all queued reports. */
+  /** Sends all queued reports. Throws, once, if a task has broken what this process needs. */
   flush(): void {
     this.#packed.close()
     this.#outbox.flush()
     this.#outbox.hasOther = false
     this.#leftCount = 0
+    const broken = this.#isSound ? findBrokenBuiltIn() : undefined
+    if (broken === undefined) return
+    this.#isSound = false
+    throw new Error(`a task has replaced a method of ${broken} by one that does not work`)
   }
 
   /** Flushes at the end of this turn, so that reports leave while a task is pending. */
