@@ -366,6 +366,25 @@ test('subscribers receive what is published', async (t) => {
   assert.deepEqual(textsOf(log), ['a is'])
 })
 
+test('an own certificate that has expired, or soon will, is reported once', async (t) => {
+  for (const [name, text, now] of [
+    ['expired', 'the certificate has expired: no peer accepts it', undefined],
+    ['node', 'the certificate expires soon', new Date('2126-11-01')],
+  ] as const) {
+    const cert = join(tempDir(t), 'cert')
+    copyFileSync(pemFile(name), cert)
+    if (now !== undefined) t.mock.timers.enable({ apis: ['Date'], now })
+    const { logger, log: lines } = keeper()
+    for (let socket = 0; socket < 2; socket += 1) {
+      await startRouter(t, { tls: { ...certificate(name), cert }, logger }, ANY)
+    }
+    t.mock.timers.reset()
+    assert.equal(lines.events.length, 1)
+    assert.ok(lines.events[0]?.startsWith(text), lines.events[0])
+    assert.ok(lines.events[0]?.includes(JSON.stringify(cert)), lines.events[0])
+  }
+})
+
 test('changed files are read again for new connections; bad ones are reported', async (t) => {
   const folder = tempDir(t)
   const own = { ca: join(folder, 'ca'), cert: join(folder, 'cert'), key: join(folder, 'key') }

@@ -29,7 +29,7 @@ export function openTls(
     secureContext: context,
     rejectUnauthorized: true,
     checkServerIdentity: (name, peer) => {
-      if (own?.equals(peer.raw) === true) return undefined
+      if (own?.raw.equals(peer.raw) === true) return undefined
       const error = checkServerIdentity(name, peer)
       if (error !== undefined) error.message = nameTrouble(name, peer)
       return error

@@ -1,6 +1,7 @@
 // The certificates of sockets, read and checked; files are read again when they have changed.
 
 import { readFileSync, statSync } from 'node:fs'
+import type { X509Certificate } from 'node:crypto'
 import type { SecureContext } from 'node:tls'
 import { ConfigError } from '../../base/errors.js'
 import type { Logger } from '../../base/logger.js'
@@ -24,8 +25,8 @@ export interface LoadedTls {
   readonly options: { readonly minVersion: 'TLSv1.2'; readonly secureOptions: number } & TlsTexts
   /** The same for connections. */
   readonly context: SecureContext
-  /** The own certificate in DER. */
-  readonly own: Buffer | undefined
+  /** The own certificate. */
+  readonly own: X509Certificate | undefined
   /** Otherwise, only what Node trusts is trusted. */
   readonly hasCa: boolean
 }
@@ -33,6 +34,10 @@ export interface LoadedTls {
 /** How often at most to check whether files have changed. */
 const LOOK_INTERVAL_MS = 1_000
 const TELL_INTERVAL_MS = 60_000
+
+/** How long before its end a certificate is reported, and how often, in milliseconds. */
+const DAY_MS = 24 * 60 * 60 * 1000
+const SOON_MS = 7 * DAY_MS
 
 const UNSET =
   'set the option tls (commands: --tls-ca, --tls-cert and --tls-key), ' +
@@ -54,6 +59,7 @@ export class TlsCredentials {
   readonly #texts: TlsTexts
   readonly #isOption: boolean
   readonly #troubles = new Recurrence(TELL_INTERVAL_MS)
+  #expiries = new Recurrence(DAY_MS)
   #loaded: LoadedTls
   #version: string
   #lookedAt = performance.now()
@@ -92,9 +98,24 @@ export class TlsCredentials {
     throw new ConfigError(`${names}: needed to listen on ${address}`)
   }
 
-  /** The latest. Files that cannot be used any more are reported, and the last ones stay valid. */
+  /**
+   * The latest. Files that cannot be used any more are reported, and the last ones stay valid. An
+   * own certificate that is about to expire is reported once a day.
+   */
   current(logger: Logger): LoadedTls {
     const now = performance.now()
+    const latest = this.#latest(logger, now)
+    const { own } = latest
+    const leftMs = own === undefined ? Infinity : Date.parse(own.validTo) - Date.now()
+    if (leftMs > SOON_MS || this.#expiries.note(now) === 0) return latest
+    const file = isPem(this.#texts.cert ?? '') ? {} : { file: this.#texts.cert }
+    const fields = { validTo: own?.validTo, ...file }
+    if (leftMs > 0) logger.warn('the certificate expires soon', fields)
+    else logger.error('the certificate has expired: no peer accepts it', fields)
+    return latest
+  }
+
+  #latest(logger: Logger, now: number): LoadedTls {
     if (now - this.#lookedAt < LOOK_INTERVAL_MS) return this.#loaded
     this.#lookedAt = now
     const version = this.#versionNow()
@@ -102,6 +123,7 @@ export class TlsCredentials {
     try {
       this.#loaded = this.#load()
       this.#version = version
+      this.#expiries = new Recurrence(DAY_MS)
       logger.info('read the changed certificates')
     } catch (error) {
       const count = this.#troubles.note(now)
@@ -118,7 +140,8 @@ export class TlsCredentials {
   }
 
   #load(): LoadedTls {
-    const { X509Certificate, constants, createPrivateKey } = process.getBuiltinModule('node:crypto')
+    const crypto = process.getBuiltinModule('node:crypto')
+    const { constants, createPrivateKey } = crypto
     const { createSecureContext } = process.getBuiltinModule('node:tls')
     const pem: TlsTexts = Object.fromEntries(
       TLS_PARTS.flatMap((part) => {
@@ -130,16 +153,16 @@ export class TlsCredentials {
     if (cert === undefined && key !== undefined) throw this.#alone('key', 'cert')
     if (cert !== undefined && key === undefined) throw this.#alone('cert', 'key')
     for (const each of ca === undefined ? [] : certificatesIn(ca)) {
-      this.#parse('ca', 'a certificate', () => new X509Certificate(each))
+      this.#parse('ca', 'a certificate', () => new crypto.X509Certificate(each))
     }
-    let own: Buffer | undefined
+    let own: X509Certificate | undefined
     if (cert !== undefined && key !== undefined) {
-      const parsed = this.#parse('cert', 'a certificate', () => new X509Certificate(cert))
+      const parsed = this.#parse('cert', 'a certificate', () => new crypto.X509Certificate(cert))
       if (key.includes('ENCRYPTED')) throw this.#wrong('key', `is encrypted; ${DECRYPT}`)
       const secret = this.#parse('key', 'a private key', () => createPrivateKey(key))
       if (!parsed.checkPrivateKey(secret))
         throw this.#wrong('key', 'does not match the certificate')
-      own = parsed.raw
+      own = parsed
     }
     // No sessions are resumed: nobody is let in because of an earlier check, which may have failed.
     const secureOptions = constants.SSL_OP_NO_TICKET
