@@ -4,10 +4,10 @@
 import { accessSync, constants, existsSync, readSync, statfsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { totalBytes } from '../base/bytes.js'
-import { ConfigError } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
+import { directoryError } from '../runtime/directory-option.js'
 import { closeObjectFile, OPEN_FLAGS } from '../runtime/object-files.js'
 import { fileOf, type ObjectFile } from '../wire/object-content.js'
 import { OwnDirectory, removeAbandoned, removeLater } from '../runtime/own-directory.js'
@@ -104,7 +104,7 @@ export class DiskStore {
         })
         return 0
       }
-      throw new ConfigError(`option objectSpillDirectory: ${messageOf(error)}`, { cause: error })
+      throw directoryError('objectSpillDirectory', wish, error)
     }
   }
 

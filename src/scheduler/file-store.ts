@@ -14,11 +14,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { NO_BYTES } from '../base/bytes.js'
-import { ConfigError } from '../base/errors.js'
 import { FEATURE_FILES, hasFeature } from '../base/features.js'
 import { type Identity, idToHex, type ObjectId } from '../base/ids.js'
 import type { LogFields, Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
+import { directoryError } from '../runtime/directory-option.js'
 import { MAX_FILE_BYTES, openFile, readOpenFile, SHARED_MEMORY } from '../runtime/object-files.js'
 import { codeOf } from '../transport/address.js'
 import { BoundedLog } from '../transport/bounded-log.js'
@@ -94,8 +94,7 @@ export class FileStore {
     } catch (error) {
       // Missing, read-only, full, or forbidden: all content travels in messages.
       if (wish === undefined) return
-      const why = messageOf(error)
-      throw new ConfigError(`option objectDirectory: ${why}`, { cause: error })
+      throw directoryError('objectDirectory', wish, error)
     }
   }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseAddress } from '../transport/address.js'
-import { bindMonitor } from './monitor-address.js'
+import { ScalerError } from '../base/errors.js'
+import { codeOf, parseAddress } from '../transport/address.js'
+import { bindMonitor, monitorError } from './monitor-address.js'
 
 /** Binds every address that is not taken. */
 function binder(taken: readonly string[]): {
@@ -42,4 +43,19 @@ test('a port that was asked for is not replaced by another', async () => {
   const { bind, tried } = binder(['tcp://h:502'])
   await assert.rejects(bindMonitor(parseAddress('tcp://h:500'), 'tcp://h:500', bind), /taken/)
   assert.deepEqual(tried, ['tcp://h:502'])
+})
+
+test('the error names the option, and the scheduler itself if its address is taken', () => {
+  const taken = Object.assign(new Error('taken'), { code: 'EADDRINUSE' })
+  const own =
+    /^ConfigError: option monitorAddress: tcp:\/\/h:5: the scheduler itself listens there$/
+  for (const bound of ['tcp://h:5', 'tcp://*:5']) {
+    assert.match(String(monitorError(taken, 'tcp://h:5', bound)), own)
+  }
+  for (const bound of ['tcp://h:6', 'tcp://g:5', 'ipc:///tmp/s']) {
+    const error = monitorError(taken, 'tcp://h:5', bound)
+    assert.ok(error instanceof ScalerError && codeOf(error) === 'EADDRINUSE')
+    assert.equal(error.message, 'option monitorAddress: taken')
+  }
+  assert.match(String(monitorError(taken, undefined, 'tcp://h:5')), /taken \(monitors connect two/)
 })

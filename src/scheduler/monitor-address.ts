@@ -1,7 +1,13 @@
 // The default address for monitors: two ports above the scheduler's own.
 
-import { ConfigError } from '../base/errors.js'
-import { type Address, codeOf, formatAddress, parseAddress } from '../transport/address.js'
+import { ConfigError, ScalerError } from '../base/errors.js'
+import {
+  type Address,
+  codeOf,
+  formatAddress,
+  isEverywhere,
+  parseAddress,
+} from '../transport/address.js'
 
 const DISTANCE = 2
 const MAX_PORT = 65_535
@@ -35,11 +41,26 @@ export async function bindMonitor<T>(
   return bind(formatAddress({ ...configured, port: 0 }))
 }
 
-/** An error that says that it is the address for monitors that cannot be bound. */
-export function monitorError(error: unknown, isDefault: boolean): unknown {
+/**
+ * An error that says that it is the address for monitors that cannot be bound. `given`: the one that
+ * was asked for, undefined if none was; `bound`: where the scheduler listens.
+ */
+export function monitorError(error: unknown, given: string | undefined, bound: string): unknown {
   if (!(error instanceof Error) || error instanceof ConfigError) return error
-  const why = isDefault ? ' (monitors connect two ports up unless another address is given)' : ''
-  const told = new Error(`option monitorAddress: ${error.message}${why}`, { cause: error })
   const code = codeOf(error)
+  const isOwn = given !== undefined && isSamePort(parseAddress(given), parseAddress(bound))
+  if (code === 'EADDRINUSE' && isOwn) {
+    return new ConfigError(`option monitorAddress: ${given}: the scheduler itself listens there`)
+  }
+  const isDefault = given === undefined
+  const why = isDefault ? ' (monitors connect two ports up unless another address is given)' : ''
+  const text = `option monitorAddress: ${error.message}${why}`
+  const told = new ScalerError('ERR_SCALER_LISTEN', text, { cause: error })
   return code === undefined ? told : Object.assign(told, { code })
+}
+
+function isSamePort(one: Address, other: Address): boolean {
+  if (one.kind === 'ipc') return other.kind === 'ipc' && one.path === other.path
+  if (other.kind === 'ipc' || one.port !== other.port) return false
+  return one.host === other.host || isEverywhere(one.host) || isEverywhere(other.host)
 }

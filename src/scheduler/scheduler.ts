@@ -232,7 +232,7 @@ export class Scheduler implements AsyncDisposable {
       this.#driver.handle({ type: 'subscribersChanged', count })
     const bind = (at: string): Promise<PubSocket> =>
       PubSocket.bind(at, onSubscriptions, both, router.address).catch((error: unknown) => {
-        throw monitorError(error, options.monitorAddress === undefined)
+        throw monitorError(error, options.monitorAddress, router.address)
       })
     const { monitorAddress } = options
     if (monitorAddress === '') return

@@ -4,10 +4,9 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { totalBytes } from '../../base/bytes.js'
-import { ConfigError } from '../../base/errors.js'
 import type { Logger } from '../../base/logger.js'
-import { messageOf } from '../../base/text.js'
 import type { HostStore } from '../../core/worker/host-objects.js'
+import { directoryError } from '../../runtime/directory-option.js'
 import { hasRoom, isInMemory, MAX_FILE_BYTES, SHARED_MEMORY } from '../../runtime/object-files.js'
 import { OwnDirectory, removeAbandoned, removeLater } from '../../runtime/own-directory.js'
 import type { ArrivalStore, ArrivingContent } from '../../runtime/storage/arrival.js'
@@ -37,7 +36,7 @@ export class AgentStore implements HostStore, ArrivalStore {
     try {
       this.#directory = new OwnDirectory(this.#base)
     } catch (error) {
-      throw new ConfigError(`option objectDirectory: ${messageOf(error)}`, { cause: error })
+      throw directoryError('objectDirectory', wish, error)
     }
   }
 
