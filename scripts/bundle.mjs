@@ -43,10 +43,10 @@ const LOADER = 'runtime/load'
 
 /** The chunks of shared code, by the files in them; the first that fits. */
 const CHUNKS = [
-  // Four that are loaded on demand.
+  // Five that are loaded on demand.
   ['allocate', /^core\/allocate\/|^allocate\/(?!(allocator|options)$)|^cluster\/elastic-/],
-  ['log', /^runtime\/(log\/(open|output)|logging-file|toml)$/],
-  ['config-file', /^cli\/option\/config-file$/],
+  ['log', /^runtime\/log\/(open|output)$/],
+  ['config-file', /^runtime\/(logging-file|toml)$|^cli\/option\/config-file$/],
   ['doctor', /^cli\/(table|top\/\w|report\/|command\/\w+-text)/],
   ['doctor', /^client\/connect\/(diagnosis|peers|workers)$/],
   [
@@ -62,12 +62,15 @@ const CHUNKS = [
   ['wire', /^serializer\/(own-error|bytes\/(tag|writer))$/],
   ['client', /^((core\/)?client|core\/monitor|cluster\/|allocate\/|runtime\/progress)/],
   // The shell of the scheduler is small, and its machine is loaded on demand.
-  ['transport', /^(transport|runtime|scheduler)\//],
+  ['server', /^scheduler\//],
+  ['transport', /^(transport|runtime)\//],
   ['scheduler', /^core\/scheduler\//],
   ['serializer', /^serializer\//],
   ['agent', /^(core\/worker|worker\/(agent|link|symphony)|worker\/object-ids)/],
   ['ui', /^cli\/ui\//],
-  ['cli', /^cli\//],
+  // What runs for long has its own file.
+  ['cli', /^cli\/([^/]+|option\/[\w-]+|command\/(scheduler|[\w-]*cluster|object-[\w-]+))$/],
+  ['tools', /^cli\//],
 ]
 
 /** What the entry points of the library export. */
@@ -138,6 +141,7 @@ async function writeBundle(input, { place, isAlone = false }) {
     const { code: text } = await transform(toCjs(code, isAlone ? undefined : './load.cjs'), {
       minifySyntax: true,
       minifyWhitespace: true,
+      minifyIdentifiers: true,
       legalComments: 'none',
       target: 'node20.19',
       // Node prints the line of an uncaught error.
