@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { StringDecoder } from 'node:string_decoder'
 import { test } from 'node:test'
 import { counts, registry } from './registry.kit.js'
 import { Keeper, mark, markedBlobs, show, steadyBlobs } from './remade-variable.kit.js'
@@ -27,6 +28,29 @@ const showLevel = show({ owner: shown })
 const marked = { first: new Blob(['abc']), level: 1 }
 const isMarked = mark(marked).marked
 const isMarkedThere = mark(markedBlobs).marked
+// Containers that are made again as a whole, because of the blobs in them.
+const kept = new Map([['a', { count: 0, blob: new Blob(['abc']) }]])
+const aliased = new Map([['a', { count: 0, blob: new Blob(['abc']) }]])
+const alias = aliased.get('a')
+const looped = new Map([['a', { count: Number('0'), blob: new Blob(['abc']) }]])
+const countLoops = (): void => {
+  for (const each of looped.values()) each.count += 1
+}
+const grouped = new Set([{ count: 0, blob: new Blob(['abc']) }])
+
+// Constants that are made from others.
+const early: { encoding: BufferEncoding } = { encoding: 'utf8' }
+early.encoding = 'hex'
+const earlyDecoder = new StringDecoder(early.encoding)
+const readEarly = (): string => early.encoding
+const late: { encoding: BufferEncoding } = { encoding: 'hex' }
+const lateDecoder = new StringDecoder(late.encoding)
+const setLate = (encoding: BufferEncoding): void => {
+  late.encoding = encoding
+}
+const heldDecoder = new StringDecoder('utf8')
+const textDecoder = new TextDecoder()
+
 const hidden = { first: new Blob(['abc']), list: [1] }
 
 test('a constant is created again from its initializer if its value cannot travel', async () => {
@@ -102,4 +126,42 @@ test('a change that the text does not show is refused, even after the value was 
   assert.deepEqual(sides.send(keys)(), ['blob'])
   counts.set('blob', new Blob(['a']))
   assert.throws(() => sides.send(keys), /counts is not made again on the worker because .* chan/)
+})
+
+test('a map or set whose entries have changed, under any name, is refused', () => {
+  assert.equal(sides.send(() => kept.get('a')?.count)(), 0)
+  const changed = /is not made again on the worker because it has been changed since/
+  if (alias !== undefined) alias.count = 8
+  assert.throws(() => sides.send(() => aliased.get('a')?.count), /aliased is not made again/)
+  assert.throws(() => sides.send(() => looped.get('a')?.count), /looped is not made again/)
+  countLoops()
+  const counts = (): number[] => [...grouped].map(({ count }) => count)
+  assert.deepEqual(sides.send(counts)(), [0])
+  new Keeper([...grouped][0] as object).change('count', 1)
+  assert.throws(() => sides.send(counts), changed)
+})
+
+test('a constant is not made again from what has changed since', () => {
+  const bytes = Buffer.from('a')
+  assert.equal(sides.send(() => earlyDecoder.write(bytes))(), '61')
+  assert.throws(
+    () => sides.send(() => lateDecoder.write(bytes)),
+    /lateDecoder is not made again on the worker because .* may change late, which it is made from/,
+  )
+  setLate('utf8')
+  assert.deepEqual([readEarly(), late.encoding], ['hex', 'utf8'])
+})
+
+test('a decoder that holds a part of a character is refused', () => {
+  const euro = Buffer.from('€')
+  assert.equal(sides.send(() => heldDecoder.write(euro))(), '€')
+  assert.equal(sides.send(() => textDecoder.decode(euro))(), '€')
+  const texts = [heldDecoder.write(euro.subarray(0, 2))]
+  texts.push(textDecoder.decode(euro.subarray(0, 2), { stream: true }))
+  assert.deepEqual(texts, ['', ''])
+  const holds =
+    /is not made again on the worker because a decoder in it holds a part of a character/
+  assert.throws(() => sides.send(() => heldDecoder.write(euro)), holds)
+  assert.throws(() => sides.send(() => textDecoder.decode(euro)), holds)
+  assert.throws(() => sides.send({ textDecoder }), /a TextDecoder cannot travel/)
 })

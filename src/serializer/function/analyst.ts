@@ -9,7 +9,7 @@ import type { ExportReference, RuntimeRole } from '../module/policy.js'
 import { isNative, ownValue, type AnyFunction, type NativeNames } from '../module/native.js'
 import { leadsToProxy } from '../class/prototype-chain.js'
 import { placeText, Refusal, refuseClass } from '../refusal.js'
-import type { FreeName, FunctionCode, FunctionSite, TextPlace } from '../source/sites.js'
+import type { FunctionCode, FunctionSite, TextPlace } from '../source/sites.js'
 import { SourcePositions } from '../source-position.js'
 import { CaptureReader, type ReadCapture } from './captures.js'
 import { CellKeys } from './cell-keys.js'
@@ -17,7 +17,7 @@ import { classPartsOf } from '../class/member.js'
 import { CodePlaces } from '../inspect/code-places.js'
 import { ChangeFinder } from './steady.js'
 import { CompilerFunctions } from './compiler.js'
-import { DeadZones, isAtWork, looksLike, type MakerFunction, RemadeVariables } from './remade.js'
+import { DeadZones, type MakerFunction, RemadeVariables, Remaker } from './remade.js'
 import { type ExplicitFunctions, type NamedSite, namedSiteOf, TextParts } from './explicit.js'
 import type { FunctionAnalyst, FunctionParts, SourceParts } from './parts.js'
 import {
@@ -30,8 +30,8 @@ import {
   refuseOtherContext,
 } from './obstacle.js'
 import { MockedModules } from './mock.js'
-import { LiveExports, memberIn, type Seen } from './modules.js'
-import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './scripts.js'
+import { LiveExports, memberIn } from './modules.js'
+import { exportedLocals, ScriptTable, type KnownScript } from './scripts.js'
 
 /** The settings of an analyst. */
 interface AnalystOptions {
@@ -135,7 +135,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     const declared = used ?? captures.declarationOf(free.binding, owner)
     if (declared === undefined) return false
     const seen = used === undefined || whole === undefined ? whole : memberIn(module, member)
-    const made = this.#remake(declared, owner, tools, seen)
+    const made = tools.remaker.remake(declared, owner, seen)
     const what = used === undefined ? free.name : member
     return typeof made === 'string'
       ? `${what} is not made again on the worker because ${made}`
@@ -324,64 +324,6 @@ export class SourceAnalyst implements FunctionAnalyst {
     return { fn, site, script, view: inspector.functionView(fn), url: script.script.url }
   }
 
-  /**
-   * Re-creates the variables of the expression that cannot be seen as well. A text says why that is
-   * not possible.
-   */
-  #remake(
-    declared: Declaration,
-    owner: MakerFunction,
-    tools: Tools,
-    seen?: Seen,
-  ): boolean | string {
-    const { binding, script } = declared
-    if (!binding.isOnce || this.#remade.cellOf(binding) !== undefined) return false
-    const { analysis } = script
-    const site = analysis?.remakingSite(binding.name)
-    const initializer = analysis?.initializerOf(binding.name)
-    if (site === undefined || initializer === undefined) return false
-    if (!initializer.needs.every((each) => tools.scripts.isRemakable(script, each))) return false
-    const { shape } = initializer
-    if (seen !== undefined && isAtWork(seen.value))
-      return 'a socket or thread of it is at work here'
-    const change = tools.changes.changeOf(declared)
-    if (change !== undefined) return `${this.#shortPlace(change.url, change)} may change it`
-    if (seen !== undefined && !looksLike(seen.value, shape)) return 'it has been changed since'
-    const { url } = script.script
-    const view = script === owner.script ? owner.view : { location: undefined, scopes: [] }
-    const maker = { fn: owner.fn, site, script, view, url }
-    this.#remade.add(binding, maker, shape)
-    for (const { free } of site.code.names) {
-      const made = this.#isSeen(maker, free, tools) || this.#remakeHidden(maker, free, tools)
-      if (made === true) continue
-      this.#remade.remove(binding)
-      return made
-    }
-    return true
-  }
-
-  #isSeen(maker: MakerFunction, free: FreeName, { captures }: Tools): boolean {
-    const name = maker.site.code.names.find((each) => each.free === free)
-    return name === undefined || captures.read(maker, name)?.capture.content.kind !== 'refusal'
-  }
-
-  /** A variable that cannot be seen, or the used exports of a module that cannot be seen. */
-  #remakeHidden(maker: MakerFunction, free: FreeName, tools: Tools): boolean | string {
-    const { captures, scripts } = tools
-    const { binding, members = [] } = free
-    if (binding === undefined || captures.look(maker, free) === 'uninitialized') return false
-    if (scripts.moduleOf(binding, maker.script) === undefined || binding.kind === 'import') {
-      const hidden = captures.declarationOf(binding, maker)
-      return hidden !== undefined && this.#remake(hidden, maker, tools)
-    }
-    for (const member of members) {
-      const hidden = scripts.memberOf(binding, maker.script, member)
-      const made = hidden !== undefined && this.#remake(hidden, maker, tools)
-      if (typeof made === 'string') return made
-    }
-    return this.#isSeen(maker, free, tools)
-  }
-
   #inspection(): Tools | undefined {
     if (this.#hasLooked) return this.#tools
     this.#hasLooked = true
@@ -391,6 +333,8 @@ export class SourceAnalyst implements FunctionAnalyst {
     const scripts = new ScriptTable(inspector)
     const cells = new CellKeys(inspector)
     const changes = new ChangeFinder(scripts, inspector)
+    const placeOf = (url: string, place: TextPlace): string | undefined =>
+      this.#shortPlace(url, place)
     const captures = new CaptureReader({
       modules: this.#options.modules,
       scripts,
@@ -400,10 +344,11 @@ export class SourceAnalyst implements FunctionAnalyst {
       deadZones: new DeadZones(inspector),
       compilers: this.#compilers,
       mocks: new MockedModules(inspector, scripts),
-      placeOf: (url, place) => this.#shortPlace(url, place),
+      placeOf,
       onRequire: (require, url) => this.#requires.set(require, url),
     })
-    return (this.#tools = { inspector, scripts, cells, captures, changes })
+    const remaker = new Remaker({ remade: this.#remade, captures, scripts, changes, placeOf })
+    return (this.#tools = { inspector, scripts, cells, captures, remaker })
   }
 }
 
@@ -421,7 +366,7 @@ interface Tools {
   readonly scripts: ScriptTable
   readonly cells: CellKeys
   readonly captures: CaptureReader
-  readonly changes: ChangeFinder
+  readonly remaker: Remaker
 }
 
 interface Found {

@@ -6,9 +6,19 @@ import net from 'node:net'
 import { types } from 'node:util'
 import type { FunctionView, Inspector } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
-import type { Binding, FunctionSite, Shape } from '../source/sites.js'
+import type {
+  Binding,
+  CodeName,
+  FreeName,
+  FunctionSite,
+  Shape,
+  TextPlace,
+} from '../source/sites.js'
 import { MadeCell } from '../value/cell.js'
-import type { KnownScript } from './scripts.js'
+import { holdsBytes, isDecoder } from '../value/remade-native.js'
+import type { Seen } from './modules.js'
+import type { Declaration, KnownScript, ScriptTable } from './scripts.js'
+import type { ChangeFinder, ChangePlace } from './steady.js'
 
 /** A function that re-creates a value: its parts, although it is never called here. */
 export interface MakerFunction {
@@ -23,9 +33,15 @@ export interface MakerFunction {
 /** At most this many parts of a value are examined. */
 const MAX_PARTS = 5_000
 
+interface Remade {
+  readonly cell: MadeCell
+  readonly shape: Shape
+  readonly isDecoder: boolean
+}
+
 /** The re-created variables of a process. */
 export class RemadeVariables {
-  readonly #cells = new WeakMap<Binding, { readonly cell: MadeCell; readonly shape: Shape }>()
+  readonly #cells = new WeakMap<Binding, Remade>()
   readonly #makers = new WeakMap<AnyFunction, MakerFunction>()
   #count = 0
 
@@ -41,13 +57,16 @@ export class RemadeVariables {
 
   /** Whether it must be examined each time because its contents may have changed. */
   isOpen(variable: Binding): boolean {
-    return this.#cells.get(variable)?.shape !== undefined
+    const { shape, isDecoder = false } = this.#cells.get(variable) ?? {}
+    return shape !== undefined || isDecoder
   }
 
   /** Stops re-creating a variable if its current value looks different. */
   check(variable: Binding, value: unknown): void {
     const known = this.#cells.get(variable)
-    if (known !== undefined && !looksLike(value, known.shape)) this.remove(variable)
+    if (known === undefined) return
+    const isHolding = known.isDecoder && isDecoder(value) && holdsBytes(value)
+    if (isHolding || !looksLike(value, known.shape)) this.remove(variable)
   }
 
   /** The maker of a cell whose `make` is this function. */
@@ -55,11 +74,11 @@ export class RemadeVariables {
     return this.#count === 0 ? undefined : this.#makers.get(fn)
   }
 
-  /** `shape`: of its initializer. */
-  add(variable: Binding, maker: MakerFunction, shape: Shape): void {
+  /** `shape`: of its initializer. `isDecoder`: the value is one, and may hold bytes later. */
+  add(variable: Binding, maker: MakerFunction, shape: Shape, isDecoder: boolean): void {
     const cell = new MadeCell()
     this.#makers.set(cell.make, maker)
-    this.#cells.set(variable, { cell, shape })
+    this.#cells.set(variable, { cell, shape, isDecoder })
     this.#count += 1
   }
 
@@ -67,6 +86,124 @@ export class RemadeVariables {
     this.#cells.delete(variable)
     this.#count += 1
   }
+}
+
+/** What a function sees of its variables. */
+interface Sight {
+  read(
+    owner: MakerFunction,
+    name: CodeName,
+  ): { readonly capture: { readonly content: { readonly kind: string } } } | undefined
+  look(owner: MakerFunction, free: FreeName): Seen | 'uninitialized' | undefined
+  declarationOf(binding: Binding, owner: MakerFunction): Declaration | undefined
+}
+
+/** What a `Remaker` needs. */
+interface RemakerParts {
+  readonly remade: RemadeVariables
+  readonly captures: Sight
+  readonly scripts: ScriptTable
+  readonly changes: ChangeFinder
+  /** A short position: `app.ts:12`. */
+  readonly placeOf: (url: string, place: TextPlace) => string | undefined
+}
+
+/** Decides which variables are re-created. */
+export class Remaker {
+  readonly #parts: RemakerParts
+
+  constructor(parts: RemakerParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Re-creates a variable, and those of its initializer that cannot be sent as well. A text says
+   * why that is not possible.
+   */
+  remake(declared: Declaration, owner: MakerFunction, seen?: Seen): boolean | string {
+    const { remade, scripts, changes } = this.#parts
+    const { binding, script } = declared
+    if (!binding.isOnce || remade.cellOf(binding) !== undefined) return false
+    const { analysis } = script
+    const site = analysis?.remakingSite(binding.name)
+    const initializer = analysis?.initializerOf(binding.name)
+    if (site === undefined || initializer === undefined) return false
+    if (!initializer.needs.every((each) => scripts.isRemakable(script, each))) return false
+    const { shape, inputs, start } = initializer
+    const trouble = seen && troubleWith(seen.value)
+    if (trouble !== undefined) return trouble
+    const change = changes.changeOf(declared)
+    if (change !== undefined) return `${this.#placeOf(change)} may change it`
+    if (seen !== undefined && !looksLike(seen.value, shape)) return 'it has been changed since'
+    const { url } = script.script
+    const view = script === owner.script ? owner.view : { location: undefined, scopes: [] }
+    const maker = { fn: owner.fn, site, script, view, url }
+    remade.add(binding, maker, shape, seen !== undefined && isDecoder(seen.value))
+    for (const { free } of site.code.names) {
+      const before = inputs.has(free.name) ? start : undefined
+      const made = this.#isSeen(maker, free)
+        ? (this.#changedInput(maker, free, before) ?? true)
+        : this.#remakeHidden(maker, free)
+      if (made === true) continue
+      remade.remove(binding)
+      return made
+    }
+    return true
+  }
+
+  #isSeen(maker: MakerFunction, free: FreeName): boolean {
+    const name = maker.site.code.names.find((each) => each.free === free)
+    if (name === undefined) return true
+    return this.#parts.captures.read(maker, name)?.capture.content.kind !== 'refusal'
+  }
+
+  /**
+   * Why the present value of a variable may differ from the one that the initializer has read;
+   * undefined: it does not. `before`: where the initializer is; undefined: it has read nothing.
+   */
+  #changedInput(maker: MakerFunction, free: FreeName, before?: number): string | undefined {
+    const { captures, scripts, changes } = this.#parts
+    const { binding, members = [] } = free
+    if (binding === undefined || before === undefined) return undefined
+    const seen = captures.look(maker, free)
+    if (seen !== undefined && seen !== 'uninitialized' && !isData(seen.value)) return undefined
+    const own = captures.declarationOf(binding, maker)
+    const parts = members.map((name) => scripts.memberOf(binding, maker.script, name))
+    for (const each of [own, ...parts]) {
+      const isHere = each?.script === maker.script
+      const change = each && changes.changeOf(each, isHere ? before : undefined)
+      if (change !== undefined) {
+        return `${this.#placeOf(change)} may change ${free.name}, which it is made from`
+      }
+    }
+    return undefined
+  }
+
+  /** A variable that cannot be seen, or the used exports of a module that cannot be seen. */
+  #remakeHidden(maker: MakerFunction, free: FreeName): boolean | string {
+    const { captures, scripts } = this.#parts
+    const { binding, members = [] } = free
+    if (binding === undefined || captures.look(maker, free) === 'uninitialized') return false
+    if (scripts.moduleOf(binding, maker.script) === undefined || binding.kind === 'import') {
+      const hidden = captures.declarationOf(binding, maker)
+      return hidden !== undefined && this.remake(hidden, maker)
+    }
+    for (const member of members) {
+      const hidden = scripts.memberOf(binding, maker.script, member)
+      const made = hidden !== undefined && this.remake(hidden, maker)
+      if (typeof made === 'string') return made
+    }
+    return this.#isSeen(maker, free)
+  }
+
+  #placeOf(change: ChangePlace): string {
+    return this.#parts.placeOf(change.url, change) ?? change.url
+  }
+}
+
+/** Whether it can be changed in place, other than by itself. */
+function isData(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 /**
@@ -77,9 +214,7 @@ export function looksLike(value: unknown, shape: Shape): boolean {
   if (shape === undefined) return true
   if (shape.kind === 'literal') return Object.is(value, shape.value)
   if (!isObject(value) || types.isProxy(value)) return false
-  if (shape.kind === 'size') {
-    return (types.isMap(value) || types.isSet(value)) && value.size === shape.size
-  }
+  if (shape.kind === 'entries') return hasEntries(value, shape.entries)
   const properties = new Map<PropertyKey, PropertyDescriptor>()
   for (const key of Reflect.ownKeys(value)) {
     const property = Object.getOwnPropertyDescriptor(value, key)
@@ -94,15 +229,28 @@ export function looksLike(value: unknown, shape: Shape): boolean {
   })
 }
 
-/** Whether a part of the value is active in this process: a socket, a server, a thread. */
-export function isAtWork(value: unknown): boolean {
+function hasEntries(value: object, shapes: readonly (readonly Shape[])[]): boolean {
+  const isMap = types.isMap(value)
+  if (!isMap && !types.isSet(value)) return false
+  if (value.size !== shapes.length || Reflect.ownKeys(value).length > 0) return false
+  const entries = isMap ? Map.prototype.entries.call(value) : Set.prototype.values.call(value)
+  return [...entries].every((entry: unknown, at) => {
+    const parts = isMap ? (entry as readonly unknown[]) : [entry]
+    return parts.every((part, index) => looksLike(part, shapes[at]?.[index]))
+  })
+}
+
+/** Whether a part of the value is active here, or holds what its text does not show. */
+function troubleWith(value: unknown): string | undefined {
   const seen = new Set<unknown>([process, process.stdin, process.stdout, process.stderr])
   const queue: unknown[] = [value]
   for (let at = 0; at < queue.length && at < MAX_PARTS; at += 1) {
     const object = queue[at]
     if (!isObject(object) || seen.has(object) || types.isProxy(object)) continue
     seen.add(object)
-    if (isHandle(object)) return true
+    if (isHandle(object)) return 'a socket or thread of it is at work here'
+    if (isDecoder(object) && holdsBytes(object))
+      return 'a decoder in it holds a part of a character'
     for (const { value: part } of Object.values(Object.getOwnPropertyDescriptors(object))) {
       queue.push(part)
     }
@@ -112,7 +260,7 @@ export function isAtWork(value: unknown): boolean {
     if (types.isMap(object)) queue.push(...object.values())
     if (types.isSet(object)) queue.push(...object)
   }
-  return false
+  return undefined
 }
 
 function isHandle(object: object): boolean {

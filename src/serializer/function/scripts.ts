@@ -145,7 +145,9 @@ export class ScriptTable {
     const initializer = analysis?.initializerOf(local)
     if (initializer === undefined || declared === undefined) return false
     // Methods of literals may be functions of the user.
-    if (initializer.shape !== undefined || analysis?.remakingSite(local) === undefined) return false
+    const { shape } = initializer
+    if (shape !== undefined && shape.kind !== 'entries') return false
+    if (analysis?.remakingSite(local) === undefined) return false
     return initializer.needs.every((each) => this.isRemakable(declared.script, each))
   }
 

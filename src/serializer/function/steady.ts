@@ -16,7 +16,7 @@ import type { Declaration, KnownScript, ScriptTable } from './scripts.js'
 // functions of other modules that receive it, and in modules that import it.
 
 /** A place where a value may be changed. */
-interface ChangePlace extends TextPlace {
+export interface ChangePlace extends TextPlace {
   readonly url: string
 }
 
@@ -30,11 +30,17 @@ export class ChangeFinder {
     this.#inspector = inspector
   }
 
-  /** The first one found; undefined if there is none. */
-  changeOf(declaration: Declaration): ChangePlace | undefined {
+  /**
+   * The first one found; undefined if there is none. `before`: an offset at the top of the script;
+   * what has certainly happened when the script gets there is left out.
+   */
+  changeOf(declaration: Declaration, before: number = 0): ChangePlace | undefined {
     const { binding, script } = declaration
-    const own = script.analysis?.changesOf(binding.name)
-    return this.#within(own, script.script.url, 0) ?? this.#elsewhere(declaration)
+    const changes = script.analysis?.changesOf(binding.name)
+    const own = changes?.own
+    const isEarly = own !== undefined && !own.areLate && own.lastAt < before
+    const late = isEarly ? changes && { ...changes, own: undefined } : changes
+    return this.#within(late, script.script.url, 0) ?? this.#elsewhere(declaration)
   }
 
   /**

@@ -30,12 +30,14 @@ function changesIn(
 }
 
 function changesOf(variable: Variable, lines: LineIndex): Changes | undefined {
-  const { changedAt, changedLevel, givenTo = [], parameters, scope, members } = variable
+  const { changedAt, givenTo = [], parameters, scope, members } = variable
+  const { changedLevel: level, lastChangedAt: lastAt, isChangedLate: areLate } = variable
+  const ownChanges = { level, lastAt, areLate }
   const isFunction = parameters !== undefined && scope.isTop && !variable.isAssigned
   const isOpen = changedAt !== undefined || givenTo.length > 0
   if (!isOpen && !isFunction && members === undefined) return undefined
   return {
-    own: changedAt === undefined ? undefined : { ...lines.placeOf(changedAt), level: changedLevel },
+    own: changedAt === undefined ? undefined : { ...lines.placeOf(changedAt), ...ownChanges },
     givenTo: givenTo.map(({ at, ...call }) => ({ ...call, ...lines.placeOf(at) })),
     members: new Map([...(members ?? [])].map(([name, each]) => [name, changesOf(each, lines)])),
     parameters: isFunction
@@ -70,7 +72,7 @@ export interface ScriptAnalysis {
   /** How the script changes the value of a variable at its top; undefined if it does not. */
   changesOf(name: string): Changes | undefined
   /** Further facts about the expression, if `remakingSite` finds one. */
-  initializerOf(name: string): Pick<Initializer, 'shape' | 'needs'> | undefined
+  initializerOf(name: string): Omit<Initializer, 'end'> | undefined
   /**
    * The exports of a module, except `export *`. The local name `*default*` stands for the value of
    * `export default` without a name, which is not a variable. Empty for a CommonJS file.
@@ -219,6 +221,7 @@ class Analysis implements ScriptAnalysis {
         return variable === undefined ? undefined : bindingOf(variable, lines)
       },
       innerWitnesses: (name) => innerWitnesses(scope, name),
+      isUnchanged: (name) => this.#isUnchanged(scope.find(name)),
       runtimeKind: (name) => runtimeKindOf(scope.find(name)),
       isDeclaration,
       hasNoThis,
@@ -226,6 +229,12 @@ class Analysis implements ScriptAnalysis {
       lines,
       start,
     })
+  }
+
+  #isUnchanged(variable: Variable | undefined): boolean {
+    if (variable === undefined) return true
+    const { own, givenTo = [] } = this.changesOf(variable.name) ?? {}
+    return variable.scope.isTop && own === undefined && givenTo.length === 0
   }
 
   #lineIndex(): LineIndex {

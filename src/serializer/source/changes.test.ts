@@ -41,6 +41,15 @@ const CHANGED: readonly (readonly [line: number, text: string])[] = [
   [3, 'const x = z.object();\nws && void formats.add(x)'],
   [3, 'const x = z.object();\nawait addFormats(x)'],
   [3, 'const x = z.object();\n[1].map(() => 1), addFormats({ x })'],
+  [3, 'const x = new Map([[1, {}]]); const y = x.get(1)\ny.n = 1'],
+  [3, 'const x = new Map([[1, {}]]);\nx.get(1).m.get(2).n++'],
+  [3, 'const x = new Map([[1, {}]]); const bump = () => {\nfor (const y of x.values()) y.n += 1 }'],
+  [3, 'const x = new Map([[1, {}]]);\nfor (const [, y] of x.entries()) delete y.n'],
+  [3, 'const x = new Map([[1, {}]]); const [y] = Array.from(x.values())\ny.n = 1'],
+  [3, 'const x = new Set([{}]);\nconst y = [...x].map((each) => { each.n = 1; return each })'],
+  [2, 'const x = new Map([[1, {}]]); const touch = (one) => { one.n = 1 }\ntouch(x.get(1))'],
+  [2, 'const x = [{}]; const touch = (all) => { for (const y of all.slice(1)) y.n = 1 }\ntouch(x)'],
+  [3, 'const x = [{}]; const y = x; const w = y.at(0)\nw.n = 1'],
 ]
 
 const UNCHANGED: readonly string[] = [
@@ -57,6 +66,9 @@ const UNCHANGED: readonly string[] = [
   'const x = [z.object()]; const sorted = [...x].sort()',
   'const x = [1]; function f(x) { x.y = 1 } f([])',
   'const x = z.object(); const task = (v) => help(x, v)',
+  'const x = [{}]; const y = x.slice(); y.push(1); y[0] = 2; x.filter(Boolean).sort()',
+  'const x = new Map([[1, 2]]); const all = [...x.values()].sort(); for (let y of x.values()) y += 1',
+  'const x = pino(); const y = x.get(1); y.n = 1',
 ]
 
 test('changes to the value of a variable, also through another variable, are found', () => {
@@ -75,6 +87,16 @@ test('a level gives the depth of the change', () => {
   assert.equal(levelOf('const x = {}; x.a.b.c = 1; x.y = 1'), 2)
   assert.equal(levelOf('const x = {}; const { a } = x; a.b = 1'), 1)
   assert.equal(levelOf('const x = {}; const all = [x]; all[0].b = 1'), 0)
+})
+
+test('changes in functions may come late, and others are at their last place', () => {
+  const timesOf = (text: string): unknown => {
+    const own = changesIn(text)?.own
+    return own && [own.areLate, own.lastAt - IMPORTS.length]
+  }
+  assert.deepEqual(timesOf('const x = {}; x.y = 1; x.z = 2; f()'), [false, 23])
+  assert.deepEqual(timesOf('const x = {}; const y = x; y.a.b = 1; x.z = 2'), [false, 38])
+  assert.deepEqual(timesOf('const x = {}; const f = () => { x.y = 1 }; x.z = 2'), [true, 43])
 })
 
 test('functions of other modules that receive it are named, and the effects of those here are known', () => {

@@ -10,25 +10,19 @@
 
 import type * as acorn from 'acorn'
 import { type ForeignCall, type Held, namesIn, type Scope, Variable } from './scope.js'
+import {
+  CHANGING,
+  changesParameter,
+  HARMLESS,
+  isChangingGlobal,
+  isOfLanguage,
+  isUnused,
+  PARTS,
+  VISITING,
+} from './changing.js'
 import { calleeName } from './initializer.js'
-import { isPackage, isSteady, rootNameOf, STEADY_GLOBALS } from './remaking.js'
+import { isPackage, isSteady, rootNameOf } from './remaking.js'
 import { isFunction, staticName, type FunctionNode, type Node } from './parse.js'
-
-/** Functions and methods that are called for effects elsewhere: they change nothing here. */
-const HARMLESS: RegExp = new RegExp(
-  '^(?:trace|debug|info|warn|error|fatal|log|silly|verbose|http|flush|test|submit|map|child|' +
-    '(?:safe)?parse(?:Async)?|(?:validate|assert|check|is)[a-z]*)$',
-  'i',
-)
-
-/** Methods that change the object that they are called on, even where their result is used. */
-const CHANGING: RegExp = new RegExp(
-  '^(?:push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin|clear|delete|append|use|' +
-    'register|configure|(?:set|add|remove|enable|disable)(?:[A-Z]\\w*)?)$',
-)
-
-/** The same for functions of the language that take the object as an argument. */
-const CHANGING_STATIC = /^(?:assign|define|setPrototypeOf|set$|delete)/
 
 /** Where a name is used. */
 interface Use {
@@ -46,10 +40,20 @@ interface Reached {
   readonly isReturned?: boolean
   /** It is the result of a function, which may be another value. */
   readonly isResult?: boolean
+  /** A method has returned it, as a part of the value if that is an array, a map or a set. */
+  readonly isPart?: boolean
 }
 
 /** Deeper changes count as changes on this level. */
 const MAX_LEVEL = 4
+
+/** Where a value is changed: the offset of the place, and of the last one. */
+interface ChangePlace {
+  readonly at: number
+  readonly lastAt?: number
+  /** It is in a function. */
+  readonly isLate: boolean
+}
 
 /** A value is passed to a function of the same script. */
 interface Given extends Held {
@@ -58,6 +62,7 @@ interface Given extends Held {
   readonly at: number
   /** It counts as changed if nothing is known of the function. */
   readonly isSuspect: boolean
+  readonly isLate: boolean
 }
 
 /** Collects the facts during one walk over a script. */
@@ -68,6 +73,8 @@ export class VariableChanges {
   readonly #changed: Variable[] = []
   readonly #foreign: (readonly [Variable, ForeignCall])[] = []
   readonly #functions: Variable[] = []
+  /** By variable: what stands for the results of methods that return parts of its value. */
+  readonly #parts = new Map<Variable, Variable>()
 
   /** A function that has the name of a variable, with the scope of its parameters. */
   declare(fn: Variable, { params }: FunctionNode, scope: Scope): void {
@@ -82,8 +89,9 @@ export class VariableChanges {
     const depth = depthOf(node)
     // `exports.a = …` initialises a variable.
     if (whole?.kind === 'wrapper' && depth === 1) return
-    if (member !== undefined) this.#change(member, Math.max(0, depth - 2), node.start)
-    else if (whole !== undefined) this.#change(whole, depth - 1, node.start)
+    const place = { at: node.start, isLate: isLate(scope) }
+    if (member !== undefined) this.#change(member, Math.max(0, depth - 2), place)
+    else if (whole !== undefined) this.#change(whole, depth - 1, place)
   }
 
   /** A name is read. */
@@ -94,7 +102,7 @@ export class VariableChanges {
     const parent = ancestors[index]
     const isMember = parent?.type === 'MemberExpression' && parent.object === name
     const member = isMember ? exportOf(whole.variable, parent) : undefined
-    const use = member === undefined ? whole : { ...whole, variable: member }
+    let use = member === undefined ? whole : { ...whole, variable: member }
     if (isMember && member !== undefined) {
       reached = { node: parent, distance: 0 }
       index -= 1
@@ -103,6 +111,7 @@ export class VariableChanges {
       const parent = ancestors[index]
       reached = parent && this.#pass(parent, reached, index, use)
       if (reached === undefined) return
+      if (reached.isPart === true) use = { ...use, variable: this.#partsOf(use.variable) }
       if (parent?.type !== 'ReturnStatement') continue
       // The caller of the function has its result.
       while (index > 0 && !isReturning(ancestors[index - 1])) index -= 1
@@ -114,18 +123,25 @@ export class VariableChanges {
    * before.
    */
   finish(): void {
-    for (const { variable, fn, index, at, isSuspect, distance } of this.#given) {
+    for (const [variable, parts] of this.#parts) {
+      if (parts !== variable && this.#hasParts(variable))
+        this.hold(parts, { variable, distance: 0, isCopy: true })
+    }
+    for (const given of this.#given) {
+      const { variable, fn, index, isSuspect, distance } = given
       const parameters = fn.isAssigned ? undefined : fn.parameters
-      if (parameters === undefined && isSuspect) this.#change(variable, levelAt(distance), at)
+      if (parameters === undefined && isSuspect) this.#change(variable, levelAt(distance), given)
       const last = (parameters?.length ?? 0) - 1
       for (const each of parameters?.[Math.min(index, last)] ?? []) {
         this.hold(each.variable, { variable, distance: distance + each.distance })
       }
     }
     for (const holder of this.#changed) {
-      const { changedAt = 0, changedLevel } = holder
-      for (const { variable, distance } of this.#held.get(holder) ?? []) {
-        if (changedLevel >= distance) this.#change(variable, changedLevel - distance, changedAt)
+      const { changedAt = 0, changedLevel, lastChangedAt, isChangedLate } = holder
+      const place = { at: changedAt, lastAt: lastChangedAt, isLate: isChangedLate }
+      for (const { variable, distance, isCopy = false } of this.#held.get(holder) ?? []) {
+        if (changedLevel < distance || (isCopy && changedLevel === 0)) continue
+        this.#change(variable, changedLevel - distance, place)
       }
     }
     for (const [holder, call] of this.#foreign) {
@@ -142,13 +158,38 @@ export class VariableChanges {
     this.#foreign.push([variable, call])
   }
 
-  #change(variable: Variable, level: number, at: number): void {
-    const isFirst = variable.changedAt === undefined
+  #change(variable: Variable, level: number, { at, lastAt = at, isLate }: ChangePlace): void {
     const capped = Math.min(level, MAX_LEVEL)
-    if (!isFirst && capped <= variable.changedLevel) return
-    variable.changedAt = at
-    variable.changedLevel = capped
+    const isDeeper = variable.changedAt === undefined || capped > variable.changedLevel
+    const isLater = lastAt > variable.lastChangedAt || (isLate && !variable.isChangedLate)
+    if (!isDeeper && !isLater) return
+    if (isDeeper) {
+      variable.changedAt = at
+      variable.changedLevel = capped
+    }
+    variable.lastChangedAt = Math.max(lastAt, variable.lastChangedAt)
+    variable.isChangedLate ||= isLate
     this.#changed.push(variable)
+  }
+
+  /** Stands for what methods of its value return. */
+  #partsOf(variable: Variable): Variable {
+    const { name, kind, position, scope } = variable
+    const parts = this.#parts.get(variable) ?? new Variable(name, kind, position, scope)
+    this.#parts.set(variable, parts)
+    // Parts of parts.
+    this.#parts.set(parts, parts)
+    return parts
+  }
+
+  /** Whether these may be parts of its value: nothing is known of what a parameter gets. */
+  #hasParts(variable: Variable, seen: ReadonlySet<Variable> = new Set()): boolean {
+    const { isContainer, kind, origin } = variable
+    if (seen.has(variable)) return false
+    if (isContainer || kind === 'parameter') return true
+    if (origin !== undefined) return !isPackage(origin.specifier)
+    const others = this.#held.get(variable) ?? []
+    return others.some((each) => this.#hasParts(each.variable, new Set([...seen, variable])))
   }
 
   /** The surrounding expression that may have the value as well. Notes where else it goes. */
@@ -160,6 +201,8 @@ export class VariableChanges {
         return parent.object === node ? { ...around, distance: distance - 1 } : undefined
       case 'ConditionalExpression':
         return parent.test === node ? undefined : around
+      case 'SpreadElement':
+        return { ...around, distance: distance - 1, isPart: true }
       case 'SequenceExpression':
         return parent.expressions.at(-1) === node ? around : undefined
       case 'Property':
@@ -182,12 +225,23 @@ export class VariableChanges {
         if (parent.body !== node && node.type !== 'ReturnStatement') return undefined
         return { ...around, isReturned: true }
       case 'AssignmentExpression':
+        if (parent.left === node) return this.#changePart(reached, use)
         this.#assign(parent.left, reached, use)
-        return parent.right === node ? around : undefined
+        return around
+      case 'UpdateExpression':
+        return this.#changePart(reached, use)
+      case 'UnaryExpression':
+        return parent.operator === 'delete' ? this.#changePart(reached, use) : undefined
       default:
         this.#bind(parent, reached, use)
         return undefined
     }
+  }
+
+  /** `m.get(a).b = …`; `target` notes what is changed by names alone. */
+  #changePart({ node, distance, isPart = false }: Reached, { variable, scope }: Use): undefined {
+    const place = { at: node.start, isLate: isLate(scope) }
+    if (isPart && distance < 0) this.#change(variable, -distance - 1, place)
   }
 
   /** A declaration, a loop or a default gives the value to variables. */
@@ -211,22 +265,27 @@ export class VariableChanges {
 
   #passCall(
     call: acorn.CallExpression,
-    { node, distance, isReturned = false, isResult = false }: Reached,
+    { node, distance, isReturned = false, isResult = false, isPart = false }: Reached,
     unused: boolean,
     use: Use,
   ): Reached | undefined {
     const { variable, scope } = use
     const { callee } = call
     const name = calleeName(callee) ?? ''
-    const result = { node: call, distance, isResult: true }
+    const place = { at: call.start, isLate: isLate(scope) }
+    const result = { node: call, distance, isResult: true, isPart }
     if (callee === node) {
       if (callee.type !== 'MemberExpression') {
         return { node: call, distance, isReturned: true, isResult }
       }
-      if (isResult) return undefined
+      if (isResult && !isPart) return undefined
       const isChange = CHANGING.test(name) || (unused && !HARMLESS.test(name))
-      if (isChange && distance < 0) this.#change(variable, -distance - 1, call.start)
-      return undefined
+      if (isChange && distance < 0) this.#change(variable, -distance - 1, place)
+      const steps = PARTS.get(name)
+      const isVisit = VISITING.test(name) && call.arguments.some(changesParameter)
+      if (isVisit) this.#change(this.#partsOf(variable), levelAt(distance), place)
+      if (steps === undefined) return undefined
+      return { node: call, distance: distance + steps, isPart: true }
     }
     if (isReturned) return undefined
     if (HARMLESS.test(name)) return undefined
@@ -234,7 +293,7 @@ export class VariableChanges {
     if (target === undefined && isOfLanguage(rootNameOf(callee))) {
       const isFirst = call.arguments[0] === node
       const isChange = isFirst && distance <= 0 && isChangingGlobal(callee, name)
-      if (isChange) this.#change(variable, -distance, call.start)
+      if (isChange) this.#change(variable, -distance, place)
       return result
     }
     if (callee.type === 'MemberExpression' && !isOfModule(callee, target)) {
@@ -246,7 +305,7 @@ export class VariableChanges {
     const about = {
       index: call.arguments.findIndex((each) => each === node),
       distance,
-      at: call.start,
+      ...place,
       isSuspect,
     }
     const origin = target?.origin
@@ -254,8 +313,9 @@ export class VariableChanges {
       this.#given.push({ ...about, variable, fn: target })
     } else if (origin !== undefined && !isPackage(origin.specifier)) {
       const path = callee.type === 'Identifier' ? origin.path : [...origin.path, name]
-      this.#giveAway(variable, { ...about, origin: { ...origin, path } })
-    } else if (isSuspect) this.#change(variable, levelAt(distance), call.start)
+      const { index, at } = about
+      this.#giveAway(variable, { index, distance, at, isSuspect, origin: { ...origin, path } })
+    } else if (isSuspect) this.#change(variable, levelAt(distance), place)
     return result
   }
 
@@ -320,6 +380,11 @@ function firstMemberOf(node: Node): acorn.MemberExpression | undefined {
   return node.object.type === 'Identifier' ? node : firstMemberOf(node.object)
 }
 
+/** Whether it runs after its script has begun, at any time. */
+function isLate(scope: Scope): boolean {
+  return !scope.owner.isTop
+}
+
 /** The variable that a member, or a call, begins with. */
 function rootIn(node: Node, scope: Scope): Variable | undefined {
   const name = rootNameOf(node)
@@ -338,47 +403,6 @@ function depthOf(node: Node): number {
 
 function isReturning(node: Node | undefined): boolean {
   return node !== undefined && isFunction(node)
-}
-
-/** Whether functions of a global leave their arguments unchanged, except `CHANGING_STATIC`. */
-function isOfLanguage(name: string = ''): boolean {
-  return STEADY_GLOBALS.has(name) || ['Reflect', 'Promise', 'console'].includes(name)
-}
-
-/** Whether a call is made for its effects, and its result is unused. */
-function isUnused(ancestors: readonly Node[], index: number): boolean {
-  let value = ancestors[index]
-  for (let at = index - 1; at >= 0; at -= 1) {
-    const parent = ancestors[at]
-    switch (parent?.type) {
-      case 'ExpressionStatement':
-        return true
-      case 'UnaryExpression':
-        return parent.operator === 'void'
-      case 'SequenceExpression':
-        if (parent.expressions.at(-1) !== value) return true
-        break
-      case 'ChainExpression':
-      case 'ParenthesizedExpression':
-      case 'AwaitExpression':
-      case 'LogicalExpression':
-      case 'ConditionalExpression':
-        break
-      default:
-        return false
-    }
-    value = parent
-  }
-  return false
-}
-
-/** `Object.assign(x)`, `Reflect.set(x)`, `Array.prototype.push.call(x)`. */
-function isChangingGlobal(callee: Node, name: string): boolean {
-  if (callee.type !== 'MemberExpression') return false
-  const { object } = callee
-  const isBorrowed = ['call', 'apply'].includes(name) && object.type === 'MemberExpression'
-  if (!isBorrowed) return CHANGING_STATIC.test(name)
-  return CHANGING.test(staticName(object.property, object.computed) ?? '')
 }
 
 /** Whether `x.f` is a function of the module `x`, not a method. */

@@ -171,6 +171,13 @@ test('computed names that may change are an obstacle', () => {
     ['class definition', 3],
     ['class definition', 4],
   ])
+  // The fields of an object that changes: methods have the names that they got.
+  const text =
+    'class A {\n [names.a] = 1;\n [names.a]() {}\n [fixed.a] = 1; [Symbol.iterator] = 1 }'
+  const names =
+    "const names = { a: 'x' }; const fixed = { a: 'y' }\nconst f = () => { names.a = 'z' }"
+  const { obstacles } = siteIn(`${names}\n${text}`, text)
+  assert.deepEqual(obstacles, [{ kind: 'class definition', line: 3, column: 2 }])
   assert.deepEqual(lines('class A { [this.x]() {} }'), [['class definition', 1]])
   assert.deepEqual(lines('class A { [(() => 1)()]() {} }'), [['class definition', 1]])
   assert.deepEqual(lines('class A { [`${{}.a = 1}`]() {} }'), [['class definition', 1]])

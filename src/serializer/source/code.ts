@@ -183,20 +183,26 @@ function namelessEdit(id: acorn.Identifier, source: string): Edit {
   return { start: id.start, end: id.end, text: blank(source.slice(id.start, id.end)) }
 }
 
-/** Computed names of members that stay in the text. */
-export function computedKeys(node: ClassNode): readonly Node[] {
+/** Members with computed names that stay in the text; methods get their present names later. */
+export function computedMembers(
+  node: ClassNode,
+): readonly (acorn.MethodDefinition | acorn.PropertyDefinition)[] {
   return node.body.body.flatMap((member) => {
     if (member.type === 'StaticBlock' || !member.computed) return []
-    return member.type === 'PropertyDefinition' && member.static ? [] : [member.key]
+    return member.type === 'PropertyDefinition' && member.static ? [] : [member]
   })
 }
 
 /**
  * Whether an expression has the same value each time, without effects, if its variables are
- * constant.
+ * constant. `isUnchanged`: whether that holds for the members of a variable, too.
  */
-export function isPure(node: Node, isConstant: (name: string) => boolean): boolean {
-  const isPureToo = (part: Node): boolean => isPure(part, isConstant)
+export function isPure(
+  node: Node,
+  isConstant: (name: string) => boolean,
+  isUnchanged: (name: string) => boolean = () => true,
+): boolean {
+  const isPureToo = (part: Node): boolean => isPure(part, isConstant, isUnchanged)
   switch (node.type) {
     case 'Literal':
       return true
@@ -205,6 +211,7 @@ export function isPure(node: Node, isConstant: (name: string) => boolean): boole
     case 'TemplateLiteral':
       return node.expressions.every(isPureToo)
     case 'MemberExpression':
+      if (node.object.type === 'Identifier' && !isUnchanged(node.object.name)) return false
       return isPureToo(node.object) && (!node.computed || isPureToo(node.property))
     case 'BinaryExpression':
     case 'LogicalExpression':

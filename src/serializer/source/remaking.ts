@@ -117,7 +117,7 @@ export function shapeOf(node: Node, scope: Scope): Shape {
   }
 }
 
-/** `new Map()`, `new Set([a])`, `Object.freeze({ a })`. */
+/** `new Map([[a, b]])`, `new Set([a])`, `Object.freeze({ a })`. */
 function shapeOfMade(node: acorn.CallExpression | acorn.NewExpression, scope: Scope): Shape {
   const name = rootNameOf(node)
   const [first, ...others] = node.arguments
@@ -126,8 +126,46 @@ function shapeOfMade(node: acorn.CallExpression | acorn.NewExpression, scope: Sc
     const isFrozen = name === 'Object' && ['freeze', 'seal'].includes(calleeName(node.callee) ?? '')
     return isFrozen && first !== undefined ? shapeOf(first, scope) : undefined
   }
-  if ((name !== 'Map' && name !== 'Set') || first !== undefined) return undefined
-  return { kind: 'size', size: 0 }
+  const width = name === 'Map' ? 2 : name === 'Set' ? 1 : undefined
+  if (width === undefined) return undefined
+  if (first === undefined) return { kind: 'entries', entries: [] }
+  if (first.type !== 'ArrayExpression') return undefined
+  const entries = first.elements.map((each) => entryShapes(each, width, scope))
+  return entries.every((each) => each !== undefined) ? { kind: 'entries', entries } : undefined
+}
+
+/** `width`: 2 for the key and value of a map, 1 for the value of a set. */
+function entryShapes(
+  element: Node | null,
+  width: 1 | 2,
+  scope: Scope,
+): readonly Shape[] | undefined {
+  if (element === null || element.type === 'SpreadElement') return undefined
+  if (width === 1) return [shapeOf(element, scope)]
+  if (element.type !== 'ArrayExpression' || element.elements.length !== width) return undefined
+  const parts = element.elements.flatMap((each) =>
+    each === null || each.type === 'SpreadElement' ? [] : [shapeOf(each, scope)],
+  )
+  return parts.length === width ? parts : undefined
+}
+
+/** Whether the value is an array, a map, a set, or an object that the text creates. */
+export function makesContainer(node: Node, scope: Scope): boolean {
+  if (node.type === 'ArrayExpression' || node.type === 'ObjectExpression') return true
+  if (node.type !== 'CallExpression' && node.type !== 'NewExpression') return false
+  const name = rootNameOf(node) ?? ''
+  return ['Array', 'Map', 'Object', 'Set'].includes(name) && scope.find(name) === undefined
+}
+
+/** The names that the expression reads when it is evaluated, and not in a function. */
+export function inputsOf(node: Node): ReadonlySet<string> {
+  const found = new Set<string>()
+  const visit = (each: Node): void => {
+    if (each.type === 'Identifier') found.add(each.name)
+    if (!isFunction(each)) eachChild(each, visit)
+  }
+  visit(node)
+  return found
 }
 
 /** The first name of the member `a.b.c` or the call `a.b()`: `a`. */

@@ -28,6 +28,8 @@ export interface Initializer {
   readonly shape: Shape
   /** Exports of the user's own modules that must be such values, too. */
   readonly needs: readonly ImportedName[]
+  /** The names whose values it reads when it is evaluated, and not in a function. */
+  readonly inputs: ReadonlySet<string>
 }
 
 /** An imported name, or the property of a name that holds a module. */
@@ -82,6 +84,11 @@ export class Variable {
   changedAt: number | undefined
   /** The deepest level of a change: see changes.ts. */
   changedLevel = 0
+  /** The last place, and whether a place is in a function. */
+  lastChangedAt = 0
+  isChangedLate = false
+  /** Its initializer is an array, object, map or set. */
+  isContainer = false
   /** The exports of the module that it holds, by name, as far as the script uses them. */
   members: Map<string, Variable> | undefined
   /** Functions of other modules that receive it. */
@@ -103,6 +110,8 @@ export class Variable {
 export interface Held {
   readonly variable: Variable
   readonly distance: number
+  /** The other is another array, map or set of the same parts. */
+  readonly isCopy?: boolean
 }
 
 /** A call, by its offset in place of its line. */

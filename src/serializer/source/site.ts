@@ -6,7 +6,7 @@ import {
   classSiteOf,
   codeOf,
   type CodeParts,
-  computedKeys,
+  computedMembers,
   computedMembersOf,
   type Edit,
   inPlaceOf,
@@ -227,6 +227,8 @@ interface SitePlace {
   readonly isScriptKnown: boolean
   readonly binding: (name: string) => Binding | undefined
   readonly innerWitnesses: (name: string) => readonly string[]
+  /** Whether nothing changes the members of a variable, as far as its script shows. */
+  readonly isUnchanged?: (name: string) => boolean
   readonly runtimeKind: (name: string) => RuntimeName['kind'] | undefined
   readonly isDeclaration: boolean
   /** `this` is undefined around it. */
@@ -423,7 +425,7 @@ function calledMemberOf({ node, parent, around }: Use): string | undefined {
 
 function obstaclesOf(
   { parsed: { root }, uses, freeNames }: CodeParts,
-  { hasNoThis, isInWith, isScriptKnown }: SitePlace,
+  { hasNoThis, isInWith, isScriptKnown, isUnchanged }: SitePlace,
   placeOf: PlaceOf,
 ): FunctionSite['obstacles'] {
   const found = [...uses.obstacles]
@@ -438,8 +440,9 @@ function obstaclesOf(
     if (free?.binding !== undefined) return free.binding.isConstant
     return free !== undefined && !(free.isAssigned && !isScriptKnown)
   }
-  for (const key of isClassNode(root) ? computedKeys(root) : []) {
-    if (!isPure(key, isConstant)) found.push({ kind: 'class definition', position: key.start })
+  for (const { type, key } of isClassNode(root) ? computedMembers(root) : []) {
+    const isSame = isPure(key, isConstant, type === 'PropertyDefinition' ? isUnchanged : undefined)
+    if (!isSame) found.push({ kind: 'class definition', position: key.start })
   }
   return found
     .toSorted((a, b) => a.position - b.position)

@@ -71,8 +71,8 @@ export interface TextPlace {
  * value itself, 1 its content, and so on.
  */
 export interface Changes {
-  /** The deepest level and its position; undefined if its script changes nothing. */
-  readonly own: (TextPlace & { readonly level: number }) | undefined
+  /** The first place and the deepest level; undefined if its script changes nothing. */
+  readonly own: (TextPlace & OwnChanges) | undefined
   /**
    * Functions of other modules that receive the value, or an object `distance` levels around it.
    */
@@ -81,6 +81,14 @@ export interface Changes {
   readonly members: ReadonlyMap<string, Changes | undefined>
   /** Of a function at the top of its script: the variables of each parameter. */
   readonly parameters: readonly (readonly ParameterChanges[])[] | undefined
+}
+
+interface OwnChanges {
+  readonly level: number
+  /** The offset of the last place. */
+  readonly lastAt: number
+  /** Some are in functions, which may run at any time. */
+  readonly areLate: boolean
 }
 
 /** A function of another module that receives a value, or an object around it. */
@@ -101,11 +109,11 @@ interface ParameterChanges {
 
 /**
  * The visible facts about the value of an expression: an array or object by its keys, a map or set
- * by its size, a literal; undefined: nothing.
+ * by its entries (a key and a value, or one value), a literal; undefined: nothing.
  */
 export type Shape =
   | { readonly kind: 'keys'; readonly keys: ReadonlyMap<string, Shape> }
-  | { readonly kind: 'size'; readonly size: number }
+  | { readonly kind: 'entries'; readonly entries: readonly (readonly Shape[])[] }
   | { readonly kind: 'literal'; readonly value: LiteralValue }
   | undefined
 

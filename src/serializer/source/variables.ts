@@ -29,7 +29,7 @@ import {
   staticName,
 } from './parse.js'
 import { makesWeakStore, PrivateStores } from './private/store.js'
-import { importsCalledIn, makesValue, shapeOf } from './remaking.js'
+import { importsCalledIn, inputsOf, makesContainer, makesValue, shapeOf } from './remaking.js'
 import { declareBody, type Scope, type Variable } from './scope.js'
 import type { LineIndex } from './script.js'
 import type { Binding, FunctionSite, ImportOrigin } from './sites.js'
@@ -349,7 +349,9 @@ export class VariableFacts implements WalkListener {
     if (from !== undefined) setOrigin(variable, from, [])
     variable.isModuleObject = isModuleValue(value, scope)
     variable.wrappedSpecifier = wrappedSpecifierOf(value)
-    if (variable.scope === scope) this.#setInitializer(variable, assignedValue(value))
+    if (variable.scope !== scope) return
+    variable.isContainer = makesContainer(assignedValue(value), scope)
+    this.#setInitializer(variable, assignedValue(value))
   }
 
   #setInitializer(variable: Variable, value: Node): void {
@@ -357,7 +359,8 @@ export class VariableFacts implements WalkListener {
     if (!variable.scope.isTop || !makesValue(value, scope)) return
     const { start, end } = value
     const needs = importsCalledIn(value, scope)
-    variable.initializer = { start, end, shape: shapeOf(value, scope), needs }
+    const inputs = inputsOf(value)
+    variable.initializer = { start, end, shape: shapeOf(value, scope), needs, inputs }
   }
 
   /** `const { a: { b } } = require('x')`. */

@@ -3,6 +3,7 @@
 // the name of their class and its input, as JSON. The sender checks that this gives the same
 // object; otherwise the object is refused.
 
+import type { StringDecoder } from 'node:string_decoder'
 import { DeserializeError } from '../../base/errors.js'
 
 type AnyConstructor = new (...parameters: unknown[]) => object
@@ -90,14 +91,40 @@ function textDecoderMaker(): Maker {
   return {
     find: () => TextDecoder as AnyConstructor,
     describe: (object) => {
+      if (isDecoder(object) && holdsBytes(object))
+        throw new TypeError('it waits for the rest of a character')
       const [encoding, fatal, ignoreBOM] = ['encoding', 'fatal', 'ignoreBOM'].map((key): unknown =>
         Reflect.get(TextDecoder.prototype, key, object),
       )
       return [encoding, { fatal, ignoreBOM }]
     },
     make: (constructor, description) => new constructor(...(description as unknown[])),
-    isFixed: true,
+    isFixed: false,
   }
+}
+
+type Decoder = StringDecoder | InstanceType<typeof TextDecoder>
+
+/** Whether it may hold the first bytes of a character between two calls. */
+export function isDecoder(value: unknown): value is Decoder {
+  // Loaded when it is needed: all programs load this file.
+  const decoder = process.getBuiltinModule('node:string_decoder')
+  return value instanceof TextDecoder || value instanceof decoder.StringDecoder
+}
+
+/**
+ * Whether a decoder may hold such bytes now. A `TextDecoder` shows them from Node 24 on; before, one
+ * of UTF-8 shows that there was a call with `stream`, and others show nothing.
+ */
+export function holdsBytes(decoder: Decoder): boolean {
+  if (!(decoder instanceof TextDecoder)) return Number(Reflect.get(decoder, 'lastNeed')) > 0
+  for (const key of Object.getOwnPropertySymbols(decoder)) {
+    const value: unknown = Reflect.get(decoder, key)
+    if (key.description === 'chunk') return value !== null && value !== undefined
+    const isPath = key.description === 'kUTF8FastPath' && decoder.encoding === 'utf-8'
+    if (isPath && value === false) return true
+  }
+  return false
 }
 
 /** A class whose objects are lists of pairs of texts. A file among them is not re-created. */
