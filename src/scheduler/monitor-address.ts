@@ -42,8 +42,8 @@ export async function bindMonitor<T>(
 }
 
 /**
- * An error that says that it is the address for monitors that cannot be bound. `given`: the one that
- * was asked for, undefined if none was; `bound`: where the scheduler listens.
+ * An error that says that it is the address for monitors that cannot be bound. `given`: the one
+ * that was asked for, undefined if none was; `bound`: where the scheduler listens.
  */
 export function monitorError(error: unknown, given: string | undefined, bound: string): unknown {
   if (!(error instanceof Error) || error instanceof ConfigError) return error

@@ -113,8 +113,8 @@ export function isDecoder(value: unknown): value is Decoder {
 }
 
 /**
- * Whether a decoder may hold such bytes now. A `TextDecoder` shows them from Node 24 on; before, one
- * of UTF-8 shows that there was a call with `stream`, and others show nothing.
+ * Whether a decoder may hold such bytes. A `TextDecoder` shows them from Node 24 on; before, one of
+ * UTF-8 shows that there was a call with `stream`, and others show nothing.
  */
 export function holdsBytes(decoder: Decoder): boolean {
   if (!(decoder instanceof TextDecoder)) return Number(Reflect.get(decoder, 'lastNeed')) > 0
