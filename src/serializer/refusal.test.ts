@@ -27,6 +27,11 @@ function refusalOf(value: unknown): SerializeError {
   assert.fail('it was serialized')
 }
 
+function webpackLoader(): unknown {
+  const load = (id: number): number => id
+  return Object.assign(load, { d: () => {}, o: () => {}, r: () => {} })
+}
+
 const FOREIGN = /(this function|class A) .*it comes from another vm context, .*create it in/
 
 const REFUSED: readonly (readonly [name: string, value: () => unknown, message: RegExp])[] = [
@@ -58,6 +63,7 @@ const REFUSED: readonly (readonly [name: string, value: () => unknown, message: 
   ['an event target', () => new EventTarget(), /an EventTarget/],
   ['a request', () => new Request('http://localhost/'), /a Request/],
   ['a socket', () => new Socket(), /a Socket/],
+  ['the loader of webpack', webpackLoader, /module loader of webpack.* at the top of the file/],
   ['a subclass of a stream', () => new (class Lines extends Readable {})(), /a Readable/],
   ['a message port', () => new MessageChannel().port1, /a MessagePort/],
   ['a native function that nothing names', () => nameless, /native.*inside a function/],

@@ -25,6 +25,7 @@ import {
   refuseBehindProxy,
   refuseBound,
   refuseBuiltIn,
+  refuseLoader,
   refuseNative,
   refuseObstacle,
   refuseOtherContext,
@@ -198,6 +199,8 @@ export class SourceAnalyst implements FunctionAnalyst {
     const url = this.#requires.get(fn)
     if (url !== undefined) return runtimeParts({ kind: 'require', url })
     if (isNative(fn)) return this.#boundParts(fn)
+    const loader = refuseLoader(fn)
+    if (loader !== undefined) return loader
     const role = modules.roleOf(fn)
     return role === undefined ? undefined : runtimeParts(role)
   }

@@ -49,6 +49,20 @@ export function refuseObstacle(
   return new Refusal(titleOf(fn), place === undefined ? why : `${why} (${place})`, wayOut)
 }
 
+/** The runtime functions that webpack hangs on the one that loads modules. */
+const OF_WEBPACK = ['d', 'o', 'r']
+
+/** Webpack's `__webpack_require__`, under any name: all modules of the bundle hang on it. */
+export function refuseLoader(fn: AnyFunction): Refusal | undefined {
+  if (!OF_WEBPACK.every((key) => typeof ownValue(fn, key) === 'function')) return undefined
+  return new Refusal(
+    'the module loader of webpack',
+    'all modules of the bundle would travel with it',
+    "import the module at the top of the file instead of with `import('…')` in the function, or " +
+      'make it external to the bundle',
+  )
+}
+
 /** Native code without a name. */
 export function refuseNative(fn: AnyFunction): Refusal {
   return new Refusal(
