@@ -340,7 +340,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     const site = analysis?.remakingSite(binding.name)
     const initializer = analysis?.initializerOf(binding.name)
     if (site === undefined || initializer === undefined) return false
-    if (!initializer.needs.every((each) => tools.scripts.isRemakable(script, each))) return false
+    if (!tools.scripts.areRemakable(script, initializer)) return false
     const { shape } = initializer
     if (seen !== undefined && isAtWork(seen.value))
       return 'a socket or thread of it is at work here'
@@ -388,7 +388,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     const open = this.#options.openInspector ?? (() => Inspector.open())
     const inspector = open()
     if (inspector === undefined) return undefined
-    const scripts = new ScriptTable(inspector)
+    const scripts = new ScriptTable(inspector, this.#options.modules)
     const cells = new CellKeys(inspector)
     const changes = new ChangeFinder(scripts, inspector)
     const captures = new CaptureReader({

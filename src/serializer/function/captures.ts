@@ -91,7 +91,9 @@ export class CaptureReader {
     const imported = code.names.filter(
       ({ free: { binding } }) =>
         this.#remadeOf(binding, url) !== undefined ||
-        (binding?.kind === 'import' && this.#variableOf(binding, url)?.isCell === true),
+        (binding?.kind === 'import' &&
+          this.#variableOf(binding, url)?.isCell === true &&
+          this.#imported(binding, url) === undefined),
     )
     return imported.length === 0 ? code : codeWith(new Set(imported.map(({ free }) => free.name)))
   }
@@ -306,6 +308,10 @@ export class CaptureReader {
           this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, owner.url),
         ),
     )
+    for (const name of names) {
+      const getter = this.#options.mocks.getterBehind(module, name)
+      if (getter !== undefined) getters.set(name, getter)
+    }
     let isSteady = getters.size === 0
     for (const name of names) {
       const made = this.#remadeMember(binding, owner, { module, name })

@@ -130,7 +130,7 @@ export class ModulePolicy {
 }
 
 /** Node names files by their real paths. */
-function realPath(path: string): string {
+export function realPath(path: string): string {
   try {
     return realpathSync(path)
   } catch {

@@ -70,7 +70,7 @@ export interface ScriptAnalysis {
   /** How the script changes the value of a variable at its top; undefined if it does not. */
   changesOf(name: string): Changes | undefined
   /** Further facts about the expression, if `remakingSite` finds one. */
-  initializerOf(name: string): Pick<Initializer, 'shape' | 'needs'> | undefined
+  initializerOf(name: string): Omit<Initializer, 'start' | 'end'> | undefined
   /**
    * The exports of a module, except `export *`. The local name `*default*` stands for the value of
    * `export default` without a name, which is not a variable. Empty for a CommonJS file.

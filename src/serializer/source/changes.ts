@@ -252,10 +252,20 @@ export class VariableChanges {
     const origin = target?.origin
     if (target !== undefined && origin === undefined && callee.type === 'Identifier') {
       this.#given.push({ ...about, variable, fn: target })
-    } else if (origin !== undefined && !isPackage(origin.specifier)) {
+      return result
+    }
+    const isOfPackage = origin === undefined || isPackage(origin.specifier)
+    if (isOfPackage && isSuspect) this.#change(variable, levelAt(distance), call.start)
+    if (origin !== undefined) {
       const path = callee.type === 'Identifier' ? origin.path : [...origin.path, name]
-      this.#giveAway(variable, { ...about, origin: { ...origin, path } })
-    } else if (isSuspect) this.#change(variable, levelAt(distance), call.start)
+      // What looks like a package may be a module of the user's own.
+      const isSuspectOwn = isSuspect || (isOfPackage && scope.owner.isTop)
+      this.#giveAway(variable, {
+        ...about,
+        isSuspect: isSuspectOwn,
+        origin: { ...origin, path },
+      })
+    }
     return result
   }
 

@@ -28,6 +28,8 @@ export interface Initializer {
   readonly shape: Shape
   /** Exports of the user's own modules that must be such values, too. */
   readonly needs: readonly ImportedName[]
+  /** Modules that must be packages. */
+  readonly packages: readonly Pick<ImportOrigin, 'specifier' | 'form'>[]
 }
 
 /** An imported name, or the property of a name that holds a module. */

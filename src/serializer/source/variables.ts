@@ -29,7 +29,7 @@ import {
   staticName,
 } from './parse.js'
 import { makesWeakStore, PrivateStores } from './private/store.js'
-import { importsCalledIn, makesValue, shapeOf } from './remaking.js'
+import { makesValue, relianceOf, shapeOf } from './remaking.js'
 import { declareBody, type Scope, type Variable } from './scope.js'
 import type { LineIndex } from './script.js'
 import type { Binding, FunctionSite, ImportOrigin } from './sites.js'
@@ -356,8 +356,8 @@ export class VariableFacts implements WalkListener {
     const { scope } = this.#walk
     if (!variable.scope.isTop || !makesValue(value, scope)) return
     const { start, end } = value
-    const needs = importsCalledIn(value, scope)
-    variable.initializer = { start, end, shape: shapeOf(value, scope), needs }
+    const shape = shapeOf(value, scope)
+    variable.initializer = { start, end, shape, ...relianceOf(value, scope) }
   }
 
   /** `const { a: { b } } = require('x')`. */
