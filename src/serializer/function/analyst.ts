@@ -150,7 +150,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   gettersOf(namespace: object): ReadonlyMap<string, AnyFunction> {
     const tools = this.#inspection()
     if (tools === undefined) return new Map()
-    return tools.captures.gettersOf(namespace as Readonly<Record<string, unknown>>)
+    return tools.captures.gettersOf(namespace)
   }
 
   placeOf(url: string, place: TextPlace): string {

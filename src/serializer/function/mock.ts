@@ -138,7 +138,11 @@ function isPrimitiveIn(module: object, name: string): boolean {
 /** The getter of an own property. */
 function getterIn(object: unknown, name: string): AnyFunction | undefined {
   if (typeof object !== 'object' || object === null || types.isProxy(object)) return undefined
-  return Object.getOwnPropertyDescriptor(object, name)?.get as AnyFunction | undefined
+  const property: { readonly get?: unknown } | undefined = Object.getOwnPropertyDescriptor(
+    object,
+    name,
+  )
+  return property?.get as AnyFunction | undefined
 }
 
 function isProxy(value: unknown): value is object {

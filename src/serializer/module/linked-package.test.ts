@@ -21,7 +21,7 @@ const CORE = {
     export const inc = () => (count += 1)
     export class Point {}
     export const KEY = Symbol('key')
-    export default function current() { return count }
+    export default function () { return count }
   `,
   'packages/core/index.cjs': `
     let count = 0
@@ -65,6 +65,8 @@ describe('an import of a linked package', () => {
         import * as whole from '@ours/core'
         import { core, count as same, increase } from './barrel.mjs'
         const later = await import('@ours/core')
+        // As tsx compiles it.
+        const loaded = await import('@ours/core').then((module) => module)
         inc()
         export { current }
         export const named = () => [inc(), count, current()]
@@ -73,13 +75,14 @@ describe('an import of a linked package', () => {
         export const again = () => [increase(), same, core.count]
         export const inside = () => [core.inc(), core.count, same]
         export const dynamic = () => [later.inc(), later.count, count]
+        export const compiled = () => [loaded.inc(), loaded.count, loaded.default()]
         export const isPoint = (value) => value instanceof Point
         export const point = new Point()
         export const valueOf = (value) => value[KEY]
         export const keyed = { [KEY]: 5 }
       `,
     })
-    for (const name of ['named', 'members', 'object', 'again', 'inside', 'dynamic']) {
+    for (const name of ['named', 'members', 'object', 'again', 'inside', 'dynamic', 'compiled']) {
       assert.deepEqual(answer(tasks[name]), [2, 2, 2], name)
     }
     assert.equal(answer(tasks['current']), 1)
