@@ -201,6 +201,29 @@ test('a proxy of the test is refused', async () => {
   await expect(client.submit(() => proxy.a)).rejects.toThrow(/a Proxy/)
 })
 `,
+  'live.test.js': `
+import { Client } from 'scaler-ts'
+import { bump, version } from './barrel.js'
+import * as barrel from './barrel.js'
+import * as live from './live.js'
+
+let client
+beforeAll(async () => { client = await Client.local({ workers: 1 }) }, 120_000)
+afterAll(() => client.close(), 120_000)
+
+test('a variable that a module changes is the same through each module that exports it', async () => {
+  expect(await client.submit(() => [version, barrel.version, live.version])).toEqual([1, 1, 1])
+  expect(bump()).toBe(2)
+  expect(await client.submit(() => [bump(), version, barrel.version, live.version])).toEqual([3, 3, 3, 3])
+  expect(await client.submit(() => [barrel.version, live.bump(), barrel.version])).toEqual([2, 3, 3])
+})
+`,
+  'live.js': `
+export let version = 1
+export const bump = () => (version += 1)
+`,
+  'inner.js': "export * from './live.js'",
+  'barrel.js': "export * from './inner.js'",
   'twice.js': `
 export const twice = (n) => n * 2
 export const ninth = (n) => n * 9

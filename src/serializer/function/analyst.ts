@@ -151,7 +151,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   gettersOf(namespace: object): ReadonlyMap<string, AnyFunction> {
     const tools = this.#inspection()
     if (tools === undefined) return new Map()
-    return tools.captures.gettersOf(namespace as Readonly<Record<string, unknown>>)
+    return tools.captures.gettersOf(namespace)
   }
 
   placeOf(url: string, place: TextPlace): string {
@@ -333,7 +333,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     const open = this.#options.openInspector ?? (() => Inspector.open())
     const inspector = open()
     if (inspector === undefined) return undefined
-    const scripts = new ScriptTable(inspector)
+    const scripts = new ScriptTable(inspector, this.#options.modules)
     const cells = new CellKeys(inspector)
     const changes = new ChangeFinder(scripts, inspector)
     const placeOf = (url: string, place: TextPlace): string | undefined =>

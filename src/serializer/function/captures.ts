@@ -20,7 +20,7 @@ import type { CompilerFunctions } from './compiler.js'
 import type { DeadZones, RemadeVariables } from './remade.js'
 import type { Capture } from './parts.js'
 import type { MockedModules } from './mock.js'
-import { exportsOf, type LiveExports, ModuleObjects } from './modules.js'
+import { exportsOf, functionIn, type LiveExports, ModuleObjects } from './modules.js'
 import {
   refuseHidden,
   refuseOwnModule,
@@ -91,7 +91,9 @@ export class CaptureReader {
     const imported = code.names.filter(
       ({ free: { binding } }) =>
         this.#remadeOf(binding, url) !== undefined ||
-        (binding?.kind === 'import' && this.#variableOf(binding, url)?.isCell === true),
+        (binding?.kind === 'import' &&
+          this.#variableOf(binding, url)?.isCell === true &&
+          this.#imported(binding, url) === undefined),
     )
     return imported.length === 0 ? code : codeWith(new Set(imported.map(({ free }) => free.name)))
   }
@@ -299,13 +301,15 @@ export class CaptureReader {
     names: readonly string[],
     { binding, owner }: { readonly binding: Binding | undefined; readonly owner: CaptureOwner },
   ): { readonly content: Members; readonly isSteady: boolean } {
-    const origin = types.isModuleNamespaceObject(module) ? binding?.origin : undefined
     const getters = new Map(
-      origin &&
-        this.#getters(module, names, (name) =>
-          this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, owner.url),
-        ),
+      types.isModuleNamespaceObject(module)
+        ? this.#namespaceGetters(module, names, { binding, owner })
+        : [],
     )
+    for (const name of names) {
+      const getter = this.#options.mocks.getterBehind(module, name)
+      if (getter !== undefined) getters.set(name, getter)
+    }
     let isSteady = getters.size === 0
     for (const name of names) {
       const made = this.#remadeMember(binding, owner, { module, name })
@@ -315,6 +319,18 @@ export class CaptureReader {
     }
     const content: Members = { kind: 'members', module, names }
     return { content: getters.size > 0 ? { ...content, getters } : content, isSteady }
+  }
+
+  #namespaceGetters(
+    namespace: object,
+    names: readonly string[],
+    { binding, owner }: { readonly binding: Binding | undefined; readonly owner: CaptureOwner },
+  ): ReadonlyMap<string, AnyFunction> {
+    const origin = binding?.origin
+    if (origin === undefined) return this.gettersOf(namespace, names)
+    return this.#getters(namespace, names, (name) =>
+      this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, owner.url),
+    )
   }
 
   /** The value of a property of a module; undefined if the object is something else. */
@@ -354,15 +370,20 @@ export class CaptureReader {
    * The getters of a namespace that is an ordinary value: those of the module that defines one of
    * its functions, if that exports the same names.
    */
-  gettersOf(namespace: Readonly<Record<string, unknown>>): ReadonlyMap<string, AnyFunction> {
+  gettersOf(
+    namespace: object,
+    wanted: readonly string[] = Object.keys(namespace),
+  ): ReadonlyMap<string, AnyFunction> {
     const { scripts } = this.#options
     const names = Object.keys(namespace)
-    const own = names.map((name) => namespace[name]).find((value) => typeof value === 'function')
-    const url = own === undefined ? undefined : scripts.urlOf(own as AnyFunction)
+    const own = names.map((name) => functionIn(namespace, name)).find((fn) => fn !== undefined)
+    const url = own && scripts.urlOf(own)
     if (url === undefined || url === '') return new Map()
     const variableOf = (name: string): Binding | undefined =>
       scripts.variableOf({ specifier: url, form: 'import', path: [name] }, url)
-    return names.every(variableOf) ? this.#getters(namespace, names, variableOf) : new Map()
+    // A default export may be a value without a name.
+    const isIt = names.every((name) => name === 'default' || variableOf(name) !== undefined)
+    return isIt ? this.#getters(namespace, wanted, variableOf) : new Map()
   }
 
   #getters(

@@ -35,6 +35,44 @@ test("Babel's import of everything travels, without what it has remembered", () 
   assert.equal(there(module), module)
 })
 
+test("swc's import of everything travels, without what it has remembered", () => {
+  const load = evaluated(`
+    function _getRequireWildcardCache(nodeInterop) {
+      if (typeof WeakMap !== "function") return null;
+      var cacheBabelInterop = new WeakMap();
+      var cacheNodeInterop = new WeakMap();
+      return (_getRequireWildcardCache = function(nodeInterop) {
+        return nodeInterop ? cacheNodeInterop : cacheBabelInterop;
+      })(nodeInterop);
+    }
+    function _interop_require_wildcard(obj, nodeInterop) {
+      if (!nodeInterop && obj && obj.__esModule) return obj;
+      if (obj === null || typeof obj !== "object" && typeof obj !== "function") return { default: obj };
+      var cache = _getRequireWildcardCache(nodeInterop);
+      if (cache && cache.has(obj)) return cache.get(obj);
+      var newObj = { __proto__: null };
+      for (var key in obj) if (key !== "default") newObj[key] = obj[key];
+      newObj.default = obj;
+      if (cache) cache.set(obj, newObj);
+      return newObj;
+    }
+    _interop_require_wildcard({})
+    return (what) => _interop_require_wildcard(what)`)
+  const there = arrived(load)
+  const found = there({ a: 1, default: 2 }) as Record<string, unknown>
+  assert.deepEqual({ ...found }, { a: 1, default: { a: 1, default: 2 } })
+  const module = { __esModule: true }
+  assert.equal(there(module), module)
+  assert.deepEqual({ ...(there(5) as object) }, { default: 5 })
+})
+
+test('a function of the user with such a name is sent as it is', () => {
+  const load = evaluated(`
+    function _interop_require_wildcard(value) { return [value] }
+    return (what) => _interop_require_wildcard(what)`)
+  assert.deepEqual(arrived(load)(1), [1])
+})
+
 test("TypeScript's import of everything travels", () => {
   const load = evaluated(`
     const __importStar = (function () {

@@ -26,9 +26,9 @@ const IMPORT_ALL = `return function (module, isOfNode) {
   return namespace
 }`
 
-/** `import * as` for CommonJS by Babel: it caches results in a `WeakMap`. */
+/** `import * as` for CommonJS by Babel and by swc: they cache results in a `WeakMap`. */
 const OF_BABEL: Known = {
-  name: /^_interopRequireWildcard\d*$/,
+  name: /^_interop(?:RequireWildcard|_require_wildcard)\d*$/,
   word: /\b__esModule\b/,
   text: IMPORT_ALL,
 }

@@ -16,6 +16,9 @@ const MAX_CODES = 1_000
 /** The maximum indentation of a function's first line. In minified code it can be any number. */
 const MAX_INDENT = 200
 
+/** The end of each compiled text: it shows that the script is not the file that it is named for. */
+export const MADE_HERE = '/* scaler-ts */'
+
 /** A private static field of a class: accessors from outside. */
 export interface StaticPrivate {
   readonly name: string
@@ -106,7 +109,7 @@ export class FunctionFactory {
     // Node shows the line of an uncaught error: it should be the user's line, without added code.
     const isApart = code.column >= 0 && code.column <= MAX_INDENT
     const start = isApart ? `${prefix}\n${' '.repeat(code.column)}` : prefix
-    const text = `${start}${code.expression}\n)${this.#suffix(given)}]`
+    const text = `${start}${code.expression}\n)${this.#suffix(given)}]${MADE_HERE}`
     const usesImport = code.runtime.length === 0 && /\bimport\b/.test(code.expression)
     if (usesImport) importOnce()
     return compileFunction(text, parameters, {

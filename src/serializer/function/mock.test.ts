@@ -66,6 +66,56 @@ test('any other proxy is refused, also one that a factory returned', async (t) =
   assert.throws(() => answer(others['whole']), /a Proxy cannot travel/)
 })
 
+/** The exports of a module that has `export *`, as vite makes them. */
+const RUNNER = `
+  export const exportAll = (exports, sourceModule) => {
+    for (const key in sourceModule) Object.defineProperty(exports, key, {
+      enumerable: true, configurable: true, get: () => sourceModule[key],
+    })
+  }
+`
+
+/** Three modules as vite compiles them: the last of them has a test. */
+const BARREL = `
+  import { exportAll } from 'RUNNER'
+  const declared = {}
+  const first = {}
+  const second = {}
+  const __vite_ssr_exportName__ = (name, get) =>
+    Object.defineProperty(declared, name, { enumerable: true, configurable: true, get })
+  __vite_ssr_exportName__('count', () => { try { return count } catch {} })
+  __vite_ssr_exportName__('inc', () => { try { return inc } catch {} })
+  let count = 0
+  const inc = () => (count += 1)
+  exportAll(first, declared)
+  exportAll(second, first)
+  const __vite_ssr_import__ = async () => second
+  const __vite_ssr_import_0__ = await __vite_ssr_import__('./second.js')
+  export const bump = () => inc()
+  export const seen = () => __vite_ssr_import_0__.count
+  export const both = () => [__vite_ssr_import_0__.inc(), __vite_ssr_import_0__.count]
+  export const direct = () => [inc(), __vite_ssr_import_0__.count]
+`
+
+test('a variable that vite exports again is that of its module', async (t) => {
+  const tasksBy = async (by: string): Promise<Tasks> => {
+    const tree = new PackageTree(t)
+    tree.install(by, { type: 'module' }, { 'dist/runner.js': RUNNER })
+    tree.write({ 'app/tasks.mjs': BARREL.replace('RUNNER', `${by}/dist/runner.js`) })
+    return (await import(tree.url('app/tasks.mjs'))) as Tasks
+  }
+  for (const by of ['vite', 'vitest', 'vite-node']) {
+    const tasks = await tasksBy(by)
+    assert.equal(answer(tasks['seen']), 0)
+    tasks['bump']?.()
+    assert.equal(answer(tasks['seen']), 1)
+    assert.deepEqual(answer(tasks['both']), [2, 2])
+    assert.deepEqual(answer(tasks['direct']), [2, 2])
+  }
+  const others = await tasksBy('other-package')
+  assert.throws(() => answer(others['seen']), /get .*other-package cannot travel/)
+})
+
 test('a module counts as replaced while vitest has a mock for its file', (t) => {
   assert.equal(isReplaced('file:///app/m.ts'), false)
   const getDependencyMock = (path: string): unknown => (path === '/app/m.ts' ? {} : undefined)

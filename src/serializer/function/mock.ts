@@ -1,6 +1,7 @@
-// Modules that tests replace by `vi.mock` of vitest, which puts a proxy around what the factory
-// returns, to report exports that this lacks. It is recognized by its handler, which vitest itself
-// has written: no other proxy may be looked through, since its traps decide what it contains.
+// What vitest puts in place of modules, which is recognized by the functions that vitest itself has
+// written. `vi.mock` puts a proxy around what the factory returns, to report exports that this
+// lacks: no other proxy may be looked through, since its traps decide what it contains. And what
+// `export * from` exports are getters of vite, which read the exports of the other module.
 
 import { types } from 'node:util'
 import type { Inspector } from '../inspect/inspector.js'
@@ -11,18 +12,30 @@ import type { ScriptTable } from './scripts.js'
 /** The packages that have contained that handler. */
 const AUTHORS = /^(?:vitest|@vitest\/mocker)$/
 
+/** The same for `export * from`. */
+const EXPORTERS = /^(?:vite|vitest|vite-node)$/
+
+/** The text of its getters: the other module, and the name. */
+const FORWARDING = /^\(\) => ([\w$]+)\[([\w$]+)\]$/
+
+/** At most so many modules are between an export and its declaration. */
+const MAX_HOPS = 20
+
 /** The text of its only trap: others return something else than the target has. */
 const TEXT = /export is defined on the "[^]*"vi\.mock"/
 
-/** The mocks of this thread. */
+/** The mocks and re-exports of this thread. */
 export class MockedModules {
-  readonly #inspector: Pick<Inspector, 'proxyView'>
+  readonly #inspector: Pick<Inspector, 'proxyView' | 'functionView'>
   readonly #scripts: Pick<ScriptTable, 'urlOf'>
   /** What is behind each proxy that was looked at, or the proxy itself if that is not vitest's. */
   readonly #known = new WeakMap<object, object>()
   readonly #contents = new WeakSet<object>()
 
-  constructor(inspector: Pick<Inspector, 'proxyView'>, scripts: Pick<ScriptTable, 'urlOf'>) {
+  constructor(
+    inspector: Pick<Inspector, 'proxyView' | 'functionView'>,
+    scripts: Pick<ScriptTable, 'urlOf'>,
+  ) {
     this.#inspector = inspector
     this.#scripts = scripts
   }
@@ -45,6 +58,33 @@ export class MockedModules {
     return typeof content === 'object' && content !== null && this.#contents.has(content)
   }
 
+  /**
+   * The getter of the module that declares an export, if the export is one of `export * from` and
+   * holds a primitive value, which may change; undefined for any other.
+   */
+  getterBehind(module: object, name: string): AnyFunction | undefined {
+    let getter = getterIn(module, name)
+    let found: AnyFunction | undefined
+    for (let hops = 0; getter !== undefined && hops < MAX_HOPS; hops += 1) {
+      const next = this.#forwardedBy(getter)
+      if (next === undefined) return found && isPrimitiveIn(module, name) ? found : undefined
+      getter = found = getterIn(next.module, next.name)
+    }
+    return undefined
+  }
+
+  /** The export that a getter of vite reads. */
+  #forwardedBy(getter: AnyFunction): { module: unknown; name: string } | undefined {
+    if (types.isProxy(getter)) return undefined
+    const text = FORWARDING.exec(Function.prototype.toString.call(getter))
+    if (text === null || !EXPORTERS.test(this.#packageOf(getter))) return undefined
+    const { scopes } = this.#inspector.functionView(getter)
+    const [, module, name] = text.map(
+      (each) => scopes.find(({ variables }) => Object.hasOwn(variables, each))?.variables[each],
+    )
+    return typeof name === 'string' ? { module, name } : undefined
+  }
+
   #contentOf(proxy: object): object {
     const view = this.#inspector.proxyView(proxy)
     return view !== undefined && this.#isOfVitest(view.handler) ? view.target : proxy
@@ -55,8 +95,13 @@ export class MockedModules {
     const trap = ownValue(handler, 'get')
     if (typeof trap !== 'function' || types.isProxy(trap)) return false
     if (!TEXT.test(Function.prototype.toString.call(trap))) return false
-    const path = pathOf(this.#scripts.urlOf(trap as AnyFunction) ?? '')
-    return AUTHORS.test((path && packageFileOf(path)?.packageName) ?? '')
+    return AUTHORS.test(this.#packageOf(trap as AnyFunction))
+  }
+
+  /** The name of the package that a function comes from. */
+  #packageOf(fn: AnyFunction): string {
+    const path = pathOf(this.#scripts.urlOf(fn) ?? '')
+    return (path && packageFileOf(path)?.packageName) ?? ''
   }
 }
 
@@ -78,6 +123,26 @@ export function isReplaced(url: string): boolean {
     // It is another version of vitest.
     return false
   }
+}
+
+function isPrimitiveIn(module: object, name: string): boolean {
+  try {
+    const value: unknown = Reflect.get(module, name)
+    return typeof value !== 'function' && (typeof value !== 'object' || value === null)
+  } catch {
+    // It is not initialized yet.
+    return false
+  }
+}
+
+/** The getter of an own property. */
+function getterIn(object: unknown, name: string): AnyFunction | undefined {
+  if (typeof object !== 'object' || object === null || types.isProxy(object)) return undefined
+  const property: { readonly get?: unknown } | undefined = Object.getOwnPropertyDescriptor(
+    object,
+    name,
+  )
+  return property?.get as AnyFunction | undefined
 }
 
 function isProxy(value: unknown): value is object {

@@ -4,6 +4,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { PackageTree } from '../module/package-tree.kit.js'
 import type { AnyFunction } from '../module/native.js'
 import * as path from '../refusal.js'
+import { defaultSerializer, registerByReference } from '../serializer.js'
 import { TwoSides } from '../two-sides.kit.js'
 import { TestAnalyst } from './analyst.kit.js'
 import { ModuleObjects, type ModuleUse } from './modules.js'
@@ -172,4 +173,36 @@ describe('the `module` of a CommonJS file', () => {
 test('an object of which only the type is asked for is not sent', () => {
   const held = new WeakMap()
   assert.equal((new TwoSides().send(() => typeof held) as () => unknown)(), 'object')
+})
+
+const LIVE = {
+  'app/live.mjs': `
+    export let count = 0
+    export const inc = () => (count += 1)
+    export const make = () => () => count
+  `,
+  'app/tasks.mjs': `
+    import { count, inc, make } from './live.mjs'
+    export const made = make()
+    export const both = () => [inc(), count]
+  `,
+}
+
+test('a variable of a module is shared, also after a function of it has come back', async (t) => {
+  const tree = new PackageTree(t, LIVE)
+  const { made, both } = (await import(tree.url('app/tasks.mjs'))) as Record<string, AnyFunction>
+  assert.ok(made !== undefined && both !== undefined)
+  const arrived = new TwoSides().send(made)
+  const sides = new TwoSides()
+  assert.deepEqual(Reflect.apply(sides.send(both), undefined, []), [1, 1])
+  assert.equal(Reflect.apply(arrived, undefined, []), 0)
+})
+
+test('a variable of a module that is registered by reference is imported', async (t) => {
+  const tree = new PackageTree(t, LIVE)
+  const { both } = (await import(tree.url('app/tasks.mjs'))) as Record<string, AnyFunction>
+  registerByReference(tree.path('app/live.mjs'))
+  const copy = defaultSerializer.deserialize(defaultSerializer.serialize(both)) as AnyFunction
+  // A name has the value at the time when the function was read.
+  assert.deepEqual(Reflect.apply(copy, undefined, []), [1, 0])
 })

@@ -250,3 +250,14 @@ export function memberIn(module: unknown, name: string = ''): Seen | undefined {
   if (typeof module !== 'object' || module === null) return undefined
   return { value: Reflect.get(module, name) }
 }
+
+/** An export of a namespace, if it is a function. */
+export function functionIn(namespace: object, name: string): AnyFunction | undefined {
+  try {
+    const value: unknown = Reflect.get(namespace, name)
+    return typeof value === 'function' ? (value as AnyFunction) : undefined
+  } catch {
+    // It is not initialized yet.
+    return undefined
+  }
+}

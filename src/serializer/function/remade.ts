@@ -128,7 +128,7 @@ export class Remaker {
     const site = analysis?.remakingSite(binding.name)
     const initializer = analysis?.initializerOf(binding.name)
     if (site === undefined || initializer === undefined) return false
-    if (!initializer.needs.every((each) => scripts.isRemakable(script, each))) return false
+    if (!scripts.areRemakable(script, initializer)) return false
     const { shape, inputs, start } = initializer
     const trouble = seen && troubleWith(seen.value)
     if (trouble !== undefined) return trouble

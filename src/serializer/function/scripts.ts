@@ -4,10 +4,15 @@
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { SharedRegistry } from '../../base/finalization.js'
 import type { FunctionLocation, Inspector, Script } from '../inspect/inspector.js'
+import type { ModuleNames } from '../module/names.js'
 import type { AnyFunction } from '../module/native.js'
+import type { ModuleName } from '../module/origin.js'
+import { fileUrlOf, isLocal, pathOf } from '../module/package.js'
+import { realPath } from '../module/policy.js'
 import type { Binding, FunctionSite, ImportOrigin } from '../source/sites.js'
-import type { ImportedName } from '../source/scope.js'
+import type { ImportedName, Initializer } from '../source/scope.js'
 import { analyzeScript, type ScriptAnalysis } from '../source/analysis.js'
+import { MADE_HERE } from './factory.js'
 import { isReplaced } from './mock.js'
 import { textOfFile } from './modules.js'
 
@@ -29,6 +34,7 @@ const MAX_HOPS = 20
 /** Analyses each script once. */
 export class ScriptTable {
   readonly #inspector: Inspector
+  readonly #modules: Pick<ModuleNames, 'ownPath' | 'isOfPackage'> | undefined
   readonly #known = new Map<string, KnownScript>()
   readonly #byUrl = new Map<string, KnownScript>()
   /** Resolved specifiers: by the URL of the script and the specifier. */
@@ -37,8 +43,10 @@ export class ScriptTable {
   readonly #passing = new Map<string, WeakRef<KnownScript>>()
   readonly #gone = new SharedRegistry<string>((id) => this.#passing.delete(id))
 
-  constructor(inspector: Inspector) {
+  /** `modules` knows the files of names that are not paths. */
+  constructor(inspector: Inspector, modules?: Pick<ModuleNames, 'ownPath' | 'isOfPackage'>) {
     this.#inspector = inspector
+    this.#modules = modules
   }
 
   /** The script with this id in V8. Undefined if V8 has forgotten it. */
@@ -97,16 +105,12 @@ export class ScriptTable {
 
   /** The same, with its script: one of several if they have the same text. */
   declarationOf(origin: ImportOrigin, parentUrl: string): Declaration | undefined {
-    const [name, ...rest] = origin.path
-    if (origin.form !== 'import' || name === undefined || rest.length > 0) return undefined
-    return this.#exported(origin.specifier, parentUrl, name, MAX_HOPS)
+    return origin.form === 'import' ? this.functionOf(origin, parentUrl) : undefined
   }
 
   /** The same, also through `require`: functions are equal in all instances. */
-  functionOf({ specifier, path }: ImportOrigin, parentUrl: string): Declaration | undefined {
-    const [name, ...rest] = path
-    if (name === undefined || rest.length > 0) return undefined
-    return this.#exported(specifier, parentUrl, name, MAX_HOPS)
+  functionOf(origin: ImportOrigin, parentUrl: string): Declaration | undefined {
+    return this.#exported(origin, parentUrl, origin.path, MAX_HOPS)
   }
 
   /** The module that is the value of a variable of `parent`; undefined if a mock may be. */
@@ -115,10 +119,11 @@ export class ScriptTable {
     parent: KnownScript,
   ): KnownScript | undefined {
     if (kind === 'wrapper') return name === 'exports' ? parent : undefined
-    const specifier = origin?.path.length === 0 ? origin.specifier : wrappedSpecifier
-    const module =
-      specifier === undefined ? undefined : this.#loadedFrom(specifier, parent.script.url)
-    return module === undefined || isReplaced(module.script.url) ? undefined : module
+    const wrapped =
+      wrappedSpecifier === undefined ? undefined : nameIn(parent.script, wrappedSpecifier)
+    const module = origin?.path.length === 0 ? origin : wrapped
+    const found = module && this.#loadedFrom(module, parent.script.url)
+    return found === undefined || isReplaced(found.script.url) ? undefined : found
   }
 
   /** The value of a property of a variable of `parent` that holds a module. */
@@ -129,7 +134,7 @@ export class ScriptTable {
     hopsLeft: number = MAX_HOPS,
   ): Declaration | undefined {
     const module = this.moduleOf(binding, parent)
-    return module && hopsLeft > 0 ? this.#own(module, name, hopsLeft) : undefined
+    return module && hopsLeft > 0 ? this.#own(module, [name], hopsLeft) : undefined
   }
 
   /** Whether an imported value can be re-created from the text of its module. */
@@ -148,53 +153,74 @@ export class ScriptTable {
     const { shape } = initializer
     if (shape !== undefined && shape.kind !== 'entries') return false
     if (analysis?.remakingSite(local) === undefined) return false
-    return initializer.needs.every((each) => this.isRemakable(declared.script, each))
+    return this.areRemakable(declared.script, initializer)
   }
 
+  /** Whether what an initializer calls in other modules can be called again on a worker. */
+  areRemakable(
+    script: KnownScript,
+    { needs, packages }: Pick<Initializer, 'needs' | 'packages'>,
+  ): boolean {
+    return (
+      packages.every((each) => this.isOfPackage(each, script.script.url)) &&
+      needs.every((each) => this.isRemakable(script, each))
+    )
+  }
+
+  /** Whether a module belongs to a package: its name alone may also be one of the user's own. */
+  isOfPackage(name: ModuleName, parentUrl: string): boolean {
+    return this.#modules?.isOfPackage(name, parentUrl) ?? true
+  }
+
+  /** `path`: the name of an export; for one that is a module, also that of an export of it. */
   #exported(
-    specifier: string,
+    module: ModuleName,
     parentUrl: string,
-    name: string,
+    path: readonly string[],
     hopsLeft: number,
   ): Declaration | undefined {
-    const known = this.#loadedFrom(specifier, parentUrl)
-    return known && hopsLeft > 0 ? this.#own(known, name, hopsLeft) : undefined
+    const known = this.#loadedFrom(module, parentUrl)
+    return known && hopsLeft > 0 ? this.#own(known, path, hopsLeft) : undefined
   }
 
-  #own(known: KnownScript, name: string, hopsLeft: number): Declaration | undefined {
+  #own(known: KnownScript, path: readonly string[], hopsLeft: number): Declaration | undefined {
     const { analysis, script } = known
-    if (analysis === undefined) return undefined
+    const [name, ...rest] = path
+    if (analysis === undefined || name === undefined) return undefined
     const target = analysis.exportsOf().get(name)
     const local = target === undefined ? analysis.exportedBy(name) : undefined
     if (target !== undefined && 'from' in target) {
-      return target.name === '*'
-        ? undefined
-        : this.#exported(target.from, script.url, target.name, hopsLeft - 1)
+      const inside = target.name === '*' ? rest : [target.name, ...rest]
+      return this.#exported(nameIn(script, target.from), script.url, inside, hopsLeft - 1)
     }
     if (target === undefined && local === undefined) {
       return firstOf(analysis.starExports, (from) =>
-        this.#exported(from, script.url, name, hopsLeft - 1),
+        this.#exported(nameIn(script, from), script.url, path, hopsLeft - 1),
       )
     }
     const [variable = '', member] = (local ?? '').split('.')
     if (member !== undefined && variable !== 'exports') {
-      const from = analysis.binding(variable)
+      const from = rest.length > 0 ? undefined : analysis.binding(variable)
       return from && this.memberOf(from, known, member, hopsLeft - 1)
     }
     const binding = analysis.binding(target?.local ?? local ?? '')
     const origin = binding?.origin
     if (binding === undefined) return undefined
-    if (binding.kind !== 'import' || origin === undefined) return { binding, script: known }
-    const [imported] = origin.path
-    if (imported === undefined) return undefined
-    return this.#exported(origin.specifier, script.url, imported, hopsLeft - 1)
+    if (binding.kind !== 'import' || origin === undefined) {
+      return rest.length > 0 ? undefined : { binding, script: known }
+    }
+    return this.#exported(origin, script.url, [...origin.path, ...rest], hopsLeft - 1)
   }
 
   /** V8 takes long to find that a script does not exist: results are cached. */
-  #loadedFrom(specifier: string, parentUrl: string): KnownScript | undefined {
-    const key = `${parentUrl} ${specifier}`
+  #loadedFrom(module: ModuleName, parentUrl: string): KnownScript | undefined {
+    const { specifier } = module
+    const path = isLocal(specifier) ? undefined : this.#modules?.ownPath(module, parentUrl)
+    const key = path ?? `${parentUrl} ${specifier}`
     const found = this.#found.get(key)
-    for (const url of found === undefined ? candidates(specifier, parentUrl) : [found]) {
+    const all = path === undefined ? undefined : [fileUrlOf(path) ?? path, path]
+    const urls = found === undefined ? (all ?? candidates(specifier, parentUrl)) : [found]
+    for (const url of urls) {
       const known = this.#loaded(url)
       if (known === undefined) continue
       this.#found.set(key, url)
@@ -205,7 +231,7 @@ export class ScriptTable {
 
   /** Of several with the same text, the one that was loaded last. */
   #loaded(url: string): KnownScript | undefined {
-    const scripts = this.#inspector.scriptsByUrl(url)
+    const scripts = this.#scriptsOf(url)
     const script = scripts.at(-1)
     if (script === undefined) return this.#forgotten(url)
     if (scripts.some(({ source }) => source !== script.source)) return undefined
@@ -228,7 +254,12 @@ export class ScriptTable {
   }
 
   #isOnly({ script: { url } }: KnownScript): boolean {
-    return this.#inspector.scriptsByUrl(url).length < 2
+    return this.#scriptsOf(url).length < 2
+  }
+
+  /** Without those of functions that have arrived from there: these are no modules. */
+  #scriptsOf(url: string): readonly Script[] {
+    return this.#inspector.scriptsByUrl(url).filter(({ source }) => !source.endsWith(MADE_HERE))
   }
 
   #add(script: Script): KnownScript {
@@ -254,6 +285,11 @@ export function exportedLocals({ analysis }: KnownScript): ReadonlyMap<string, s
   return locals
 }
 
+/** A module that the text of the script names. */
+function nameIn({ isModule }: Script, specifier: string): ModuleName {
+  return { specifier, form: isModule ? 'import' : 'require' }
+}
+
 /**
  * The files that loaders may use for a specifier of the user's modules: TypeScript specifiers say
  * `.js` for `.ts`, those of vite start at the root of the project. Some loaders use paths as URLs.
@@ -263,8 +299,10 @@ function candidates(specifier: string, parentUrl: string): readonly string[] {
   const parent = isPath ? pathToFileURL(parentUrl).href : parentUrl
   if (!/^(?:\.{1,2}\/|\/|file:)/.test(specifier) || !URL.canParse(specifier, parent)) return []
   const { href } = new URL(specifier, parent)
+  // Node names files by their real paths.
+  const real = fileUrlOf(realPath(pathOf(href) ?? '')) ?? href
   const typed = href.replace(/\.([cm]?)js(x?)$/, '.$1ts$2')
-  const urls = [href, typed, ...ENDS.map((end) => href + end)]
+  const urls = [href, real, typed, ...ENDS.map((end) => href + end)]
   if (specifier.startsWith('/')) {
     let end = parent.lastIndexOf('/')
     for (; end > 'file://'.length; end = parent.lastIndexOf('/', end - 1)) {

@@ -7,6 +7,7 @@ import type { Inspector } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
 import { Refusal } from '../refusal.js'
 import { COUNTS } from '../source/methods.js'
+import { isPackage } from '../source/remaking.js'
 import type { Binding, Changes, CodeName, GivenTo, TextPlace } from '../source/sites.js'
 import { arrayForm } from '../value/array-form.js'
 import { type Capture, captureOf, type FunctionParts, type SourceParts } from './parts.js'
@@ -71,6 +72,8 @@ export class ChangeFinder {
     outer: number,
     seen: Set<Changes>,
   ): ChangePlace | undefined {
+    // What a package may change was found in the script itself.
+    if (isPackage(origin.specifier) && this.#scripts.isOfPackage(origin, url)) return undefined
     const fn = this.#scripts.functionOf(origin, url)
     const parameters = fn?.script.analysis?.changesOf(fn.binding.name)?.parameters
     if (fn === undefined || parameters === undefined)

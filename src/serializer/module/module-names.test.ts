@@ -56,12 +56,15 @@ describe('an import', () => {
   })
 
   test('of an installed package is a reference by its specifier', (t) => {
-    const tree = new PackageTree(t, { 'packages/lib/package.json': '{"name":"@ours/lib"}' })
+    const tree = new PackageTree(t)
     tree.install('lib', { main: './main.js' }, { 'main.js': '' })
     tree.install('@scope/esm', { exports: { import: './main.js' } }, { 'main.js': '' })
-    tree.link('app/node_modules/@ours/lib', 'packages/lib')
+    // As pnpm does it.
+    const store = 'app/node_modules/.pnpm/stored@1.0.0'
+    tree.install('stored', {}, { 'index.js': '' }, store)
+    tree.link('app/node_modules/stored', `${store}/node_modules/stored`)
     const parent = tree.url('app/src/main.js')
-    for (const specifier of ['lib', 'lib/part.js', '@scope/esm', '@scope/esm/x', '@ours/lib']) {
+    for (const specifier of ['lib', 'lib/part.js', '@scope/esm', '@scope/esm/x', 'stored']) {
       const { module } = finder().originReference(origin(specifier), parent) ?? {}
       assert.deepEqual(module, { kind: 'specifier', specifier, parent }, specifier)
     }
@@ -71,6 +74,44 @@ describe('an import', () => {
       specifier: 'lib',
       parent: tree.url('app/a.cjs'),
     })
+  })
+
+  test('of a package that is a link to a folder of the user travels by value', (t) => {
+    const exports = { '.': { import: './a.mjs', require: './a.cjs' }, './b': './b.js' }
+    const json = JSON.stringify({ name: '@ours/lib', exports })
+    const files = { 'a.mjs': '', 'a.cjs': '', 'b.js': '' }
+    const tree = new PackageTree(t, { 'packages/lib/package.json': json })
+    for (const [name, text] of Object.entries(files)) tree.write({ [`packages/lib/${name}`]: text })
+    tree.link('app/node_modules/@ours/lib', 'packages/lib')
+    tree.install('real', {}, { 'index.js': '' })
+    const parent = tree.url('app/src/main.js')
+    const policy = new ModulePolicy()
+    const names = finder(policy)
+    const found = (specifier: string, form: 'import' | 'require' = 'import'): unknown => {
+      const reference = names.originReference(origin(specifier, form), parent)
+      const own = names.ownPath({ specifier, form }, parent)
+      assert.equal(names.isOfPackage({ specifier, form }, parent), reference !== undefined)
+      return reference === undefined ? own : reference.module
+    }
+    assert.equal(found('@ours/lib'), tree.path('packages/lib/a.mjs'))
+    assert.equal(found('@ours/lib', 'require'), tree.path('packages/lib/a.cjs'))
+    assert.equal(found('@ours/lib/b'), tree.path('packages/lib/b.js'))
+    assert.equal(found('@ours/lib/absent'), undefined)
+    const byPath = '../node_modules/@ours/lib/b.js'
+    for (const form of ['import', 'require'] as const) {
+      assert.equal(found(byPath, form), tree.path('packages/lib/b.js'))
+    }
+    const named = (specifier: string): unknown => ({ kind: 'specifier', specifier, parent })
+    policy.registerByReference(tree.path('packages/lib/b.js'))
+    assert.deepEqual(found('@ours/lib/b'), named('@ours/lib/b'))
+    assert.equal(found('@ours/lib'), tree.path('packages/lib/a.mjs'))
+    policy.registerByReference('@ours/lib')
+    assert.deepEqual(found('@ours/lib'), named('@ours/lib'))
+    policy.registerByValue('@ours/lib')
+    assert.equal(found('@ours/lib'), tree.path('packages/lib/a.mjs'))
+    policy.registerByValue('real')
+    assert.equal(names.originReference(origin('real'), parent), undefined)
+    assert.equal(names.isOfPackage(origin('real'), parent), true)
   })
 
   test("of an alias or of a user's file has no reference", (t) => {

@@ -79,6 +79,18 @@ describe('modules by reference', () => {
   })
 })
 
+test('a package in the store of yarn is known by its `package.json`', (t) => {
+  const store = 'node_modules/.store/@ours-lib-npm-1.0.0-0123456789/package'
+  const tree = new PackageTree(t, {
+    [`${store}/package.json`]: '{"name":"@ours/lib"}',
+    [`${store}/a.js`]: '',
+  })
+  const policy = new ModulePolicy()
+  assert.equal(policy.isPackageFile(tree.path(`${store}/a.js`)), true)
+  policy.registerByValue('@ours/lib')
+  assert.equal(policy.isPackageFile(tree.path(`${store}/a.js`)), false)
+})
+
 test('every registration is a new version', () => {
   const policy = new ModulePolicy()
   const versions = [policy.version]

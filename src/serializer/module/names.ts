@@ -8,7 +8,7 @@ import { Refusal } from '../refusal.js'
 import type { ImportOrigin } from '../source/sites.js'
 import { LoadedExports } from './exports.js'
 import { type AnyFunction, type NativeNames, ownValue } from './native.js'
-import { fileReference, OriginResolver } from './origin.js'
+import { fileReference, type ModuleName, OriginResolver } from './origin.js'
 import {
   fileUrlOf,
   OWN_NAME,
@@ -140,6 +140,16 @@ export class ModuleNames {
   /** See `OriginResolver`. */
   originReference(origin: ImportOrigin, parentUrl: string): ExportReference | undefined {
     return this.#origins.originReference(origin, parentUrl)
+  }
+
+  /** See `OriginResolver`. */
+  ownPath(name: ModuleName, parentUrl: string): string | undefined {
+    return this.#origins.ownPath(name, parentUrl)
+  }
+
+  /** See `OriginResolver`. */
+  isOfPackage(name: ModuleName, parentUrl: string): boolean {
+    return this.#origins.isOfPackage(name, parentUrl)
   }
 
   /**

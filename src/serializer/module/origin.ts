@@ -2,7 +2,7 @@
 // this package, of an installed package, or to a file of the user's own. Loads nothing to find out.
 
 import { createRequire, isBuiltin } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ImportOrigin } from '../source/sites.js'
 import {
@@ -16,16 +16,33 @@ import {
   pathFrom,
   pathOf,
 } from './package.js'
-import type { ExportReference, ModulePolicy, ModuleReference } from './policy.js'
+import {
+  type ExportReference,
+  type ModulePolicy,
+  type ModuleReference,
+  realPath,
+} from './policy.js'
 import { ModulePlace } from './place.js'
 
-type Form = ImportOrigin['form']
+/** A module as a file names it. */
+export type ModuleName = Pick<ImportOrigin, 'specifier' | 'form'>
+
+type Form = ModuleName['form']
+
+/** Where an import leads. */
+interface Target {
+  /** Undefined if it travels by value. */
+  readonly reference: ModuleReference | undefined
+  /** Its file, if it travels by value and Node finds it. */
+  readonly path: string | undefined
+}
 
 /** Finds references for import bindings. */
 export class OriginResolver {
   readonly #policy: ModulePolicy
   /** By form, specifier and parent. */
-  readonly #known = new Map<string, ModuleReference | undefined>()
+  readonly #known = new Map<string, Target>()
+  readonly #places = new Map<string, ModulePlace>()
   #version = 0
 
   constructor(policy: ModulePolicy) {
@@ -37,55 +54,79 @@ export class OriginResolver {
    * the working directory); undefined if it travels by value. Never throws.
    */
   originReference(origin: ImportOrigin, parentUrl: string): ExportReference | undefined {
-    const { specifier, form, path } = origin
+    const { form, path } = origin
+    const module = this.#target(origin, parentUrl).reference
+    return module === undefined ? undefined : { module, form, path }
+  }
+
+  /** The path of the module, if it travels by value and Node finds it. Never throws. */
+  ownPath(name: ModuleName, parentUrl: string): string | undefined {
+    return this.#target(name, parentUrl).path
+  }
+
+  /**
+   * Whether the module belongs to a package rather than to the user, although the package may have
+   * been registered by value. Never throws.
+   */
+  isOfPackage(name: ModuleName, parentUrl: string): boolean {
+    const { reference, path } = this.#target(name, parentUrl)
+    return reference !== undefined || (path !== undefined && isInstalled(path))
+  }
+
+  #target({ specifier, form }: ModuleName, parentUrl: string): Target {
     if (this.#version !== this.#policy.version) {
       this.#version = this.#policy.version
       this.#known.clear()
     }
     const key = `${form} ${specifier}\0${parentUrl}`
-    let module = this.#known.get(key)
-    if (module === undefined && !this.#known.has(key)) {
-      module = this.#resolve(specifier, form, parentUrl)
-      this.#known.set(key, module)
+    let target = this.#known.get(key)
+    if (target === undefined) {
+      target = this.#resolve(specifier, form, parentUrl)
+      this.#known.set(key, target)
     }
-    return module === undefined ? undefined : { module, form, path }
+    return target
   }
 
-  #resolve(specifier: string, form: Form, parentUrl: string): ModuleReference | undefined {
-    if (isBuiltin(specifier)) return builtinReference(specifier)
+  #resolve(specifier: string, form: Form, parentUrl: string): Target {
+    if (isBuiltin(specifier)) return byReference(builtinReference(specifier))
     const ownEntry = ownEntryOf(specifier)
-    if (ownEntry !== undefined) return { kind: 'own', file: ownEntry }
+    if (ownEntry !== undefined) return byReference({ kind: 'own', file: ownEntry })
     const parent = pathOf(parentUrl) ?? join(process.cwd(), '[unknown]')
     try {
-      if (isLocal(specifier)) return this.#fileReference(localPath(specifier, form, parent))
-      return this.#bareReference(specifier, form, parent)
+      if (isLocal(specifier)) return this.#fileTarget(this.#localPath(specifier, form, parent))
+      return this.#bareTarget(specifier, form, parent)
     } catch {
-      return undefined
+      return byValue(undefined)
     }
   }
 
   /** A package, or a name that only the user's own tools or `package.json` can resolve. */
-  #bareReference(specifier: string, form: Form, parent: string): ModuleReference | undefined {
+  #bareTarget(specifier: string, form: Form, parent: string): Target {
     const mode = this.#policy.modeOfSpecifier(specifier)
-    if (mode === 'value') return undefined
+    if (mode === 'value') return byValue(this.#pathOf(specifier, form, parent))
     const name = packageNameOf(specifier)
-    const asNamed: ModuleReference = {
-      kind: 'specifier',
-      specifier,
-      parent: fileUrlOf(parent) ?? '',
-    }
+    const asNamed = byReference({ kind: 'specifier', specifier, parent: fileUrlOf(parent) ?? '' })
     if (mode === 'reference') return asNamed
-    if (name !== undefined && findPackageFolder(name, dirname(parent)) !== undefined) {
-      return asNamed
+    const folder = name === undefined ? undefined : findPackageFolder(name, dirname(parent))
+    if (folder !== undefined) {
+      const real = realPath(folder)
+      if (isInstalled(real)) return asNamed
+      // A link to a package of the user's own. With `--preserve-symlinks` Node does not follow it.
+      const path = this.#pathOf(specifier, form, parent)
+      const isNamed = this.#policy.modeOfPath(path ?? join(real, 'package.json')) === 'reference'
+      return isNamed ? asNamed : byValue(path)
     }
     const found = specifier.startsWith('#')
-      ? resolveAlias(specifier, form, parent)
+      ? this.#resolved(specifier, form, parent)
       : this.#resolveElsewhere(specifier, parent)
-    if (found === undefined) return undefined
+    if (found === undefined) return byValue(this.#pathOf(specifier, form, parent))
     if (found === '') return asNamed
-    if (isBuiltin(found)) return builtinReference(found)
-    const isInstalled = packageFileOf(found) !== undefined
-    return name !== undefined && isInstalled ? asNamed : this.#fileReference(found)
+    if (isBuiltin(found)) return byReference(builtinReference(found))
+    if (name !== undefined && packageFileOf(found) !== undefined) return asNamed
+    const target = this.#fileTarget(found)
+    if (target.reference !== undefined || specifier.startsWith('#')) return target
+    // `import` may find another file than `require`.
+    return byValue(this.#pathOf(specifier, form, parent) ?? found)
   }
 
   /**
@@ -104,9 +145,50 @@ export class OriginResolver {
     }
   }
 
-  #fileReference(path: string): ModuleReference | undefined {
-    return fileReference(path, this.#policy)
+  #fileTarget(path: string): Target {
+    const reference = fileReference(path, this.#policy)
+    return reference === undefined ? byValue(path) : byReference(reference)
   }
+
+  #localPath(specifier: string, form: Form, parent: string): string {
+    if (form === 'require') return createRequire(parent).resolve(specifier)
+    const path = fileURLToPath(new URL(specifier, fileUrlOf(parent)))
+    // The path may lead through a link to a package of the user's own.
+    const isLink = packageFileOf(path) !== undefined && realPath(path) !== path
+    return isLink ? (this.#pathOf(specifier, form, parent) ?? path) : path
+  }
+
+  /** The path that Node finds, following links as it does; undefined if there is none. */
+  #pathOf(specifier: string, form: Form, parent: string): string | undefined {
+    try {
+      const found = this.#resolved(specifier, form, parent)
+      return found === undefined || isBuiltin(found) ? undefined : found
+    } catch {
+      return undefined
+    }
+  }
+
+  /** A path or part of Node. Throws Node's own error. */
+  #resolved(specifier: string, form: Form, parent: string): string | undefined {
+    if (form === 'require') return createRequire(parent).resolve(specifier)
+    const folder = dirname(parent)
+    const place = this.#places.get(folder) ?? new ModulePlace(folder)
+    this.#places.set(folder, place)
+    const url = place.resolve(specifier)
+    return url.startsWith('node:') ? url : pathOf(url)
+  }
+}
+
+function isInstalled(path: string): boolean {
+  return path.includes(`${sep}node_modules${sep}`)
+}
+
+function byReference(reference: ModuleReference): Target {
+  return { reference, path: undefined }
+}
+
+function byValue(path: string | undefined): Target {
+  return { reference: undefined, path }
 }
 
 /**
@@ -137,16 +219,4 @@ export function fileReference(path: string, policy: ModulePolicy): ModuleReferen
 
 function builtinReference(specifier: string): ModuleReference {
   return { kind: 'builtin', id: specifier.startsWith('node:') ? specifier : `node:${specifier}` }
-}
-
-function localPath(specifier: string, form: Form, parent: string): string {
-  if (form === 'require') return createRequire(parent).resolve(specifier)
-  return fileURLToPath(new URL(specifier, fileUrlOf(parent)))
-}
-
-/** The target of `#name` in `imports` of the nearest `package.json`: a path or part of Node. */
-function resolveAlias(specifier: string, form: Form, parent: string): string | undefined {
-  if (form === 'require') return createRequire(parent).resolve(specifier)
-  const url = new ModulePlace(dirname(parent)).resolve(specifier)
-  return url.startsWith('node:') ? url : pathOf(url)
 }

@@ -19,6 +19,9 @@ import {
 /** How a module travels. */
 type Mode = 'value' | 'reference'
 
+/** Such a path does not have the name of the package. */
+const STORED = /[\\/]node_modules[\\/]\.store[\\/][^\\/]+[\\/]package[\\/]/
+
 /** The registrations for the whole process: there is one instance. */
 export class ModulePolicy {
   /** By package or by its subpath, `lodash` or `@scope/lib/part`. */
@@ -61,7 +64,7 @@ export class ModulePolicy {
   modeOfPath(path: string): Mode {
     const byPath = longestMatch(this.#paths, resolve(path), /[\\/]/)
     if (byPath !== undefined) return byPath
-    const inPackage = packageFileOf(path)
+    const inPackage = packageFileOf(path) ?? this.#storedFileOf(path)
     if (inPackage !== undefined) {
       return this.#modeInPackage(inPackage.packageName, inPackage.file) ?? 'reference'
     }
@@ -90,6 +93,11 @@ export class ModulePolicy {
     const file = nearest === undefined ? undefined : pathFrom(nearest.folder, path)
     if (nearest === undefined || file === undefined) return undefined
     return { packageName: nearest.name, file }
+  }
+
+  /** The file of a package that yarn has installed in the manner of pnpm. */
+  #storedFileOf(path: string): { packageName: string; file: string } | undefined {
+    return STORED.test(path) ? this.workspaceFileOf(path) : undefined
   }
 
   #register(caller: string, specifier: unknown, mode: Mode): void {
@@ -130,7 +138,7 @@ export class ModulePolicy {
 }
 
 /** Node names files by their real paths. */
-function realPath(path: string): string {
+export function realPath(path: string): string {
   try {
     return realpathSync(path)
   } catch {

@@ -311,11 +311,18 @@ export class VariableChanges {
     const origin = target?.origin
     if (target !== undefined && origin === undefined && callee.type === 'Identifier') {
       this.#given.push({ ...about, variable, fn: target })
-    } else if (origin !== undefined && !isPackage(origin.specifier)) {
+      return result
+    }
+    const isOfPackage = origin === undefined || isPackage(origin.specifier)
+    if (isOfPackage && isSuspect) this.#change(variable, levelAt(distance), place)
+    if (origin !== undefined) {
       const path = callee.type === 'Identifier' ? origin.path : [...origin.path, name]
+      // What looks like a package may be a module of the user's own.
+      const isSuspectOwn = isSuspect || (isOfPackage && scope.owner.isTop)
       const { index, at } = about
-      this.#giveAway(variable, { index, distance, at, isSuspect, origin: { ...origin, path } })
-    } else if (isSuspect) this.#change(variable, levelAt(distance), place)
+      const own = { ...origin, path }
+      this.#giveAway(variable, { index, distance, at, isSuspect: isSuspectOwn, origin: own })
+    }
     return result
   }
 

@@ -211,21 +211,36 @@ function isLiteral({ shape }: Initializer): boolean {
   return shape?.kind === 'keys'
 }
 
+/** What must be true of other modules, so that an initializer can be evaluated again. */
+type Reliance = Pick<Initializer, 'needs' | 'packages'>
+
 /**
- * The exports of the user's own modules whose methods the expression calls: these must be such
- * values as well.
+ * The modules whose functions the expression calls, itself or through the variables that it calls.
+ * Only the process in which it was evaluated knows which of them are packages: a link may lead to a
+ * module of the user's own.
  */
-export function importsCalledIn(node: Node, scope: Scope): readonly ImportedName[] {
-  const found: ImportedName[] = []
+export function relianceOf(node: Node, scope: Scope): Reliance {
+  const needs: ImportedName[] = []
+  const packages: Reliance['packages'][number][] = []
+  const rely = (callee: Node): void => {
+    const imported = importedIn(callee, scope)
+    if (imported !== undefined) needs.push(imported)
+    const { origin, wrappedSpecifier, initializer } = scope.find(rootNameOf(callee) ?? '') ?? {}
+    const specifier = origin?.specifier ?? wrappedSpecifier
+    if (specifier === undefined) {
+      needs.push(...(initializer?.needs ?? []))
+      packages.push(...(initializer?.packages ?? []))
+    } else if (isPackage(specifier)) packages.push({ specifier, form: origin?.form ?? 'import' })
+  }
   const visit = (each: Node): void => {
     if (isFunction(each)) return
-    const isCall = each.type === 'CallExpression' || each.type === 'NewExpression'
-    const imported = isCall ? importedIn(each.callee, scope) : undefined
-    if (imported !== undefined) found.push(imported)
+    if (each.type === 'CallExpression' || each.type === 'NewExpression') rely(each.callee)
+    else if (each.type === 'TaggedTemplateExpression') rely(each.tag)
     eachChild(each, visit)
   }
+  if (node.type === 'MemberExpression') rely(node)
   visit(node)
-  return found
+  return { needs, packages }
 }
 
 /** `a` in `a.b()`, or in `module.a.b()`, if it is an export of a module of the user's own. */
@@ -255,7 +270,10 @@ function importedIn(callee: Node, scope: Scope): ImportedName | undefined {
   return { name, member: isModule ? path[0] : undefined }
 }
 
-/** Calls to other modules of Node and to the user's modules may do anything. */
+/**
+ * Whether a specifier looks like the name of a package: see `relianceOf`. Calls to other modules of
+ * Node and to the user's modules may do anything.
+ */
 export function isPackage(specifier: string): boolean {
   if (specifier.includes('/node_modules/')) return true
   return !/^(?:\.{0,2}\/|#|[a-z]+:|~\/|@\/)/i.test(specifier) && !isBuiltin(specifier)

@@ -30,6 +30,8 @@ export interface Initializer {
   readonly needs: readonly ImportedName[]
   /** The names whose values it reads when it is evaluated, and not in a function. */
   readonly inputs: ReadonlySet<string>
+  /** Modules that must be packages. */
+  readonly packages: readonly Pick<ImportOrigin, 'specifier' | 'form'>[]
 }
 
 /** An imported name, or the property of a name that holds a module. */

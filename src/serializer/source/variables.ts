@@ -29,7 +29,7 @@ import {
   staticName,
 } from './parse.js'
 import { makesWeakStore, PrivateStores } from './private/store.js'
-import { importsCalledIn, inputsOf, makesContainer, makesValue, shapeOf } from './remaking.js'
+import { inputsOf, makesContainer, makesValue, relianceOf, shapeOf } from './remaking.js'
 import { declareBody, type Scope, type Variable } from './scope.js'
 import type { LineIndex } from './script.js'
 import type { Binding, FunctionSite, ImportOrigin } from './sites.js'
@@ -358,9 +358,8 @@ export class VariableFacts implements WalkListener {
     const { scope } = this.#walk
     if (!variable.scope.isTop || !makesValue(value, scope)) return
     const { start, end } = value
-    const needs = importsCalledIn(value, scope)
-    const inputs = inputsOf(value)
-    variable.initializer = { start, end, shape: shapeOf(value, scope), needs, inputs }
+    const facts = { shape: shapeOf(value, scope), inputs: inputsOf(value) }
+    variable.initializer = { start, end, ...facts, ...relianceOf(value, scope) }
   }
 
   /** `const { a: { b } } = require('x')`. */
