@@ -43,10 +43,11 @@ const LOADER = 'runtime/load'
 
 /** The chunks of shared code, by the files in them; the first that fits. */
 const CHUNKS = [
-  // Five that are loaded on demand.
+  // Six that are loaded on demand.
   ['allocate', /^core\/allocate\/|^allocate\/(?!(allocator|options)$)|^cluster\/elastic-/],
   ['log', /^runtime\/log\/(open|output)$/],
-  ['config-file', /^runtime\/(logging-file|toml)$|^cli\/option\/config-file$/],
+  ['toml', /^runtime\/(logging-file|toml)$/],
+  ['config-file', /^cli\/option\/config-file$/],
   ['doctor', /^cli\/(table|top\/\w|report\/|command\/\w+-text)/],
   ['doctor', /^client\/connect\/(diagnosis|peers|workers)$/],
   [
