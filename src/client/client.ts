@@ -4,6 +4,7 @@ import type { ComboOptions } from '../cluster/options.js'
 import { ClientClosedError } from '../base/errors.js'
 import type { ClusterEvent, ClusterInfo } from './monitor/cluster-info.js'
 import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
+import { requireNode } from '../runtime/child-environment.js'
 import { defaultSerializer, ownCopies } from '../serializer/serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'
 import { firstAnswer } from './connect/attempt.js'
@@ -399,6 +400,7 @@ function openView(given: string | undefined, options: ClientOptions): ClientView
 }
 
 function newView(setup: ConnectionSetup): ClientView {
+  requireNode()
   const { profiling, output } = setup.settings
   ownCopies()
   letClientsTravel<Client>(Client)
