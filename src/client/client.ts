@@ -142,7 +142,8 @@ export class Client implements AsyncDisposable {
   /**
    * A client with a scheduler and workers of its own on this machine, which `close` stops. Resolves
    * when all workers are ready. Options are those of `SchedulerClusterCombo.start` and of the
-   * client; an option that both have applies to both.
+   * client; an option that both have applies to both. Rejects like that, and like `connect`;
+   * `timeoutMs` does not limit how long the processes take to start.
    */
   static local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
     return asCalled(captureSite(1), () => Client.#local(options))

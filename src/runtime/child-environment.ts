@@ -44,8 +44,8 @@ export function processObstacle(given: ProcessAbilities = abilities()): string |
   if (given.isApplication) {
     return (
       'a single executable application cannot start schedulers or workers, because it contains ' +
-      'Node only for itself; start them with Node (scaler scheduler, scaler cluster), and connect ' +
-      'with Client.connect(address)'
+      'Node only for itself; start them by scaler scheduler and scaler cluster, and connect with ' +
+      'Client.connect(address)'
     )
   }
   if (given.hasPermission) return undefined

@@ -101,10 +101,12 @@ export class StartWatch {
 
   #look(): void {
     const silentMs = performance.now() - (this.#progressAt ?? Infinity)
-    if (silentMs >= NO_PROGRESS_MS && this.#troubles.size === 0) this.#tell(NO_PROGRESS)
+    const isUnexplained = silentMs >= NO_PROGRESS_MS && this.#troubles.size === 0
+    if (isUnexplained && !this.#isOver) this.#tell(NO_PROGRESS)
   }
 
   #onTrouble(text: string, { worker }: LogFields): void {
+    if (this.#isOver) return
     this.#tell(text)
     const key = `${String(worker)} ${text}`
     const now = performance.now()
@@ -115,7 +117,7 @@ export class StartWatch {
   }
 
   #tell(text: string): void {
-    if (this.#isOver || this.#told.has(text)) return
+    if (this.#told.has(text)) return
     this.#told.add(text)
     this.#onDelayed(text)
   }
