@@ -32,7 +32,7 @@ export interface EmbeddedEnd {
 /** A child that does not shut down is killed after this time plus that of its order. */
 const KILL_DELAY_MS = 6000
 
-/** A child that has printed nothing for this long, in milliseconds, causes a warning. */
+/** A child that has reported nothing for this long, in milliseconds, causes a warning. */
 const SILENT_MS = 5_000
 /** Node did not start in this time, in milliseconds: it never will. */
 const STUCK_MS = 300_000
@@ -141,9 +141,9 @@ export class EmbeddedProcess {
   }
 
   #onLine(line: string): void {
-    this.#silence.end()
     const report = reportIn(line)
     if (report === undefined) return this.#passOn(line)
+    this.#silence.end()
     if (report.event === 'log') this.#logger[report.level](report.text, report.fields)
     else if (report.event === 'delayed') this.#onDelayed(report.text)
     else if (report.event !== 'alive') this.#onStarted(report)
@@ -190,7 +190,7 @@ export function warnOfDelay(what: string, text: string): void {
 
 const END_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
 
-/** Notices that a child has said nothing: Node may be stuck in its own start. */
+/** Notices that a child reports nothing: Node may be stuck in its own start. */
 class Silence {
   readonly #child: ChildProcess
   #timer: NodeJS.Timeout | undefined
@@ -207,7 +207,7 @@ class Silence {
     })
   }
 
-  /** It has said something, or has ended. */
+  /** It has reported something, or has ended. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true

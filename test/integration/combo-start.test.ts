@@ -70,12 +70,13 @@ function preloaded(t: TestContext, text: string): NodeJS.ProcessEnv {
   return { NODE_OPTIONS: `--require ${file}` }
 }
 
-/** For a while, the agent finds no Node. */
+/** The first times, the agent finds no Node. */
 const NO_NODE = `
   if (process.argv[2] === 'agent') {
     const { execPath } = process
-    process.execPath = '/no/such/node'
-    setTimeout(() => { process.execPath = execPath }, 1000)
+    let left = 4
+    const get = () => (left-- > 0 ? '/no/such/node' : execPath)
+    Object.defineProperty(process, 'execPath', { get })
   }
 `
 
