@@ -6,8 +6,11 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type Logger } from '../base/logger.js'
-import { withHugePages, withLateCertificates } from '../runtime/child-environment.js'
-import { startFailureOf } from '../worker/agent/spawn.js'
+import {
+  startFailureOf,
+  withHugePages,
+  withLateCertificates,
+} from '../runtime/child-environment.js'
 import {
   DEPTH_VARIABLE,
   type EmbeddedLine,

@@ -4,7 +4,7 @@
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { messageOf } from '../base/text.js'
-import { isStartFailure } from '../worker/agent/spawn.js'
+import { isStartFailure } from '../runtime/child-environment.js'
 import type { EmbeddedOrder, EmbeddedStart } from './embedded-lines.js'
 import type { EmbeddedEnd } from './embedded-process.js'
 import type { AgentOrder } from './options.js'

@@ -59,6 +59,25 @@ export function requireProcesses(): void {
   if (obstacle !== undefined) throw new ConfigError(obstacle)
 }
 
+const NOT_STARTED = 'the process could not be started'
+
+/** What to do about errors of the system. */
+const ADVICE = [
+  [/\bE[MN]FILE\b/, ' (no file descriptors are left; raise the limit of open files, ulimit -n)'],
+  [/\bEAGAIN\b/, ' (no more processes are allowed; raise their limit, ulimit -u)'],
+] as const
+
+/** Why there is no process, in one line; `message` is that of the system. */
+export function startFailureOf(message: string): string {
+  const advice = ADVICE.find(([code]) => code.test(message))?.[1] ?? ''
+  return `${NOT_STARTED}: ${message}${advice}`
+}
+
+/** Whether a line of the log is about that. */
+export function isStartFailure(line: string): boolean {
+  return line.startsWith(NOT_STARTED)
+}
+
 /**
  * Lets glibc (2.35 and later; nothing else reads it) ask the kernel for huge pages where memory is
  * large: a fresh buffer of 64 MiB is filled in 17 ms instead of 60, because the kernel prepares 32

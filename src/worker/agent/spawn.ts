@@ -158,25 +158,6 @@ function trySpawn(options: SpawnOptions): ChildProcess | Error {
   }
 }
 
-const NOT_STARTED = 'the process could not be started'
-
-/** What to do about errors of the system. */
-const ADVICE = [
-  [/\bE[MN]FILE\b/, ' (no file descriptors are left; raise the limit of open files, ulimit -n)'],
-  [/\bEAGAIN\b/, ' (no more processes are allowed; raise their limit, ulimit -u)'],
-] as const
-
-/** Why there is no process, in one line; `message` is that of the system. */
-export function startFailureOf(message: string): string {
-  const advice = ADVICE.find(([code]) => code.test(message))?.[1] ?? ''
-  return `${NOT_STARTED}: ${message}${advice}`
-}
-
-/** Whether a line of the log is about that. */
-export function isStartFailure(line: string): boolean {
-  return line.startsWith(NOT_STARTED)
-}
-
 /** The exit code and signal of a process, once it has exited. */
 export function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
   const { exitCode, signalCode } = child

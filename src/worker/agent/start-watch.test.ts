@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { ScalerError } from '../../base/errors.js'
 import { silentLogger } from '../../base/logger.js'
+import { startFailureOf } from '../../runtime/child-environment.js'
 import { StartWatch } from './agent.js'
-import { startFailureOf } from './spawn.js'
 
 const REFUSED = `${startFailureOf('spawn node EMFILE')}; trying again`
 const USELESS = 'the processor ended without having finished a task; trying again'
