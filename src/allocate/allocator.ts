@@ -2,6 +2,7 @@
 
 import { checkOptions, optionsIn, type OptionTable } from '../base/option.js'
 import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
+import { requireNode } from '../runtime/child-environment.js'
 import {
   type CodeLog,
   LOGGING_OPTIONS,
@@ -46,6 +47,7 @@ export class Allocator implements AsyncDisposable {
   }
 
   static async #start(options: AllocatorStartOptions): Promise<Allocator> {
+    requireNode()
     checkOptions('allocator', START_OPTIONS, options)
     const own: AllocatorOptions = optionsIn(ALLOCATOR_OPTIONS, options)
     checkAllocatorOptions(own)

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url'
 import type { CheckedAllocatorOptions } from './options.js'
-import { tlsFlags } from '../runtime/child-environment.js'
+import { requireProcesses, tlsFlags } from '../runtime/child-environment.js'
 import { filled, quoted } from './shell.js'
 
 /** Workers that outlive their allocator leave this much later than it would have ended them. */
@@ -14,6 +14,7 @@ const CLUSTER = new URL('../../dist/cli/scaler-cluster.js', import.meta.url)
 
 /** `scaler_cluster` of this package, run by this Node. */
 function ownProgram(): readonly string[] {
+  requireProcesses()
   return [process.execPath, fileURLToPath(CLUSTER)]
 }
 
@@ -21,12 +22,13 @@ function ownProgram(): readonly string[] {
  * The lines of a shell script that runs the workers of one unit. `key`: the second half of their
  * allocation, as the shell reads it between double quotes: a text, or variables. `program`: how
  * the workers' machine runs `scaler_cluster`. Default: by the same paths as this one. Throws
- * `ConfigError` for certificates that are not files.
+ * `ConfigError` for certificates that are not files,
+ * and if this process can start no Node.
  */
 export function workerScript(
   options: CheckedAllocatorOptions,
   key: string,
-  program: readonly string[] = ownProgram(),
+  program?: readonly string[],
 ): string {
   const { preamble, workerCommand } = options
   const lines = preamble === undefined ? [] : [preamble]
@@ -46,7 +48,7 @@ export function workerScript(
 function clusterCommand(
   options: CheckedAllocatorOptions,
   allocation: string,
-  program: readonly string[],
+  program: readonly string[] = ownProgram(),
 ): string {
   const { capabilities = [], lifetimeMs, idleMs, minWorkers, workerArgs = '' } = options
   const orphanMs = idleMs + (minWorkers > 0 ? KEPT_ORPHAN_MS : ORPHAN_MS)

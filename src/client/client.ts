@@ -4,6 +4,7 @@ import type { ComboOptions } from '../cluster/options.js'
 import { ClientClosedError } from '../base/errors.js'
 import type { ClusterEvent, ClusterInfo } from './monitor/cluster-info.js'
 import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
+import { requireNode } from '../runtime/child-environment.js'
 import { defaultSerializer, ownCopies } from '../serializer/serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'
 import { firstAnswer } from './connect/attempt.js'
@@ -141,7 +142,8 @@ export class Client implements AsyncDisposable {
   /**
    * A client with a scheduler and workers of its own on this machine, which `close` stops. Resolves
    * when all workers are ready. Options are those of `SchedulerClusterCombo.start` and of the
-   * client; an option that both have applies to both.
+   * client; an option that both have applies to both. Rejects like that, and like `connect`;
+   * `timeoutMs` does not limit how long the processes take to start.
    */
   static local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
     return asCalled(captureSite(1), () => Client.#local(options))
@@ -399,6 +401,7 @@ function openView(given: string | undefined, options: ClientOptions): ClientView
 }
 
 function newView(setup: ConnectionSetup): ClientView {
+  requireNode()
   const { profiling, output } = setup.settings
   ownCopies()
   letClientsTravel<Client>(Client)

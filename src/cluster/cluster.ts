@@ -5,6 +5,7 @@ import { checkOptions, optionsIn } from '../base/option.js'
 import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import type { Agent, AgentEnd } from '../worker/agent/agent.js'
 import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/agent/options.js'
+import { warnOfDelay } from './embedded-process.js'
 import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './options.js'
 
 /**
@@ -29,8 +30,9 @@ export class Cluster implements AsyncDisposable {
 
   /**
    * Starts the workers; resolves when all of them are registered with the scheduler. Rejects with
-   * `DisconnectedError` if no scheduler answers within `deathTimeoutMs`, and with `ConfigError` for
-   * a bad option or address. Everything is cleaned up before it rejects.
+   * `DisconnectedError` if no scheduler answers within `deathTimeoutMs`, with `ConfigError` for a
+   * bad option or address, and with `ERR_SCALER_EMBEDDED` if the system has refused to start
+   * processes for a minute. Everything is cleaned up before it rejects.
    */
   static start(options: ClusterStartOptions): Promise<Cluster> {
     return asCalled(captureSite(1), () => Cluster.#start(options))
@@ -41,12 +43,13 @@ export class Cluster implements AsyncDisposable {
     const own: AgentOptions = optionsIn(AGENT_OPTIONS, options)
     checkAgentOptions(own)
     // Most programs that import the library start no workers in their own process.
-    const { Agent: LoadedAgent } = await import('../worker/agent/agent.js')
+    const { Agent: LoadedAgent, StartWatch } = await import('../worker/agent/agent.js')
     const log = await openCodeLog(options)
+    const watch = new StartWatch(log.logger, (text) => warnOfDelay('the cluster', text))
     let agent: Agent | undefined
     try {
-      agent = await LoadedAgent.start({ ...own, logger: log.logger })
-      await agent.ready
+      agent = await LoadedAgent.start({ ...own, logger: watch.logger })
+      await watch.orFailure(agent.ready)
       return new Cluster(agent, log)
     } catch (error) {
       await agent?.stop()

@@ -2,6 +2,7 @@
 // the agent, one processor per worker. None of them outlives this process.
 
 import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
+import { requireProcesses } from '../runtime/child-environment.js'
 import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import { serveLocally } from '../runtime/peer-info.js'
 import { localAddress } from '../transport/address.js'
@@ -63,7 +64,9 @@ export class SchedulerClusterCombo implements AsyncDisposable {
 
   /**
    * Starts everything; resolves when all workers are ready. Rejects with `ConfigError` for a bad
-   * option, and with an error that says why if a part cannot start; everything is cleaned up first.
+   * option, and with an error that says why if a part cannot start, or if the system has refused
+   * to start processes for a minute; everything is cleaned up first. A process warning
+   * (`SCALER_START_DELAYED`) says before that why it takes long.
    */
   static start(options: ComboOptions = {}): Promise<SchedulerClusterCombo> {
     return asCalled(captureSite(1), () => SchedulerClusterCombo.begin(options))
@@ -76,6 +79,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     options: ComboOptions,
     { onSpawned, onListening, onFailed }: StartHandler = {},
   ): Promise<SchedulerClusterCombo> {
+    requireProcesses()
     const orders = checkComboOptions(options)
     const log = await openCodeLog(options)
     let expired = ''

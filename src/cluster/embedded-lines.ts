@@ -34,6 +34,10 @@ export interface SchedulerPlace {
 export type EmbeddedReport =
   | ({ readonly event: 'listening' } & SchedulerPlace)
   | { readonly event: 'ready' }
+  /** Node has started: the first report. */
+  | { readonly event: 'alive' }
+  /** It is not ready because processes cannot be started, and goes on trying. */
+  | { readonly event: 'delayed'; readonly text: string }
   /** `code` is the error's code, if it has one. */
   | { readonly event: 'failed'; readonly text: string; readonly code?: string }
   | {
@@ -43,8 +47,37 @@ export type EmbeddedReport =
       readonly fields: LogFields
     }
 
-/** The outcome of a start: the first report that is not a log line. */
-export type EmbeddedStart = Exclude<EmbeddedReport, { event: 'log' }>
+/** The outcome of a start. */
+export type EmbeddedStart = Exclude<EmbeddedReport, { event: 'log' | 'alive' | 'delayed' }>
+
+/**
+ * Modules that `NODE_OPTIONS` loads may print, too, and not end their lines. Each report begins on
+ * a line of its own.
+ */
+export function reportLine(report: EmbeddedReport): string {
+  return `\n${JSON.stringify(report)}\n`
+}
+
+/** All events, and nothing else that a module may print. */
+const EVENTS: ReadonlySet<unknown> = new Set<EmbeddedReport['event']>([
+  'listening',
+  'ready',
+  'alive',
+  'delayed',
+  'failed',
+  'log',
+])
+
+/** The report in a line; undefined if it is something else. */
+export function reportIn(line: string): EmbeddedReport | undefined {
+  if (!line.startsWith('{"event":')) return undefined
+  try {
+    const report = JSON.parse(line) as EmbeddedReport
+    return EVENTS.has(report.event) ? report : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** Carries how many clusters a process is nested in. */
 export const DEPTH_VARIABLE = 'SCALER_EMBEDDED_DEPTH'

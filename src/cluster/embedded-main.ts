@@ -20,6 +20,7 @@ import {
   type EmbeddedLine,
   type EmbeddedReport,
   type Logging,
+  reportLine,
 } from './embedded-lines.js'
 
 /** The line that starts a child. */
@@ -39,7 +40,7 @@ interface Running {
 const END_TIMEOUT_MS = 5000
 
 function report(message: EmbeddedReport): void {
-  process.stdout.write(`${JSON.stringify(message)}\n`)
+  process.stdout.write(reportLine(message))
 }
 
 function newLogger({ isLogged, isDebugLogged }: Logging): Logger {
@@ -132,10 +133,12 @@ async function startAgent(
   logger: Logger,
   prepared: PreparedProcessors | undefined,
 ): Promise<Running> {
-  const options = { ...order, env: environmentFor(order), logger }
+  const { StartWatch } = await loadAgent()
+  const watch = new StartWatch(logger, (text) => report({ event: 'delayed', text }))
+  const options = { ...order, env: environmentFor(order), logger: watch.logger }
   const start = await starterOf(range)
   const running = await start(options, await prepared?.pool())
-  running.ready.then(() => report({ event: 'ready' }), reportFailure)
+  watch.orFailure(running.ready).then(() => report({ event: 'ready' }), reportFailure)
   return { ended: running.ended, end: (isUrgent) => running.stop({ isUrgent }) }
 }
 
@@ -206,6 +209,7 @@ export async function runPart(role: string): Promise<void> {
   takeCertificates()
   // Reports go to a pipe whose reader may have exited: then stdin has closed as well.
   process.stdout.on('error', () => {})
+  report({ event: 'alive' })
   // Load what the role needs while waiting for the order. A failure is reported when it starts. An
   // agent has other things to do first.
   if (role === 'scheduler') loadScheduler().catch(() => undefined)

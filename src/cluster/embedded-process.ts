@@ -6,15 +6,19 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type Logger } from '../base/logger.js'
-import { withHugePages, withLateCertificates } from '../runtime/child-environment.js'
+import {
+  startFailureOf,
+  withHugePages,
+  withLateCertificates,
+} from '../runtime/child-environment.js'
 import {
   DEPTH_VARIABLE,
   type EmbeddedLine,
   type EmbeddedOrder,
-  type EmbeddedReport,
   type EmbeddedStart,
   type Logging,
   orderlyEndMs,
+  reportIn,
 } from './embedded-lines.js'
 import type { AgentOrder } from './options.js'
 
@@ -30,6 +34,11 @@ export interface EmbeddedEnd {
 
 /** A child that does not shut down is killed after this time plus that of its order. */
 const KILL_DELAY_MS = 6000
+
+/** A child that has reported nothing for this long, in milliseconds, causes a warning. */
+const SILENT_MS = 5_000
+/** Node did not start in this time, in milliseconds: it never will. */
+const STUCK_MS = 300_000
 
 /**
  * A task may start a cluster; but a program that starts one whenever it is loaded, and that its own
@@ -48,6 +57,13 @@ export class EmbeddedProcess {
   /** Resolves with the first report; rejects if the process exits without one. */
   readonly #started: Promise<EmbeddedStart>
   readonly #logging: Logging
+  readonly #role: EmbeddedOrder['role']
+  readonly #logger: Logger
+  readonly #silence: Silence
+  /** The last lines that it wrote to stderr. */
+  readonly #lastWords: string[] = []
+  readonly #delays = new Set<string>()
+  #onStarted: (start: EmbeddedStart) => void = () => {}
   #orderlyEndMs = 0
 
   /**
@@ -55,6 +71,8 @@ export class EmbeddedProcess {
    * only if `isLogged`. Throws the system's error if the start fails immediately.
    */
   constructor(role: EmbeddedOrder['role'], logger: Logger, isLogged: boolean) {
+    this.#role = role
+    this.#logger = logger
     this.#logging = { isLogged, isDebugLogged: isLogged && logsTasks(logger) }
     const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
@@ -70,15 +88,20 @@ export class EmbeddedProcess {
       ),
     })
     this.#child = child
+    this.#silence = new Silence(child, (forMs) => this.#onSilent(forMs))
     // Without free file descriptors there are no pipes, although the types claim otherwise.
-    if ((child as Partial<ChildProcess>).stdin === undefined) throw refusal(child)
-    child.stdin.on('error', () => {})
-    this.ended = whenEnded(child, logger)
+    const { stdin, stdout, stderr }: Partial<ChildProcess> = child
+    stdin?.on('error', () => {})
+    if (stderr) onLines(stderr, (line) => this.#onError(line))
+    this.ended = whenEnded(child, this.#lastWords)
     this.#started = new Promise((resolve, reject) => {
-      const onLine = (line: string): void => onReport(line, logger, resolve)
-      onLines(child.stdout, onLine)
-      void this.ended.then(({ text }) => {
-        const what = `a part of the embedded cluster ended with ${text}`
+      this.#onStarted = resolve
+      if (stdout) onLines(stdout, (line) => this.#onLine(line))
+      void this.ended.then(({ text, isUnstarted = false }) => {
+        this.#silence.end()
+        const what = isUnstarted
+          ? startFailureOf(text)
+          : `a part of the embedded cluster ended with ${text}`
         reject(new ScalerError('ERR_SCALER_EMBEDDED', what))
       })
     })
@@ -116,7 +139,45 @@ export class EmbeddedProcess {
    */
   unref(): void {
     this.#child.unref()
-    for (const stream of this.#child.stdio) if (stream instanceof Socket) stream.unref()
+    const { stdio }: Partial<ChildProcess> = this.#child
+    for (const stream of stdio ?? []) if (stream instanceof Socket) stream.unref()
+  }
+
+  #onLine(line: string): void {
+    const report = reportIn(line)
+    if (report === undefined) return this.#passOn(line)
+    this.#silence.end()
+    if (report.event === 'log') this.#logger[report.level](report.text, report.fields)
+    else if (report.event === 'delayed') this.#onDelayed(report.text)
+    else if (report.event !== 'alive') this.#onStarted(report)
+  }
+
+  /** A module that NODE_OPTIONS loads has printed it. */
+  #passOn(line: string): void {
+    if (line === '') return
+    if (this.#logging.isLogged) this.#logger.info(line)
+    else process.stderr.write(`${line}\n`)
+  }
+
+  #onError(line: string): void {
+    this.#lastWords.push(line)
+    if (this.#lastWords.length > LAST_WORDS) this.#lastWords.shift()
+    this.#logger.error(line)
+  }
+
+  #onDelayed(text: string): void {
+    if (!this.#delays.has(text)) warnOfDelay(`the ${this.#role} of the embedded cluster`, text)
+    this.#delays.add(text)
+  }
+
+  #onSilent(forMs: number): void {
+    const words = this.#lastWords.map((line) => `\n${line}`).join('')
+    const text =
+      `Node has not started for ${forMs / 1_000} s; the machine is very busy, or a limit of ` +
+      `processes or memory is too low (ulimit -u, ulimit -v)${words}`
+    if (forMs < STUCK_MS) return this.#onDelayed(text)
+    this.#lastWords.unshift(text)
+    this.#child.kill('SIGKILL')
   }
 
   #tell(line: EmbeddedLine): void {
@@ -124,17 +185,67 @@ export class EmbeddedProcess {
   }
 }
 
-/** The error for a process that could not be started; an event adds its cause shortly after. */
-function refusal(child: ChildProcess): Error {
-  const error = new ScalerError('ERR_SCALER_EMBEDDED', 'the system cannot start processes')
-  child.on('error', ({ message }) => (error.message += `: ${message}`))
-  return error
+/** Warns that the start of `what` takes long. */
+export function warnOfDelay(what: string, text: string): void {
+  const code = 'SCALER_START_DELAYED'
+  process.emitWarning(`${what} is not ready yet: ${text}`, { type: 'ScalerWarning', code })
+}
+
+const END_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
+
+/** Notices that a child reports nothing: Node may be stuck in its own start. */
+class Silence {
+  readonly #child: ChildProcess
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(child: ChildProcess, onSilent: (forMs: number) => void) {
+    this.#child = child
+    this.#wait(SILENT_MS, () => {
+      // Such a child does not notice the end of this program.
+      process.on('exit', this.#kill)
+      for (const signal of END_SIGNALS) process.on(signal, this.#onSignal)
+      onSilent(SILENT_MS)
+      this.#wait(STUCK_MS - SILENT_MS, () => onSilent(STUCK_MS))
+    })
+  }
+
+  /** It has reported something, or has ended. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    process.off('exit', this.#kill)
+    for (const signal of END_SIGNALS) process.off(signal, this.#onSignal)
+  }
+
+  /** If this process was blocked, what the child has said has not been read yet. */
+  #wait(delayMs: number, then: () => void): void {
+    const look = (): void => {
+      if (!this.#isOver) then()
+    }
+    this.#timer = setTimeout(() => setImmediate(look), delayMs).unref()
+  }
+
+  readonly #kill = (): void => void this.#child.kill('SIGKILL')
+
+  /** Unless the program listens, too, the signal ends it as if there were no listener. */
+  readonly #onSignal = Object.assign(
+    (signal: NodeJS.Signals): void => {
+      if (!process.listeners(signal).every((listener) => 'isOfSilence' in listener)) return
+      this.#kill()
+      this.end()
+      process.kill(process.pid, signal)
+    },
+    { isOfSilence: true },
+  )
 }
 
 /** A `ConfigError` of the child stays one here; a system error becomes the cause. */
 function startError({ text, code }: Extract<EmbeddedStart, { event: 'failed' }>): Error {
   if (code === 'ERR_SCALER_CONFIG') return new ConfigError(text)
-  const cause = code === undefined ? undefined : Object.assign(new Error(text), { code })
+  const isOwn = code === undefined || code === 'ERR_SCALER_EMBEDDED'
+  const cause = isOwn ? undefined : Object.assign(new Error(text), { code })
   return new ScalerError('ERR_SCALER_EMBEDDED', text, { cause })
 }
 
@@ -149,15 +260,7 @@ function onLines(input: Readable, listener: (line: string) => void): void {
   createInterface({ input }).on('line', listener)
 }
 
-function whenEnded(child: ChildProcess, logger: Logger): Promise<EmbeddedEnd> {
-  const lastWords: string[] = []
-  if (child.stderr !== null) {
-    onLines(child.stderr, (line) => {
-      lastWords.push(line)
-      if (lastWords.length > LAST_WORDS) lastWords.shift()
-      logger.error(line)
-    })
-  }
+function whenEnded(child: ChildProcess, lastWords: readonly string[]): Promise<EmbeddedEnd> {
   return new Promise((resolve) => {
     child.on('error', ({ message: text }) => {
       resolve({ isGood: false, isUnstarted: child.pid === undefined, text })
@@ -173,10 +276,4 @@ function whenEnded(child: ChildProcess, logger: Logger): Promise<EmbeddedEnd> {
       child.once('close', tell)
     })
   })
-}
-
-function onReport(line: string, logger: Logger, resolve: (start: EmbeddedStart) => void): void {
-  const message = JSON.parse(line) as EmbeddedReport
-  if (message.event === 'log') logger[message.level](message.text, message.fields)
-  else resolve(message)
 }

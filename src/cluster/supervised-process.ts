@@ -4,6 +4,7 @@
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { messageOf } from '../base/text.js'
+import { isStartFailure } from '../runtime/child-environment.js'
 import type { EmbeddedOrder, EmbeddedStart } from './embedded-lines.js'
 import type { EmbeddedEnd } from './embedded-process.js'
 import type { AgentOrder } from './options.js'
@@ -167,6 +168,8 @@ export class SupervisedProcess {
       .start(order)
       .then(() => this.#policy.onStarted())
       .catch((error: unknown) => {
+        // The warnings say it, and not for each attempt.
+        if (isStartFailure(messageOf(error))) return
         this.#logger.error(
           `cannot start the ${order.role} of the embedded cluster: ${String(error)}`,
         )

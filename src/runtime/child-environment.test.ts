@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   forgetThreads,
+  processObstacle,
+  requireNode,
   takeCertificates,
   threadOptions,
   withHugePages,
@@ -46,4 +48,29 @@ test('certificates that Node would read at its start come later, for the process
   assert.equal(withLateCertificates(given, '22.0.0'), given, 'it reads them when it needs them')
   const without = { PATH: '/bin' }
   assert.equal(withLateCertificates(without, '20.19.0'), without)
+})
+
+test('other runtimes than Node are refused', () => {
+  requireNode({ node: '20.19.0' })
+  requireNode()
+  for (const [key, name] of Object.entries({ bun: 'Bun', deno: 'Deno' })) {
+    assert.throws(() => requireNode({ node: '24.3.0', [key]: '1.2.0' }), {
+      name: 'ConfigError',
+      message: `${name} is not supported: run this program with Node 20.19 or newer`,
+    })
+  }
+})
+
+test('a process that cannot start others says why', () => {
+  const able = { isApplication: false, hasPermission: true }
+  assert.equal(processObstacle(able), undefined)
+  assert.equal(processObstacle(), undefined, 'this one can')
+  assert.match(
+    processObstacle({ ...able, isApplication: true }) ?? '',
+    /^a single executable application .*Client\.connect\(address\)$/,
+  )
+  assert.match(
+    processObstacle({ ...able, hasPermission: false }) ?? '',
+    /--permission.*--allow-child-process$/,
+  )
 })

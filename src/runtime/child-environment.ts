@@ -1,4 +1,4 @@
-// The environment of the processes that this library starts.
+// The environment of the processes that this library starts, and where it can start none.
 
 import { ConfigError } from '../base/errors.js'
 import type { AnyOptionTable } from '../base/option.js'
@@ -10,6 +10,73 @@ import {
   type TlsOptions,
   tlsOption,
 } from '../transport/tls/options.js'
+
+/** Runtimes that lack parts of Node which this library needs: programs would wait forever. */
+const OTHER_RUNTIMES = { bun: 'Bun', deno: 'Deno' }
+
+/** Throws `ConfigError` if this is not Node. */
+export function requireNode(
+  versions: Readonly<Partial<NodeJS.ProcessVersions>> = process.versions,
+): void {
+  for (const [key, name] of Object.entries(OTHER_RUNTIMES)) {
+    if (versions[key] === undefined) continue
+    throw new ConfigError(`${name} is not supported: run this program with Node 20.19 or newer`)
+  }
+}
+
+/** What decides whether this process can start others. */
+interface ProcessAbilities {
+  readonly isApplication: boolean
+  readonly hasPermission: boolean
+}
+
+function abilities(): ProcessAbilities {
+  const sea = process.getBuiltinModule('node:sea') as { isSea: () => boolean } | undefined
+  const { permission }: Partial<NodeJS.Process> = process
+  return {
+    isApplication: sea?.isSea() === true,
+    hasPermission: permission?.has('child') !== false,
+  }
+}
+
+/** Why this process cannot start processes of Node; undefined if it can. */
+export function processObstacle(given: ProcessAbilities = abilities()): string | undefined {
+  if (given.isApplication) {
+    return (
+      'a single executable application cannot start schedulers or workers, because it contains ' +
+      'Node only for itself; start them by scaler scheduler and scaler cluster, and connect with ' +
+      'Client.connect(address)'
+    )
+  }
+  if (given.hasPermission) return undefined
+  return 'Node runs with --permission, but may not start processes: add --allow-child-process'
+}
+
+/** Throws `ConfigError` if this process cannot start processes of Node. */
+export function requireProcesses(): void {
+  requireNode()
+  const obstacle = processObstacle()
+  if (obstacle !== undefined) throw new ConfigError(obstacle)
+}
+
+const NOT_STARTED = 'the process could not be started'
+
+/** What to do about errors of the system. */
+const ADVICE = [
+  [/\bE[MN]FILE\b/, ' (no file descriptors are left; raise the limit of open files, ulimit -n)'],
+  [/\bEAGAIN\b/, ' (no more processes are allowed; raise their limit, ulimit -u)'],
+] as const
+
+/** Why there is no process, in one line; `message` is that of the system. */
+export function startFailureOf(message: string): string {
+  const advice = ADVICE.find(([code]) => code.test(message))?.[1] ?? ''
+  return `${NOT_STARTED}: ${message}${advice}`
+}
+
+/** Whether a line of the log is about that. */
+export function isStartFailure(line: string): boolean {
+  return line.startsWith(NOT_STARTED)
+}
 
 /**
  * Lets glibc (2.35 and later; nothing else reads it) ask the kernel for huge pages where memory is

@@ -19,6 +19,7 @@ import {
   type StoredContent,
   storedContentOf,
 } from '../wire/object-content.js'
+import { processObstacle } from '../runtime/child-environment.js'
 import { StorageChild } from '../runtime/storage/child.js'
 import { formatAddress, localAddress, parseAddress } from '../transport/address.js'
 import type { TlsOption } from '../transport/tls/options.js'
@@ -184,6 +185,11 @@ export class ObjectStorage {
     if (args === undefined) return false
     const [address = ''] = args
     this.#ownServer = undefined
+    const reason = processObstacle()
+    if (reason !== undefined) {
+      this.#logger.warn('no object storage server is started', { reason })
+      return false
+    }
     this.#logger.info(`starting an object storage server at ${address}`, { server: address })
     const options = { logger: this.#logger, tls: this.#tls }
     this.#child = new StorageChild(args, options, () => {

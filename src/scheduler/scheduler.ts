@@ -10,6 +10,7 @@ import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/sche
 import type { StorageLimits } from '../core/scheduler/object/room.js'
 import type { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
 import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
+import { requireNode } from '../runtime/child-environment.js'
 import { Driver } from '../runtime/driver.js'
 import { type CodeLog, openCodeLog } from '../runtime/log/log.js'
 import { OutputGate } from '../runtime/log/output-gate.js'
@@ -158,6 +159,7 @@ export class Scheduler implements AsyncDisposable {
   }
 
   static async #start(options: SchedulerStartOptions, answer?: AnswerCopy): Promise<Scheduler> {
+    requireNode()
     const isStorage = answer !== undefined
     const checked = checkSchedulerOptions(options)
     // Most programs that import the library start no scheduler.

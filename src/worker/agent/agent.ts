@@ -4,10 +4,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ScalerError } from '../../base/errors.js'
 import type { LogFields, Logger } from '../../base/logger.js'
+import type { InstantMs } from '../../base/machine.js'
 import { agentVerdict, type AgentLimits } from '../../core/worker/life.js'
 import { HostObjects } from '../../core/worker/host-objects.js'
 import { HostUnits } from '../../core/worker/queue/units.js'
+import { isStartFailure, requireProcesses } from '../../runtime/child-environment.js'
 import { newIdentity, peerInfo } from '../../runtime/peer-info.js'
 import { StorageChild } from '../../runtime/storage/child.js'
 import { isLoopback, parseAddress, schemeOf } from '../../transport/address.js'
@@ -31,6 +34,91 @@ export function withFields(logger: Logger, fields: LogFields): Logger {
     warn: (text, more) => logger.warn(text, { ...fields, ...more }),
     error: (text, more) => logger.error(text, { ...fields, ...more }),
     isLevelEnabled: (level) => logger.isLevelEnabled?.(level) ?? true,
+  }
+}
+
+// A start that takes long, and why: the log of the agent says it.
+
+/**
+ * A start has failed if for this long, in milliseconds, the system refuses to start a process: less
+ * than a minute, because a worker logs it once per minute.
+ */
+const REFUSED_MS = 55_000
+
+/** The same if processors do start, but do not become ready. */
+const USELESS_MS = 295_000
+
+/** No worker has become ready for this long, in milliseconds: processors may hang. */
+const NO_PROGRESS_MS = 10_000
+const NO_PROGRESS =
+  `no worker has become ready for ${NO_PROGRESS_MS / 1_000} s; the machine is very busy, or a ` +
+  'limit of processes or memory is too low (ulimit -u, ulimit -v)'
+
+/** Follows the log of an agent that starts. */
+export class StartWatch {
+  /** The log of the agent. */
+  readonly logger: Logger
+  readonly #onDelayed: (text: string) => void
+  readonly #told = new Set<string>()
+  /** When a worker first had this trouble. */
+  readonly #troubles = new Map<string, InstantMs>()
+  #fail: (error: Error) => void = () => {}
+  #progressAt: InstantMs | undefined
+  #isOver = false
+
+  /** `onDelayed` is called once for each reason. */
+  constructor(logger: Logger, onDelayed: (text: string) => void) {
+    this.#onDelayed = onDelayed
+    const info = (text: string, fields?: LogFields): void => {
+      logger.info(text, fields)
+      // A scheduler that cannot be reached is a reason of its own.
+      if (/^(connected|registered)\b/.test(text)) this.#progressAt = performance.now()
+    }
+    const warn = (text: string, fields: LogFields = {}): void => {
+      logger.warn(text, fields)
+      // Only lines about processors that are started again have one of these.
+      if ('pauseMs' in fields || 'afterMs' in fields) this.#onTrouble(text, fields)
+    }
+    this.logger = { ...withFields(logger, {}), info, warn }
+  }
+
+  /**
+   * Settles as `ready` does, or rejects once the processors of a worker cannot be started for a
+   * long time. A machine that is only slow does not make it fail.
+   */
+  async orFailure(ready: Promise<void>): Promise<void> {
+    const failed = new Promise<never>((_, reject) => (this.#fail = reject))
+    // If this process was blocked, what it has received is read first.
+    const timer = setInterval(() => setImmediate(() => this.#look()), NO_PROGRESS_MS / 4).unref()
+    try {
+      await Promise.race([ready, failed])
+    } finally {
+      this.#isOver = true
+      clearInterval(timer)
+    }
+  }
+
+  #look(): void {
+    const silentMs = performance.now() - (this.#progressAt ?? Infinity)
+    const isUnexplained = silentMs >= NO_PROGRESS_MS && this.#troubles.size === 0
+    if (isUnexplained && !this.#isOver) this.#tell(NO_PROGRESS)
+  }
+
+  #onTrouble(text: string, { worker }: LogFields): void {
+    if (this.#isOver) return
+    this.#tell(text)
+    const key = `${String(worker)} ${text}`
+    const now = performance.now()
+    const since = this.#troubles.get(key) ?? now
+    this.#troubles.set(key, since)
+    if (now - since < (isStartFailure(text) ? REFUSED_MS : USELESS_MS)) return
+    this.#fail(new ScalerError('ERR_SCALER_EMBEDDED', text.replace(/; [a-z ]+$/, '')))
+  }
+
+  #tell(text: string): void {
+    if (this.#told.has(text)) return
+    this.#told.add(text)
+    this.#onDelayed(text)
   }
 }
 
@@ -236,6 +324,7 @@ export class Agent {
 
 /** Nothing is started with certificates that cannot be used. */
 function checked(options: AgentOptions): CheckedAgentOptions {
+  requireProcesses()
   const settings = checkAgentOptions(options)
   checkCertificates(settings.address, settings.tls)
   return settings

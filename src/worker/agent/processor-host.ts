@@ -19,6 +19,7 @@ import {
   type TaskResult,
   type TaskUpdate,
 } from '../../wire/message.js'
+import { startFailureOf } from '../../runtime/child-environment.js'
 import { AgentLink } from '../link/agent-link.js'
 import {
   decodeProcessorFrame,
@@ -39,7 +40,6 @@ import {
   PULSE_INTERVAL_MS,
   signalGroup,
   spawnProcessor,
-  startFailureOf,
 } from './spawn.js'
 
 /** How much of stderr is kept for `ProcessorDiedError`, in bytes. */

@@ -158,13 +158,6 @@ function trySpawn(options: SpawnOptions): ChildProcess | Error {
   }
 }
 
-/** Why there is no process, in one line; `message` is that of the system. */
-export function startFailureOf(message: string): string {
-  const isOut = /\bE[MN]FILE\b/.test(message)
-  const advice = ' (no file descriptors are left; raise the limit of open files, ulimit -n)'
-  return `the process could not be started: ${message}${isOut ? advice : ''}`
-}
-
 /** The exit code and signal of a process, once it has exited. */
 export function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
   const { exitCode, signalCode } = child

@@ -9,6 +9,7 @@ import { ProtocolError, type ProcessorDeath } from '../../base/errors.js'
 import type { ErrorText } from '../../base/text.js'
 import type { LastRun } from '../../core/worker/events.js'
 import { lastLineOf } from '../../core/worker/processor/death.js'
+import { startFailureOf } from '../../runtime/child-environment.js'
 import type { OutputStream } from '../../wire/message.js'
 import {
   ByteTail,
@@ -17,7 +18,6 @@ import {
   LineSplitter,
   PULSE_INTERVAL_MS,
   signalGroup,
-  startFailureOf,
 } from '../agent/spawn.js'
 import { Pulse } from '../link/lifeline.js'
 
