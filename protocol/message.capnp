@@ -551,6 +551,22 @@ struct WorkerHeartbeat {
 
   concurrency @14 :UInt32 $extension;
   # How many tasks it runs at a time (docs/protocol.md#concurrency); 0: one, in a processor.
+
+  pasts @15 :List(TaskPast) $extension;
+  # Of those in `tasks` that had been started before: what a new scheduler does not know of them.
+}
+
+struct TaskPast $extension {
+  # What a worker knows of the earlier attempts of a task (docs/protocol.md#return).
+
+  taskId @0 :Data $id(task);
+  # Which task.
+
+  attempt @1 :UInt32;
+  # As in the Task that the worker got.
+
+  retries @2 :UInt32;
+  # As in that Task: how many times it is still run again.
 }
 
 struct WorkerHeartbeatEcho {

@@ -19,6 +19,7 @@ export class Heartbeat {
   /** When the heartbeats without an echo were sent. Echoes arrive in the same order. */
   #unanswered: InstantMs[] = []
   #lastEchoAt: InstantMs | undefined
+  #answeredSentAt: InstantMs = -Infinity
   /** Whether the scheduler of this connection is one of ours, as far as is known. */
   #isOurs = false
   #latencyUs = 0
@@ -41,10 +42,16 @@ export class Heartbeat {
     return this.#unanswered[0]
   }
 
+  /** When the last heartbeat was sent that has an echo: what was sent before it has arrived. */
+  get answeredSentAt(): InstantMs {
+    return this.#answeredSentAt
+  }
+
   /** There is a new connection: sends its first heartbeat. */
   start(): void {
     this.#unanswered = []
     this.#lastEchoAt = undefined
+    this.#answeredSentAt = -Infinity
     this.#isOurs = false
     this.sendNow()
   }
@@ -75,6 +82,7 @@ export class Heartbeat {
     this.#isOurs = isOurs
     const sentAt = this.#unanswered.shift()
     if (sentAt === undefined) return 0
+    this.#answeredSentAt = sentAt
     const { now } = this.#turn
     const halfUs = ((now - sentAt) * 1000) / 2
     this.#latencyUs = Math.min(Math.max(Math.floor(halfUs), 0), MAX_LATENCY_US)

@@ -113,6 +113,7 @@ export type {
   TaskFailure,
   TaskInquiry,
   TaskOutput,
+  TaskPast,
   TaskResult,
   TaskRoom,
   TaskStory,
@@ -256,7 +257,7 @@ export const PLAIN_RESULT: Pick<
 /** A heartbeat of a worker that holds nothing from before and is not leaving. */
 export const PLAIN_HEARTBEAT: Pick<
   WorkerHeartbeat,
-  'capabilities' | 'tasks' | 'isLeaving' | 'agentId' | 'info' | 'running' | 'concurrency'
+  'capabilities' | 'tasks' | 'isLeaving' | 'agentId' | 'info' | 'running' | 'concurrency' | 'pasts'
 > = {
   capabilities: [],
   tasks: [],
@@ -265,6 +266,7 @@ export const PLAIN_HEARTBEAT: Pick<
   info: [],
   running: [],
   concurrency: 0,
+  pasts: [],
 }
 
 /** A heartbeat of a client that is not in a task and requests nothing. */

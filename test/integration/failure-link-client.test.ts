@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { isIdle } from '../chaos/monitor.js'
@@ -89,3 +90,38 @@ for (const side of ['up', 'down'] as const) {
     )
   })
 }
+
+test('an object that was released just before a link broke is deleted all the same', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const proxy = await TcpProxy.start(cluster.address)
+  const watcher = new Client(cluster.address)
+  const client = new Client(proxy.address, { heartbeatIntervalMs: 150 })
+  const stored = async (): Promise<number> => {
+    const objects = await watcher.objects()
+    return objects.filter(({ sizeBytes }) => sizeBytes >= 100_000).length
+  }
+  try {
+    for (let round = 0; round < 5; round += 1) {
+      const object = client.sendObject(new Uint8Array(100_000).fill(round))
+      assert.equal(await client.submit((bytes: Uint8Array) => bytes[0], object), round)
+      assert.equal(await stored(), 1)
+      // What the client sends from now on is lost.
+      proxy.stop()
+      object.release()
+      await delay(20)
+      proxy.admit()
+      proxy.cut()
+      assert.equal(await client.submit((x: number) => x, round), round)
+      const deadline = performance.now() + 10_000
+      while ((await stored()) > 0) {
+        assert.ok(performance.now() < deadline, 'the object is still stored')
+        await delay(20)
+      }
+    }
+  } finally {
+    await client.disconnect()
+    await watcher.disconnect()
+    await proxy.close()
+  }
+  await cluster.monitor.until('empty tables', isIdle)
+})

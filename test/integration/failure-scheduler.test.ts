@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { currentClient, type Client, type Future } from 'scaler-ts'
+import { currentClient, currentTask, type Client, type Future } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { describeState, isIdle } from '../chaos/monitor.js'
 import { sized } from '#src/base/short-run.kit.js'
@@ -120,6 +120,27 @@ test('tasks that ended while there was no scheduler do not run twice', async (t)
   assert.deepEqual(await Promise.all(futures), ['one', 'two'])
   assert.deepEqual([countOf(cluster, 'one-begun'), countOf(cluster, 'two-begun')], [1, 1])
   await cluster.removeFile('go', 'one-begun', 'one-ended', 'two-begun', 'two-ended')
+})
+
+test('a restart of the scheduler does not give a task more retries', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const client = cluster.client()
+  /** Reports its attempt, and fails; its second run waits until it may end. */
+  const failing = async (folder: string): Promise<void> => {
+    const { attempt } = currentTask()
+    appendFileSync(join(folder, 'attempts'), String(attempt))
+    while (attempt === 2 && !existsSync(join(folder, 'go'))) await delay(5)
+    throw new Error('failed')
+  }
+  const future = client.with({ retries: 2 }).submit(failing, cluster.folder)
+  await until('it runs again', () => countOf(cluster, 'attempts') === 2)
+  await cluster.scheduler.kill()
+  await cluster.restartScheduler()
+  await cluster.monitor.until('it is known to run', ({ taskManager }) => taskManager.running >= 1)
+  go(cluster)
+  await assert.rejects(future, { message: 'failed' })
+  assert.equal(readFileSync(join(cluster.folder, 'attempts'), 'utf8'), '123')
+  await cluster.removeFile('go', 'attempts')
 })
 
 test('nested tasks survive a restart of the scheduler', async (t) => {

@@ -576,6 +576,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     info: infos,
     running,
     concurrency: uint32,
+    pasts: list(fc.record({ taskId: taskIds, attempt: uint32, retries: uint32 })),
   }),
   fc.record({
     kind: fc.constant('workerHeartbeatEcho' as const),

@@ -128,6 +128,7 @@ export class Link<Owner> {
   readonly #options: ClientCoreOptions
   readonly #turn: ClientTurn<Owner>
   readonly #heartbeat: Heartbeat
+  readonly #onRead: (sentBefore: InstantMs) => void
   #state: LinkState = 'connecting'
   /** The scheduler that answered last; undefined before the first answer. */
   #schedulerId: SchedulerId | undefined
@@ -138,9 +139,15 @@ export class Link<Owner> {
   /** Why the last connection or connection attempt ended; '' if there was none. */
   reason = ''
 
-  constructor(options: ClientCoreOptions, turn: ClientTurn<Owner>) {
+  /** `onRead`: the scheduler has read all that was sent on this connection before that time. */
+  constructor(
+    options: ClientCoreOptions,
+    turn: ClientTurn<Owner>,
+    onRead: (sentBefore: InstantMs) => void,
+  ) {
     this.#options = options
     this.#turn = turn
+    this.#onRead = onRead
     const { heartbeatIntervalMs } = options
     this.#heartbeat = new Heartbeat(turn, heartbeatIntervalMs, () => this.#sendHeartbeat())
   }
@@ -224,6 +231,7 @@ export class Link<Owner> {
   onEcho(echo: ClientHeartbeatEcho, hasStored: boolean): SchedulerMemory | undefined {
     const isOurs = echo.schedulerId !== NO_SCHEDULER_ID
     const pauseMs = this.#heartbeat.onEcho(isOurs)
+    this.#onRead(this.#heartbeat.answeredSentAt)
     const staleMs = Math.max(STALE_INTERVALS * this.#options.heartbeatIntervalMs, MIN_STALE_MS)
     if (!isOurs && pauseMs > staleMs) {
       // Only the echo of a new heartbeat shows that the scheduler knows this client (again).

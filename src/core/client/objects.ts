@@ -34,6 +34,9 @@ const IDLE_BOUNDS: Readonly<Record<ObjectRole, IdleBounds>> = {
 /** Deletions are collected for this long. */
 const SWEEP_INTERVAL_MS = 500
 
+/** Deletions are sent again after a reconnect unless so many were sent after them. */
+const MAX_UNCONFIRMED = 100_000
+
 /** An object for which there was no room is sent again after this time, at the earliest. */
 const REFUSED_MS = 1_000
 
@@ -48,7 +51,7 @@ export interface ClientObject extends NamedObject {
   isShared: boolean
   /** Another client has its content: it is never sent from here. */
   isForeign: boolean
-  /** The connection over which it was last sent; 0 = never. */
+  /** The connection over which it was last sent; 0 = never; 1 = before it was deleted. */
   sentIn: number
   /** When the scheduler refused to store it; Infinity = it did not. */
   refusedAt: InstantMs
@@ -90,6 +93,8 @@ export class ClientObjectTable {
   }
   /** Deleted objects of which the scheduler has not been notified. */
   readonly #removals = new Set<ObjectId>()
+  /** Those of which it was notified, but perhaps in vain, and when. Invariant: in that order. */
+  readonly #unconfirmed = new Map<ObjectId, InstantMs>()
   /** Objects that were pinned before they were sent. Some may have been sent or deleted since. */
   readonly #fresh = new Fifo<ClientObject>()
   /** The objects of other clients, of which this client must stay a user. */
@@ -265,11 +270,40 @@ export class ClientObjectTable {
   takeRemovals(): readonly ObjectId[] {
     const ids = [...this.#removals]
     this.#removals.clear()
+    for (const id of ids) {
+      this.#unconfirmed.delete(id)
+      this.#unconfirmed.set(id, this.#turn.now)
+    }
+    for (const id of this.#unconfirmed.keys()) {
+      if (this.#unconfirmed.size <= MAX_UNCONFIRMED) break
+      this.#unconfirmed.delete(id)
+    }
     return ids
+  }
+
+  /** The scheduler has read everything that was sent before this time. */
+  confirmRemovals(sentBefore: InstantMs): void {
+    for (const [id, sentAt] of this.#unconfirmed) {
+      if (sentAt >= sentBefore) return
+      this.#unconfirmed.delete(id)
+    }
+  }
+
+  /** There is a new connection: what was deleted over the last one may still be stored. */
+  repeatRemovals(isNeeded: (id: ObjectId) => boolean): void {
+    for (const id of this.#unconfirmed.keys()) if (!isNeeded(id)) this.#removals.add(id)
+    this.#unconfirmed.clear()
+  }
+
+  /** This scheduler knows nothing of what was deleted. */
+  forgetRemovals(): void {
+    this.#removals.clear()
+    this.#unconfirmed.clear()
   }
 
   /** All objects that may be in the scheduler. */
   takeAll(): readonly ObjectId[] {
+    this.repeatRemovals(() => false)
     const ids = [...this.takeRemovals()]
     for (const object of this.#objects.values()) {
       if (object.sentIn > 0) ids.push(object.value.id)
@@ -306,6 +340,9 @@ export class ClientObjectTable {
   #hold(value: StoredValue, role: ObjectRole, isForeign = false): ClientObject {
     let object = this.#objects.get(value.id)
     if (object === undefined) {
+      // It may be among those that were just found, or is sent again.
+      const isPending = this.#removals.delete(value.id)
+      const mayBeStored = this.#unconfirmed.delete(value.id) || isPending
       object = {
         value,
         role,
@@ -315,14 +352,12 @@ export class ClientObjectTable {
         isForeign,
         names: undefined,
         isPublishing: false,
-        sentIn: 0,
+        sentIn: mayBeStored ? 1 : 0,
         refusedAt: Infinity,
         idleSince: 0,
         place: undefined,
       }
       this.#objects.set(value.id, object)
-      // It may be among those that were just found, or is sent again.
-      this.#removals.delete(value.id)
       return object
     }
     if (object.place !== undefined) this.#leaveIdle(object)

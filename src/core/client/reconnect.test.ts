@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { objectId } from '../../base/ids.js'
 import type { ClientAction } from './events.js'
 import {
   Harness,
@@ -487,4 +488,99 @@ test('a 1.9.9 scheduler gets plain tasks, whoever had them before', () => {
   harness.disconnect()
   harness.open('S2')
   assert.deepEqual(tasksIn(harness.flush()), ['a?'])
+})
+
+// A link may break just after it has taken a message: the scheduler may not have read it.
+
+/** A client whose scheduler was told, with the last message of a link, to delete `r1`. */
+function withDeletion(scheduler = 'S1'): Harness {
+  const harness = new Harness()
+  harness.open(scheduler)
+  harness.submit('a')
+  harness.flush()
+  harness.receive(storedResult('a', 'r1'))
+  harness.receive(objectResponse('r1', 'value'))
+  assert.deepEqual(summary(harness.flush()), ['delete r1'])
+  return harness
+}
+
+test('a deletion that the scheduler may not have read is sent to it again', () => {
+  for (const scheduler of ['S1', '']) {
+    const harness = withDeletion(scheduler)
+    harness.disconnect()
+    harness.open(scheduler)
+    assert.deepEqual(summary(harness.flush()), ['delete r1'])
+    harness.disconnect()
+    harness.open(scheduler)
+    assert.deepEqual(summary(harness.flush()), ['delete r1'])
+  }
+})
+
+test('the echo of a heartbeat that was sent after a deletion confirms it', () => {
+  const harness = withDeletion()
+  harness.advance(2_000)
+  harness.echo()
+  harness.disconnect()
+  harness.open()
+  assert.deepEqual(summary(harness.flush()), [])
+})
+
+test('the echo of an earlier heartbeat, or of one on a new connection, confirms no deletion', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a')
+  harness.flush()
+  harness.receive(storedResult('a', 'r1'))
+  assert.deepEqual(summary(harness.advance(2_000)), ['heartbeat'])
+  harness.receive(objectResponse('r1', 'value'))
+  assert.deepEqual(summary(harness.flush()), ['delete r1'])
+  harness.echo()
+  harness.disconnect()
+  harness.advance(1_000)
+  harness.handle({ type: 'connected' })
+  harness.advance(100)
+  harness.echo()
+  assert.deepEqual(summary(harness.flush()), ['delete r1'])
+})
+
+test('another scheduler hears nothing of deletions that the last one may not have read', () => {
+  const harness = withDeletion()
+  harness.disconnect()
+  harness.open('S2')
+  assert.deepEqual(summary(harness.flush()), [])
+  harness.disconnect()
+  harness.open('S2')
+  assert.deepEqual(summary(harness.flush()), [])
+})
+
+test('clearing deletes what was deleted just before the link broke', () => {
+  const harness = withDeletion()
+  harness.disconnect()
+  harness.handle({ type: 'clearRequested' })
+  harness.open()
+  const [message] = summary(harness.flush())
+  assert.match(message ?? '', /^delete .*r1/)
+})
+
+test('a value that is used again is not deleted again, until it is not needed once more', () => {
+  const harness = new Harness()
+  harness.open()
+  const content = Buffer.from('table')
+  const value = { id: objectId('table'), name: content, content }
+  harness.handle({ type: 'objectPinned', value })
+  assert.deepEqual(summary(harness.flush()), ['create table'])
+  harness.handle({ type: 'objectUnpinned', id: value.id })
+  assert.deepEqual(summary(harness.flush()), ['delete table'])
+  harness.disconnect()
+  harness.handle({ type: 'objectPinned', value })
+  harness.open()
+  assert.deepEqual(summary(harness.flush()), ['create table'])
+  harness.handle({ type: 'objectUnpinned', id: value.id })
+  assert.deepEqual(summary(harness.flush()), ['delete table'])
+  // Again, but this time it is not sent: the scheduler may still have it.
+  harness.disconnect()
+  harness.handle({ type: 'objectPinned', value })
+  harness.handle({ type: 'objectUnpinned', id: value.id })
+  harness.open()
+  assert.deepEqual(summary(harness.flush()), ['delete table'])
 })

@@ -170,6 +170,7 @@ export class Sender<Owner> {
   onConnected(): void {
     this.#outbox.grantCredit()
     this.#outbox.dropRequests()
+    this.#objects.repeatRemovals((id) => this.#tasks.storedIn(id) !== undefined)
   }
 
   /** The scheduler is ready: sends it the serializer; tasks follow with the next `flush`. */
@@ -178,7 +179,7 @@ export class Sender<Owner> {
     // A different scheduler knows nothing of what was cancelled or deleted.
     if (!isSame) {
       this.#outbox.dropMessages()
-      this.#objects.takeRemovals()
+      this.#objects.forgetRemovals()
     }
     this.#outbox.setRoom(undefined)
     this.#schedulerId = schedulerId

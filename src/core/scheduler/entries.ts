@@ -225,6 +225,8 @@ export interface TaskExtra {
   input: ObjectEntry | undefined
   /** The attempt number in its bytes. */
   attempt: number
+  /** A later one, which a worker had that returned too late to continue; otherwise 0. */
+  lastAttempt: number
   /** The last workers that had it, oldest first; undefined: none. */
   attempts: PastAttempt[] | undefined
   /** The unfinished task that submitted it. Invariant: this task is one of its children. */

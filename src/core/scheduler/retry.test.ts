@@ -39,7 +39,7 @@ test('a failing task is retried up to its limit, and its client gets only the la
   assert.deepEqual(scheduler.lines(), ['C <- result t failed'])
 })
 
-test('each run carries the number of earlier attempts; the rest of the task is unchanged', () => {
+test('each run carries the number of earlier attempts, and how many retries are left', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   const options = { retries: 3, name: 'ärger', timeoutMs: 7, traceContext: 'trace' }
   const sent: Task = { ...task('t', 'C'), ...options }
@@ -49,7 +49,8 @@ test('each run carries the number of earlier attempts; the rest of the task is u
   const [action] = scheduler.actions()
   assert.ok(action?.type === 'forward')
   const { bytes: _, ...again } = decode(action.bytes) as Task
-  assert.deepEqual(again, { ...sent, metadata: Buffer.from(sent.metadata), attempt: 1 })
+  const changed = { metadata: Buffer.from(sent.metadata), attempt: 1, retries: 2 }
+  assert.deepEqual(again, { ...sent, ...changed })
   lose(scheduler, 'W').receive('V', workerHeartbeat())
   assert.deepEqual(attempts(scheduler), [2])
 })

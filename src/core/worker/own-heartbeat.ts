@@ -1,6 +1,5 @@
 // The heartbeat of a worker, without what its shell measures.
 
-import type { TaskId } from '../../base/ids.js'
 import { OUR_FEATURES } from '../../base/features.js'
 import { PLAIN_HEARTBEAT, type RunningTask, type WorkerHeartbeat } from '../../wire/message.js'
 import type { WorkerCoreOptions } from './events.js'
@@ -18,7 +17,7 @@ interface HeartbeatFacts {
   readonly pid: number
   readonly latencyUs: number
   /** The tasks that the scheduler can recover from it, for the first heartbeat. */
-  readonly recoverableIds: readonly TaskId[]
+  readonly recoverable: Pick<WorkerHeartbeat, 'tasks' | 'pasts'>
   readonly runs: readonly RunningTask[]
   readonly isDraining: boolean
 }
@@ -44,7 +43,8 @@ export function ownHeartbeat(options: WorkerCoreOptions, facts: HeartbeatFacts):
     concurrency: gateway?.concurrency.limit ?? 0,
     capabilities: units?.capabilities ?? PLAIN_HEARTBEAT.capabilities,
     agentId: agentId ?? PLAIN_HEARTBEAT.agentId,
-    tasks: facts.recoverableIds,
+    tasks: facts.recoverable.tasks,
+    pasts: facts.recoverable.pasts,
     info: isFirst && info !== undefined ? [info] : PLAIN_HEARTBEAT.info,
     running: facts.runs,
     isLeaving: facts.isDraining,

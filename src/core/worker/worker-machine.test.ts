@@ -86,6 +86,7 @@ test('the worker registers when its processor is ready and the scheduler is ther
     agentId: '',
     tasks: [],
     info: [],
+    pasts: [],
     running: [],
     isLeaving: false,
     concurrency: 0,

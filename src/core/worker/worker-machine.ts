@@ -423,7 +423,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         queuedCount,
         pid: this.#slot.pid,
         latencyUs: this.#heartbeat.latencyUs,
-        recoverableIds: isFirst ? this.#flow.recoverableIds : PLAIN_HEARTBEAT.tasks,
+        recoverable: isFirst ? this.#flow.recoverable : PLAIN_HEARTBEAT,
         runs: this.#acceptsRuns ? this.#flow.runs : PLAIN_HEARTBEAT.running,
         isDraining: this.#departure.phase === 'draining',
       }),

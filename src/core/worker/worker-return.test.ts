@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FEATURE_INLINE, FEATURE_RECOVERY, OUR_FEATURES } from '../../base/features.js'
 import { taskId } from '../../base/ids.js'
-import type { Message, TaskResult } from '../../wire/message.js'
+import type { Message, TaskResult, WorkerHeartbeat } from '../../wire/message.js'
 import type { WorkerAction, WorkerEvent } from './events.js'
 import {
   KILLED,
@@ -35,14 +35,19 @@ function resultsIn(actions: readonly WorkerAction[]): TaskResult[] {
   )
 }
 
-/** Connects again; what the first heartbeat tells. */
-function comeBack(worker: ScriptedWorker, features: number = OUR_FEATURES): readonly string[] {
-  const beats = worker
+/** Connects again; the first heartbeat. */
+function greet(worker: ScriptedWorker, features: number = OUR_FEATURES): WorkerHeartbeat {
+  const [beat, ...more] = worker
     .handle({ type: 'connected' })
     .flatMap((action) => (action.type === 'sendHeartbeat' ? [action.heartbeat] : []))
-  assert.equal(beats.length, 1)
+  assert.ok(beat !== undefined && more.length === 0)
   worker.receive(echoOf(features))
-  return beats[0]?.tasks ?? []
+  return beat
+}
+
+/** The same; the tasks in it. */
+function comeBack(worker: ScriptedWorker, features?: number): readonly string[] {
+  return greet(worker, features).tasks
 }
 
 /** A worker with one task that runs, and a link that was just lost. */
@@ -60,6 +65,27 @@ test('the first heartbeat of a connection tells what still runs, later ones do n
   const [action] = worker.handle({ type: 'tick' })
   assert.equal(action?.type, 'sendHeartbeat')
   assert.deepEqual(action.heartbeat.tasks, [])
+})
+
+test('what had been started before is reported with its attempt and the retries that are left', () => {
+  const worker = ScriptedWorker.ready({ heartbeatIntervalMs: 60_000 })
+  worker.run('a', { attempt: 2, retries: 1 })
+  worker.run('b', { attempt: 1, retries: 0 })
+  worker.now += 100
+  worker.answer(resultOf('a', { attempt: 2, durationMs: 100 }))
+  worker.show(LOST)
+  const { tasks, pasts } = greet(worker)
+  assert.deepEqual(tasks, ['a', 'b'])
+  assert.deepEqual(pasts, [
+    { taskId: 'a', attempt: 2, retries: 1 },
+    { taskId: 'b', attempt: 1, retries: 0 },
+  ])
+  worker.receive(taskOf('b', { attempt: 3, retries: 4 }))
+  worker.show(LOST)
+  assert.deepEqual(greet(worker).pasts.at(-1), { taskId: 'b', attempt: 3, retries: 4 })
+  const first = lostWith('c')
+  const beat = greet(first)
+  assert.deepEqual([beat.tasks, beat.pasts], [['c'], []])
 })
 
 test('a task that still runs when it is sent again is answered, with its new attempt', () => {

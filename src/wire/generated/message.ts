@@ -2195,6 +2195,8 @@ export interface WorkerHeartbeat {
   readonly running: readonly RunningTask[]
   /** How many tasks it runs at a time (docs/protocol.md#concurrency); 0: one, in a processor. Not in 1.9.9. */
   readonly concurrency: number
+  /** Of those in `tasks` that had been started before: what a new scheduler does not know of them. Not in 1.9.9. */
+  readonly pasts: readonly TaskPast[]
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -2225,6 +2227,7 @@ export function readWorkerHeartbeat(
     info: readPeerInfoList(reader, pointersAt + 48, structEnd),
     running: readRunningTaskList(reader, pointersAt + 56, structEnd),
     concurrency: reader.uint32(structAt + 20, pointersAt),
+    pasts: readTaskPastList(reader, pointersAt + 64, structEnd),
     bytes,
   }
 }
@@ -2240,7 +2243,8 @@ function isExtendedWorkerHeartbeat(value: WorkerHeartbeat): boolean {
     value.agentId.length > 0 ||
     value.info.length > 0 ||
     value.running.length > 0 ||
-    value.concurrency !== 0
+    value.concurrency !== 0 ||
+    value.pasts.length > 0
   )
 }
 
@@ -2260,14 +2264,15 @@ export function measureWorkerHeartbeat(
         idListWords(value.tasks) +
         textWords(value.agentId) +
         measurePeerInfoList(value.info, referenceFrom) +
-        measureRunningTaskList(value.running, referenceFrom)
+        measureRunningTaskList(value.running, referenceFrom) +
+        measureTaskPastList(value.pasts, referenceFrom)
     : words
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeWorkerHeartbeat(value: WorkerHeartbeat, referenceFrom: number): number {
   const isExtended = isExtendedWorkerHeartbeat(value)
-  return (isExtended ? 12 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
+  return (isExtended ? 13 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct and sets the pointer to it. */
@@ -2279,7 +2284,7 @@ export function addWorkerHeartbeat(
   const isExtended = isExtendedWorkerHeartbeat(value)
   writeWorkerHeartbeat(
     writer,
-    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 8 : 2),
+    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 9 : 2),
     value,
     isExtended,
   )
@@ -2309,6 +2314,78 @@ function writeWorkerHeartbeat(
   addPeerInfoList(writer, pointersAt + 48, value.info)
   addRunningTaskList(writer, pointersAt + 56, value.running)
   writer.uint32(at + 20, value.concurrency)
+  addTaskPastList(writer, pointersAt + 64, value.pasts)
+}
+
+/** What a worker knows of the earlier attempts of a task (docs/protocol.md#return). */
+export interface TaskPast {
+  /** Which task. */
+  readonly taskId: TaskId
+  /** As in the Task that the worker got. */
+  readonly attempt: number
+  /** As in that Task: how many times it is still run again. */
+  readonly retries: number
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskPast(reader: Reader): TaskPast {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    attempt: reader.uint32(structAt, pointersAt),
+    retries: reader.uint32(structAt + 4, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readTaskPastList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly TaskPast[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: TaskPast[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTaskPast(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measureTaskPast(value: TaskPast, _referenceFrom: number): number {
+  return idWords(value.taskId)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskPastList(values: readonly TaskPast[], referenceFrom: number): number {
+  let words = structListWords(values.length, 2)
+  for (const value of values) words += measureTaskPast(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskPast(writer: Writer, at: number, value: TaskPast): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.taskId)
+  writer.uint32(at, value.attempt)
+  writer.uint32(at + 4, value.retries)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addTaskPastList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly TaskPast[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 1)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeTaskPast(writer, at, value)
+    at += 16
+  }
 }
 
 /** The answer to each WorkerHeartbeat: scheduler -> worker. (docs/protocol.md#struct-workerheartbeatecho) */

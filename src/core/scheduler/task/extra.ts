@@ -6,7 +6,7 @@ import { bytesToLatin1, latin1ToBytes } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { taskLogFields } from '../../../base/ids.js'
 import type { LogFields } from '../../../base/logger.js'
-import { deathLimitOf, decode, encode, type Task } from '../../../wire/message.js'
+import { deathLimitOf, decode, encode, type Task, type TaskPast } from '../../../wire/message.js'
 import { spokenName } from '../../../wire/object-content.js'
 import type { ObjectEntry, TaskEntry, TaskExtra } from '../entries.js'
 
@@ -35,22 +35,43 @@ export function attemptOf(task: TaskEntry): number {
 
 /** Counts an attempt that may have begun; the next worker receives and reports the number. */
 export function countAttempt(task: TaskEntry): void {
-  if (task.part !== undefined) {
-    const extra = extraOf(task)
-    extra.attempt = Math.min(extra.attempt + 1, MAX_ATTEMPT)
+  const { attempt, lastAttempt } = extraOf(task)
+  setAttempt(task, Math.min(Math.max(attempt, lastAttempt) + 1, MAX_ATTEMPT))
+}
+
+/**
+ * A worker returns with a task that had been started before, which a new scheduler does not know
+ * from its client. Undefined: it had not.
+ */
+export function catchUp(task: TaskEntry, past: TaskPast | undefined): void {
+  if (past === undefined || past.attempt < attemptOf(task)) return
+  const extra = extraOf(task)
+  if (task.worker !== undefined) {
+    extra.lastAttempt = Math.max(extra.lastAttempt, past.attempt)
     return
   }
-  const message = decode(latin1ToBytes(task.encoded))
-  assert(message.kind === 'task', 'a task without a Task')
-  const attempt = Math.min(message.attempt + 1, MAX_ATTEMPT)
-  try {
-    task.encoded = bytesToLatin1(encode({ ...message, attempt, bytes: undefined }))
-  } catch (error) {
-    // A compactly encoded Task may exceed the size limit when it is encoded again.
-    if (!(error instanceof ProtocolError)) throw error
-    return
+  const isKnown = past.attempt === extra.attempt && past.retries >= extra.retriesLeft
+  if (isKnown) return
+  extra.retriesLeft = Math.min(extra.retriesLeft, past.retries)
+  setAttempt(task, past.attempt)
+}
+
+/** Writes the number, and how often the task may still be retried, into its bytes. */
+function setAttempt(task: TaskEntry, attempt: number): void {
+  const extra = extraOf(task)
+  if (task.part === undefined) {
+    const message = decode(latin1ToBytes(task.encoded))
+    assert(message.kind === 'task', 'a task without a Task')
+    const next = { ...message, attempt, retries: extra.retriesLeft, bytes: undefined }
+    try {
+      task.encoded = bytesToLatin1(encode(next))
+    } catch (error) {
+      // A compactly encoded Task may exceed the size limit when it is encoded again.
+      if (!(error instanceof ProtocolError)) throw error
+      return
+    }
   }
-  extraOf(task).attempt = attempt
+  extra.attempt = attempt
 }
 
 function newExtra(message: TaskOwn): TaskExtra {
@@ -63,6 +84,7 @@ function newExtra(message: TaskOwn): TaskExtra {
     lostWith: undefined,
     input: undefined,
     attempt,
+    lastAttempt: 0,
     attempts: undefined,
     parent: undefined,
     children: undefined,

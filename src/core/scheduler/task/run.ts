@@ -51,10 +51,10 @@ export function taskBytes(entry: TaskEntry): Uint8Array {
   if (part === undefined) return latin1ToBytes(entry.encoded)
   const { task, from } = part
   const whole = countOf(task)
-  const attempt = extra?.attempt ?? 0
+  const { attempt = 0, retriesLeft: retries = task.retries } = extra ?? {}
   if (count === whole && attempt === task.attempt && task.bytes !== undefined) return task.bytes
   const packed = count === whole ? task.packed : slicePacked(task.packed, whole, from, from + count)
-  return encode({ ...task, taskId: entry.id, count, packed, attempt, bytes: undefined })
+  return encode({ ...task, taskId: entry.id, count, packed, attempt, retries, bytes: undefined })
 }
 
 /** Shortens an entry to its first `count` tasks. Returns an entry for the others. */

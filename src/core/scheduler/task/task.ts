@@ -19,7 +19,7 @@ import { pastAttempts, rememberAttempt } from '../monitor/explain.js'
 import { isGraph, leaveParent, releaseChildren } from './family.js'
 import { publishTask } from '../publication.js'
 import type { SchedulerState } from '../state.js'
-import { countAttempt, extraOf } from './extra.js'
+import { catchUp, countAttempt, extraOf } from './extra.js'
 import { forgetLinks, type Link, linksOf, release } from './links.js'
 import { idsOf, taskBytes } from './run.js'
 import { tellQueued } from './update.js'
@@ -156,8 +156,10 @@ export function stopAt(state: SchedulerState, worker: WorkerEntry, id: TaskId): 
 
 /** If a worker holds a lease for this waiting task, it gets the task after the event. */
 export function redeemLease(state: SchedulerState, task: TaskEntry): void {
+  const past = state.leases.pastOf(task.id)
   const worker = state.leases.take(task.id)
   if (worker === undefined) return
+  catchUp(task, past)
   if (worker.runtime === task.runtime) state.leases.put({ task, worker })
   else stopAt(state, worker, task.id)
 }

@@ -43,7 +43,7 @@ export function onWorkerHeartbeat(
     state.turn.log('info', 'worker is about to leave', { worker: from })
     state.pools[worker.runtime].retire(worker)
   }
-  if (message.tasks.length > 0) onReturn(state, worker, message.tasks)
+  if (message.tasks.length > 0) onReturn(state, worker, message)
 }
 
 /** A worker leaves gracefully. The message, not the sender, identifies it. */
@@ -159,7 +159,7 @@ function agentOf(worker: Identity, { agentId }: WorkerHeartbeat): string {
 
 /** What is kept: no reference to the read buffer, and no long lists. */
 function withoutRest(message: WorkerHeartbeat): WorkerHeartbeat {
-  return { ...message, tasks: [], info: [], bytes: undefined }
+  return { ...message, tasks: [], pasts: [], info: [], bytes: undefined }
 }
 
 // Copies that are kept for long and follow values that come often, as the last heartbeat of each of

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { taskId } from '../../../base/ids.js'
+import { nthTaskId } from '../../../wire/run.js'
 import { graph, node } from '../graph/graph.kit.js'
 import {
   cancel,
@@ -10,6 +11,7 @@ import {
   peer,
   PYTHON,
   result,
+  run,
   task,
   type TestScheduler,
   update,
@@ -22,6 +24,14 @@ const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as cons
 /** The first heartbeat of a worker that returns with tasks. */
 function back(...tasks: readonly string[]): ReturnType<typeof workerHeartbeat> {
   return { ...workerHeartbeat(), tasks: tasks.map(taskId) }
+}
+
+type Past = readonly [id: string, attempt: number, retries: number]
+
+/** The same with tasks that had been started before. */
+function backWith(...pasts: readonly Past[]): ReturnType<typeof back> {
+  const all = pasts.map(([id, attempt, retries]) => ({ taskId: taskId(id), attempt, retries }))
+  return { ...back(...pasts.map(([id]) => id)), pasts: all }
 }
 
 /** A task that a client resubmits to a new scheduler. */
@@ -330,4 +340,87 @@ test('nodes that a worker returns with together do not confuse the queue of thei
     assigned.push(...scheduler.receive('V', result(id)).lines())
   }
   assert.deepEqual(ran.toSorted(), [...ids, 'x'])
+})
+
+// What a worker reports of earlier attempts, to a scheduler that is new.
+
+/** The number of runs until a task has failed for good on its worker. */
+function runsUntilEnd(scheduler: TestScheduler, worker: string): number {
+  for (let runs = 1; ; runs += 1) {
+    const lines = scheduler.receive(worker, result('t', 'failed')).lines()
+    if (lines.includes('C <- result t failed')) return runs
+    assert.deepEqual(lines, [`${worker} <- task t`])
+  }
+}
+
+test('a run that a worker returns with counts with its number, whoever is there first', () => {
+  for (const isFirst of [true, false]) {
+    const scheduler = withPeers({})
+    if (isFirst) scheduler.receive('W', backWith(['t', 1, 1]))
+    scheduler.receive('C', clientHeartbeat()).receive('C', { ...again('t'), retries: 2 })
+    if (!isFirst) scheduler.receive('W', backWith(['t', 1, 1]))
+    assert.ok(scheduler.lines().includes('W <- task t'))
+    assert.equal(scheduler.attemptOf('W', 't'), 1)
+    assert.equal(runsUntilEnd(scheduler, 'W'), 2)
+    assert.equal(scheduler.attemptOf('W', 't'), 2)
+  }
+})
+
+test('the last run that a task may have is the last one also for a new scheduler', () => {
+  const scheduler = withPeers({})
+  scheduler.receive('W', backWith(['t', 1, 0])).receive('C', clientHeartbeat())
+  scheduler.receive('C', { ...again('t'), retries: 1 }).actions()
+  assert.equal(runsUntilEnd(scheduler, 'W'), 1)
+})
+
+test('lost workers are counted as attempts, but take no retries', () => {
+  const scheduler = withPeers({})
+  scheduler.receive('W', backWith(['t', 2, 1])).receive('C', clientHeartbeat())
+  scheduler.receive('C', { ...again('t'), retries: 1 }).actions()
+  assert.equal(scheduler.attemptOf('W', 't'), 2)
+  assert.equal(runsUntilEnd(scheduler, 'W'), 2)
+})
+
+test('of two workers that return with a task, the one with the later attempt gets it', () => {
+  for (const order of ['VW', 'WV']) {
+    const scheduler = withPeers({})
+    for (const worker of order) {
+      scheduler.receive(worker, worker === 'V' ? back('t') : backWith(['t', 1, 0]))
+    }
+    assert.ok(scheduler.lines().includes('V <- cancel t by force'))
+    scheduler.receive('V', result('t', 'canceled'))
+    scheduler.receive('C', clientHeartbeat()).receive('C', again('t'))
+    assert.ok(scheduler.lines().includes('W <- task t'))
+    assert.equal(scheduler.attemptOf('W', 't'), 1)
+  }
+})
+
+test('the number of a run that is reported too late is not given again', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  scheduler.receive('C', { ...task('t', 'C'), retries: 3 }).receive('W', backWith(['t', 2, 1]))
+  assert.deepEqual(scheduler.lines(), ['V <- task t', 'W <- echo S', 'W <- cancel t by force'])
+  scheduler.receive('W', result('t', 'canceled')).receive('V', result('t', 'failed'))
+  const [line] = scheduler.lines()
+  assert.equal(scheduler.attemptOf(line === 'W <- task t' ? 'W' : 'V', 't'), 3)
+})
+
+test('a task of a run that returns keeps its number, and has the retries that are left', () => {
+  const scheduler = withPeers({})
+  const first = 'AAthe-middle--AA'
+  const second = nthTaskId(taskId(first), 1)
+  scheduler.receive('W', backWith([second, 1, 0])).receive('C', clientHeartbeat())
+  scheduler.receive('C', { ...run(first, 'C', 3), retries: 1, mayHaveRun: true })
+  assert.ok(scheduler.lines().includes(`W <- task ${second}`))
+  assert.equal(scheduler.attemptOf('W', second), 1)
+  scheduler.receive('W', result(second, 'failed'))
+  assert.deepEqual(scheduler.lines(), [`C <- result ${second} failed`])
+})
+
+test('a node of a graph that returns keeps its number, and has the retries that are left', () => {
+  const scheduler = withPeers({})
+  scheduler.receive('W', backWith(['n', 1, 0])).receive('C', clientHeartbeat())
+  scheduler.receive('C', graph('g', ['n'], [{ ...node('n'), retries: 1 }])).actions()
+  assert.equal(scheduler.attemptOf('W', 'n'), 1)
+  scheduler.receive('W', result('n', 'failed'))
+  assert.ok(!scheduler.lines().includes('W <- task n'))
 })

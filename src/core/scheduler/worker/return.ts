@@ -4,8 +4,10 @@
 import { assert } from '../../../base/assert.js'
 import type { TaskId } from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
+import type { TaskPast, WorkerHeartbeat } from '../../../wire/message.js'
 import type { TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
+import { catchUp } from '../task/extra.js'
 import { giveTo, stopAt } from '../task/task.js'
 
 // Tasks of returning workers that this scheduler does not know yet: it may be a new process, to
@@ -35,6 +37,8 @@ export class Leases {
   readonly #state: SchedulerState
   readonly #expiry: Alarm
   readonly #holders = new Map<TaskId, WorkerEntry>()
+  /** Of leased tasks that were started more than once. Invariant: each has a holder. */
+  readonly #pasts = new Map<TaskId, TaskPast>()
   /** In order of expiry. Invariant: none is empty. */
   readonly #leases = new Map<WorkerEntry, Lease>()
   /** Submitted tasks that are to be assigned to their holders. */
@@ -50,10 +54,16 @@ export class Leases {
     return this.#holders.size
   }
 
-  /** Leases an unknown task to a worker. Returns false if another worker holds the lease. */
-  add(worker: WorkerEntry, id: TaskId): boolean {
+  /**
+   * Leases an unknown task to a worker. If another one has it as well, the later attempt gets the
+   * lease: returns the worker that must stop it.
+   */
+  add(worker: WorkerEntry, id: TaskId, past: TaskPast | undefined): WorkerEntry | undefined {
     const holder = this.#holders.get(id)
-    if (holder !== undefined) return holder === worker
+    const isLater = (past?.attempt ?? 0) > (this.#pasts.get(id)?.attempt ?? 0)
+    if (holder === worker) return undefined
+    if (holder !== undefined && !isLater) return worker
+    if (holder !== undefined) this.#remove(holder, id)
     let lease = this.#leases.get(worker)
     if (lease === undefined) {
       lease = { ids: new Set(), until: this.#state.turn.now + LEASE_MS }
@@ -62,11 +72,17 @@ export class Leases {
     }
     lease.ids.add(id)
     this.#holders.set(id, worker)
-    return true
+    if (past !== undefined) this.#pasts.set(id, past)
+    return holder
   }
 
   has(id: TaskId): boolean {
     return this.#holders.has(id)
+  }
+
+  /** What its holder knows of a leased task; undefined: it was not started before. */
+  pastOf(id: TaskId): TaskPast | undefined {
+    return this.#pasts.get(id)
   }
 
   /** Ends the lease of a submitted task, and returns its holder. */
@@ -88,8 +104,7 @@ export class Leases {
 
   /** Removes a worker that has left. */
   forget(worker: WorkerEntry): void {
-    for (const id of this.#leases.get(worker)?.ids ?? []) this.#holders.delete(id)
-    this.#leases.delete(worker)
+    for (const id of this.#leases.get(worker)?.ids ?? []) this.#remove(worker, id)
   }
 
   /** Throws if the table is inconsistent, or a worker in it has left. */
@@ -102,6 +117,7 @@ export class Leases {
       count += ids.size
     }
     assert(count === this.#holders.size, 'a lease without a worker')
+    for (const id of this.#pasts.keys()) assert(this.#holders.has(id), 'a past without a lease')
     assert(this.#due.length === 0, 'a leased task waits')
   }
 
@@ -121,6 +137,7 @@ export class Leases {
   #remove(worker: WorkerEntry, id: TaskId): void {
     const lease = this.#leases.get(worker)
     this.#holders.delete(id)
+    this.#pasts.delete(id)
     lease?.ids.delete(id)
     if (lease?.ids.size === 0) this.#leases.delete(worker)
   }
@@ -133,7 +150,7 @@ const MAX_TASKS = 100_000
 export function onReturn(
   state: SchedulerState,
   worker: WorkerEntry,
-  tasks: readonly TaskId[],
+  { tasks, pasts }: WorkerHeartbeat,
 ): void {
   state.turn.log('info', 'worker returned with tasks', {
     worker: worker.identity,
@@ -143,14 +160,25 @@ export function onReturn(
     const fields = { worker: worker.identity, ignored: tasks.length - MAX_TASKS }
     state.turn.log('warn', 'ignored some tasks of a returning worker', fields)
   }
-  for (const id of tasks.slice(0, MAX_TASKS)) settle(state, worker, id)
+  const pastOf = new Map(pasts.map((past) => [past.taskId, past]))
+  for (const id of tasks.slice(0, MAX_TASKS)) settle(state, worker, id, pastOf.get(id))
 }
 
-function settle(state: SchedulerState, worker: WorkerEntry, id: TaskId): void {
+function settle(
+  state: SchedulerState,
+  worker: WorkerEntry,
+  id: TaskId,
+  past: TaskPast | undefined,
+): void {
   const task = state.tasks.get(id)
   if (task === undefined) {
-    if (!state.leases.add(worker, id)) stopAt(state, worker, id)
-  } else if (isFor(task, worker)) {
+    const other = state.leases.add(worker, id, past)
+    if (other !== undefined) stopAt(state, other, id)
+    return
+  }
+  const isForIt = isFor(task, worker)
+  if (isForIt || task.worker !== worker) catchUp(task, past)
+  if (isForIt) {
     forgive(task, worker)
     giveTo(state, task, worker)
   } else if (task.worker !== worker) stopAt(state, worker, id)

@@ -18,6 +18,7 @@ import type { Alarm } from '../../../base/machine.js'
 import {
   PLAIN_RESULT,
   type TaskError,
+  type TaskPast,
   type TaskResult,
   type TaskUpdate,
 } from '../../../wire/message.js'
@@ -58,8 +59,8 @@ export class Answers {
   }
 
   /** The tasks of kept results; a scheduler that has not sent these tasks yet may do so. */
-  get keptIds(): Iterable<TaskId> {
-    return this.#kept.ids()
+  get kept(): Iterable<TaskPast> {
+    return this.#kept.pasts()
   }
 
   /** Whether any results are kept. */

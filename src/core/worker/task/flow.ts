@@ -5,9 +5,9 @@
 import { assert } from '../../../base/assert.js'
 import type { Alarm } from '../../../base/machine.js'
 import type { ProcessorDeath } from '../../../base/errors.js'
-import { idToHex, type TaskId } from '../../../base/ids.js'
+import { idToHex } from '../../../base/ids.js'
 import type { LogFields } from '../../../base/logger.js'
-import type { RunningTask, TaskResult, TaskUpdate } from '../../../wire/message.js'
+import type { RunningTask, TaskResult, TaskUpdate, WorkerHeartbeat } from '../../../wire/message.js'
 import { countOf } from '../../../wire/run.js'
 import { Abandonment } from './abandoned.js'
 import { type Answers, Beginnings, WorkerTaskEnds } from './ends.js'
@@ -25,7 +25,7 @@ import {
   separateCauses,
 } from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
-import { bytesOf, fieldsOf, idsOf, isOut, isTied, taskCountOf, type WorkerTask } from './task.js'
+import { bytesOf, fieldsOf, isOut, isTied, pastsOf, taskCountOf, type WorkerTask } from './task.js'
 import { TaskLinks } from './links.js'
 import { TaskOrders } from './orders.js'
 import { isAnswerTo, partOfResult } from './result.js'
@@ -148,11 +148,12 @@ export class WorkerTaskFlow {
    * The tasks that a scheduler can recover from this worker: running ones, and those with kept
    * results.
    */
-  get recoverableIds(): readonly TaskId[] {
-    const ids = [...this.#answers.keptIds]
+  get recoverable(): Pick<WorkerHeartbeat, 'tasks' | 'pasts'> {
+    const all = [...this.#answers.kept]
     for (const task of this.#tasks.values())
-      if (task.state === 'abandoned') ids.push(...idsOf(task))
-    return ids
+      if (task.state === 'abandoned') all.push(...pastsOf(task))
+    const tasks = all.map(({ taskId }) => taskId)
+    return { tasks, pasts: all.filter(({ attempt }) => attempt > 0) }
   }
 
   /**

@@ -5,11 +5,11 @@
 import { assert } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
-import type { TaskResult } from '../../../wire/message.js'
+import type { TaskPast, TaskResult } from '../../../wire/message.js'
 import { fileOf, type ObjectFile } from '../../../wire/object-content.js'
 import { countOf, nthTaskId } from '../../../wire/run.js'
 import { bytesOf, partOfResult, withoutBytes } from './result.js'
-import { idsOf, type WorkerTask } from './task.js'
+import { idsOf, pastOf, type WorkerTask } from './task.js'
 
 /** A task that took less time is run again rather than kept, in milliseconds. */
 const MIN_DURATION_MS = 50
@@ -40,6 +40,7 @@ interface KeptResult {
 export type SentResults = Pick<TaskResult, 'taskId' | 'count'>
 
 interface Entry extends KeptResult {
+  readonly past: TaskPast
   readonly bytes: number
   /** The number of heartbeats that the scheduler may have read before it. */
   readonly heartbeatCount: number
@@ -69,15 +70,15 @@ export class KeptResults {
   }
 
   /** Their tasks. */
-  ids(): Iterable<TaskId> {
-    return this.#kept.keys()
+  *pasts(): Iterable<TaskPast> {
+    for (const { past } of this.#kept.values()) yield past
   }
 
   /** Tasks have ended that the scheduler is not waiting for. */
-  keep(result: TaskResult, { source }: WorkerTask): void {
+  keep(result: TaskResult, task: WorkerTask): void {
     for (const one of eachOf(result)) {
       this.#forget(one.taskId)
-      this.#add(this.#kept, one, source)
+      this.#add(this.#kept, one, task)
     }
   }
 
@@ -87,7 +88,7 @@ export class KeptResults {
     // For a task that failed and was retried, it would be mistaken for the second failure.
     if (result.status === 'failed' && task.retries > 0) return
     if (durationMs < MIN_DURATION_MS) return
-    for (const one of eachOf(result)) this.#add(this.#unconfirmed, one, task.source)
+    for (const one of eachOf(result)) this.#add(this.#unconfirmed, one, task)
   }
 
   /**
@@ -184,12 +185,14 @@ export class KeptResults {
     yield* this.#unconfirmed.values()
   }
 
-  #add(entries: Map<TaskId, Entry>, result: TaskResult, source: Identity): void {
+  #add(entries: Map<TaskId, Entry>, result: TaskResult, task: WorkerTask): void {
     const contentBytes = bytesOf(result) + result.packed.byteLength
     const bytes = contentBytes + textBytes(result) + RESULT_OVERHEAD_BYTES
     if (bytes > MAX_BYTES) return
     const heartbeatCount = this.#heartbeatCount
-    entries.set(result.taskId, { result: ownCopyOf(result), source, bytes, heartbeatCount })
+    const { source } = task
+    const past = pastOf(task, result.taskId)
+    entries.set(result.taskId, { result: ownCopyOf(result), source, past, bytes, heartbeatCount })
     this.#bytes += bytes
     this.#tellFile(result, true)
     if (this.#bytes > MAX_BYTES || this.#count > MAX_RESULTS) this.#makeRoom()

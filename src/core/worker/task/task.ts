@@ -24,6 +24,7 @@ import {
   type OutputPlace,
   type Task,
   type TaskCapability,
+  type TaskPast,
 } from '../../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../../wire/metadata.js'
 import { countOf, nthTaskId, slicePacked } from '../../../wire/run.js'
@@ -116,8 +117,8 @@ export interface WorkerTask extends HeapItem, TimeLimit {
    * processor.
    */
   grant: Grant | undefined
-  /** How often the scheduler runs it again after it has failed. */
-  readonly retries: number
+  /** How many times the scheduler will run it again if it fails. */
+  retries: number
   /** Its position, or that of its first task, among all tasks that arrived at this worker. */
   readonly order: number
   readonly serializerId: ObjectId
@@ -251,6 +252,7 @@ export function renew(task: WorkerTask, message: Task): void {
   task.place = 0
   task.messageCount = countOf(message)
   task.attempt = message.attempt
+  task.retries = message.retries
 }
 
 /** The encoded Task of exactly these tasks, with the result that it needs if that is known. */
@@ -314,6 +316,16 @@ export function cutTask(task: WorkerTask, count: number): WorkerTask {
 /** The ids of the tasks of an entry. */
 export function idsOf({ id, count }: WorkerTask): readonly TaskId[] {
   return Array.from({ length: count }, (_, n) => nthTaskId(id, n))
+}
+
+/** What is known of the earlier attempts of one of its tasks. */
+export function pastOf({ attempt, retries }: WorkerTask, taskId: TaskId): TaskPast {
+  return { taskId, attempt, retries }
+}
+
+/** The same for each of its tasks. */
+export function pastsOf(task: WorkerTask): readonly TaskPast[] {
+  return idsOf(task).map((id) => pastOf(task, id))
 }
 
 /** How many tasks some entries are. */
