@@ -290,8 +290,9 @@ export class Client implements AsyncDisposable {
    * What the cluster is like now: its scheduler, workers, clients, functions, why tasks wait and
    * what has failed. With a scheduler of Python Scaler it takes up to a second, until that
    * publishes its state two ports above its address. Rejects with `TimeoutError` if there is no
-   * report within the client's `timeoutMs`, with the reason of `signal`, with `ClientClosedError`,
-   * and with `ConfigError` for a bad option.
+   * report within the client's `timeoutMs`, with `ConnectError` if the scheduler has too many
+   * readers (100), with the reason of `signal`, with `ClientClosedError`, and with `ConfigError`
+   * for a bad option.
    */
   info(options: LookOptions = {}): Promise<ClusterInfo> {
     return asCalled(captureSite(1), async () => {
@@ -326,14 +327,15 @@ export class Client implements AsyncDisposable {
    * clients that join and leave, and a sample of everything about once a second. Events that are
    * read too slowly are left out, and counted in an event of the type `lost`. Goes on after a lost
    * connection and with the next scheduler; ends when this client is closed, by leaving the loop,
-   * and by `signal`, whose reason it throws. Throws `ClientClosedError`, and `ConfigError` for a
-   * bad option.
+   * and by `signal`, whose reason it throws. Throws `ConnectError` if the scheduler has too many
+   * readers (100), `ClientClosedError`, and `ConfigError` for a bad option.
    */
   async *events(options: LookOptions = {}): AsyncGenerator<ClusterEvent, void, undefined> {
     const { connection } = this.#session
     if (connection.isClosed) throw new ClientClosedError()
     const { checkedSignal, watchCluster } = await import('./monitor/look.js')
     const signal = checkedSignal('events', options)
+    if (connection.isClosed) return
     let stopListening = (): void => {}
     const closed = new Promise<void>((resolve) => {
       stopListening = connection.listen(({ type }) => type === 'ended' && resolve())

@@ -265,11 +265,6 @@ function tryOpen(path: string): number | undefined {
   }
 }
 
-/** Opens the file that the chunk names, so that it may be removed; undefined if it is gone. */
-export function openContent(chunks: readonly Uint8Array[]): number | undefined {
-  return tryOpen(fileOf(chunks)?.path ?? '')
-}
-
 function contentOf(chunks: readonly Uint8Array[], fd?: number): Uint8Array | undefined {
   const file = fileOf(chunks)
   return file && fd !== undefined ? readOpenFile(fd, file.byteLength) : readObjectFile(chunks)

@@ -17,6 +17,7 @@ import { test, type TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { fileChunk, type ObjectFile } from '../wire/object-content.js'
 import { DiskStore, type MoveEvent } from './disk-store.js'
+import { takeDescriptors } from './shortage.kit.js'
 
 interface Opened {
   readonly disk: DiskStore
@@ -160,6 +161,19 @@ test('a damaged file is not read, and the log says so', async (t) => {
   rmSync(path)
   assert.equal(await disk.read(path), undefined)
   assert.deepEqual(warnings, Array(3).fill('cannot read an object on disk'))
+})
+
+test('without descriptors, content on disk is read as soon as it can be', async (t) => {
+  const opened = openDisk(t)
+  opened.disk.open(opened.base, 1e9)
+  const { path } = await moved(opened, 1, large())
+  const giveBack = takeDescriptors(t)
+  const reading = opened.disk.read(path)
+  await turn()
+  giveBack()
+  assert.deepEqual(await reading, Buffer.from(large()))
+  assert.equal(opened.warnings.length, 1)
+  assert.match(opened.warnings.join(), /^no file descriptors are left .*raise the limit/)
 })
 
 test('what cannot be written is reported, and leaves no file', async (t) => {

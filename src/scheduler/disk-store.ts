@@ -9,6 +9,7 @@ import { messageOf } from '../base/text.js'
 import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { directoryError } from '../runtime/directory-option.js'
 import { closeObjectFile, OPEN_FLAGS } from '../runtime/object-files.js'
+import { Shortage } from '../runtime/storage/shortage.js'
 import { fileOf, type ObjectFile } from '../wire/object-content.js'
 import { OwnDirectory, removeAbandoned, removeLater } from '../runtime/own-directory.js'
 
@@ -66,6 +67,7 @@ interface DiskStoreParts {
 /** The files of one scheduler on disk. */
 export class DiskStore {
   readonly #parts: DiskStoreParts
+  readonly #shortage: Shortage
   #base = ''
   #directory: OwnDirectory | undefined
   #isClosed = false
@@ -78,6 +80,7 @@ export class DiskStore {
 
   constructor(parts: DiskStoreParts) {
     this.#parts = parts
+    this.#shortage = new Shortage((text, fields) => parts.tell(text, fields))
   }
 
   /**
@@ -139,14 +142,16 @@ export class DiskStore {
     void this.#writeAll()
   }
 
-  /** The content of a file; undefined if it cannot be read, or is damaged. */
+  /** The content of a file, once there is a descriptor for it; undefined if it is damaged. */
   async read(path: string): Promise<Uint8Array | undefined> {
-    const file = this.#files.get(path)
-    if (file === undefined) return undefined
+    if (!this.#files.has(path)) return undefined
     let why = 'its checksum is wrong'
     try {
-      const { bytes, checksum } = await readChecked(path, file.byteLength)
-      if (bytes !== undefined && checksum === file.checksum) return bytes
+      const read = await this.#shortage.outlast(async () => {
+        const file = this.#files.get(path)
+        return file && { ...(await readChecked(path, file.byteLength)), wanted: file.checksum }
+      })
+      if (read?.bytes !== undefined && read.checksum === read.wanted) return read.bytes
     } catch (error) {
       why = messageOf(error)
     }
@@ -166,6 +171,7 @@ export class DiskStore {
   /** Removes all files. */
   close(): void {
     this.#isClosed = true
+    this.#shortage.close()
     for (const { source } of this.#waiting) this.#close(source)
     this.#waiting.length = 0
     this.#files.clear()

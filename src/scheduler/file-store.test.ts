@@ -34,6 +34,7 @@ import {
 import { fileChunk, fileOf } from '../wire/object-content.js'
 import { FileResponses } from './file-responses.js'
 import { FileStore } from './file-store.js'
+import { takeDescriptors } from './shortage.kit.js'
 
 const PEER = identity('peer')
 const MIB = 2 ** 20
@@ -391,6 +392,43 @@ test('only some of many files are open', async (t) => {
   const last = stored.at(-1) ?? content
   const answer = await answerOf(store, identity('far'), response(last))
   assert.deepEqual(answer.objectContent.objectBytes[0]?.[0], Buffer.from(large(256 * 1024)))
+})
+
+test('without descriptors, a file is claimed, and read as soon as it can be opened', async (t) => {
+  for (const code of ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN']) {
+    const { store, files, warnings } = openPair(t)
+    const before = claimedBy(store, files.moveOut(contentOf(large())))
+    const sent = files.moveOut(contentOf(large()))
+    const giveBack = takeDescriptors(t, code)
+    const during = claimedBy(store, sent)
+    assert.deepEqual(during, sent)
+    // One that is open needs no other descriptor.
+    assert.deepEqual(await store.read(pathIn(before)), Buffer.from(large()))
+    let isRead = false
+    const reading = store.read(pathIn(during)).finally(() => (isRead = true))
+    const asking = answerOf(store, identity('far'), response(during))
+    const dropped = files.moveOut(contentOf(large()))
+    for (let count = 0; count < 20; count += 1) await turn()
+    assert.equal(isRead, false)
+    giveBack()
+    assert.deepEqual(await reading, Buffer.from(large()))
+    assert.deepEqual((await asking).objectContent, contentOf(Buffer.from(large())))
+    assert.deepEqual(dropped.objectTypes, ['object'], 'nothing was written')
+    const isOut = code.endsWith('FILE')
+    assert.match(warnings.join(), isOut ? /^no file descriptors are left/ : /cannot be opened/)
+    assert.equal(warnings.length, 1)
+  }
+})
+
+test('what is removed while there are no descriptors is not waited for', async (t) => {
+  const { store, files } = openPair(t, 0)
+  const path = pathIn(claimedBy(store, files.moveOut(contentOf(large()))))
+  takeDescriptors(t)
+  const reading = store.read(path)
+  assert.throws(() => store.openAgain(path), { code: 'EMFILE' })
+  await turn()
+  store.remove(path)
+  assert.equal(await reading, undefined)
 })
 
 test('a directory that others can read, or without a key, is not used', (t) => {

@@ -20,6 +20,7 @@ import type { LogFields, Logger } from '../base/logger.js'
 import { messageOf } from '../base/text.js'
 import { directoryError } from '../runtime/directory-option.js'
 import { MAX_FILE_BYTES, openFile, readOpenFile, SHARED_MEMORY } from '../runtime/object-files.js'
+import { isPassing, Shortage } from '../runtime/storage/shortage.js'
 import { codeOf } from '../transport/address.js'
 import { BoundedLog } from '../transport/bounded-log.js'
 import { type Message, type ObjectFiles, PLAIN_RESULT, type TaskResult } from '../wire/message.js'
@@ -48,7 +49,7 @@ const MAX_REFUSED = 10_000
 
 /** A file that is the content of an object. */
 interface Claim {
-  /** Undefined: too many files are open. */
+  /** Undefined: too many files are open, here or in all. */
   readonly fd: number | undefined
   readonly byteLength: number
 }
@@ -61,6 +62,7 @@ export class FileStore {
   readonly #claims = new Map<string, Claim>()
   readonly #maxOpen: number
   readonly #missing: BoundedLog<'missing', LogFields>
+  readonly #shortage: Shortage
   /** Objects that were not stored, because their files are missing: their tasks have no results. */
   readonly #refused = new Set<ObjectId>()
   readonly #offered = new Set<Identity>()
@@ -73,6 +75,7 @@ export class FileStore {
   /** `tell` writes a warning to the log. `maxOpen` = the most files that are open. */
   constructor(tell: Logger['warn'], maxOpen: number = MAX_OPEN) {
     this.#tell = tell
+    this.#shortage = new Shortage(tell)
     this.#maxOpen = Math.min(maxOpen, Math.floor(descriptorLimit() * OPEN_SHARE))
     this.#missing = new BoundedLog((fields, count) => {
       tell('the file of an object is missing', { ...fields, count })
@@ -169,14 +172,25 @@ export class FileStore {
     return this.#near.has(peer) && this.#claims.has(path)
   }
 
-  /** The content of a file that belongs to the scheduler; undefined if it is gone. */
-  async read(path: string): Promise<Uint8Array | undefined> {
-    const claim = this.#claims.get(path)
-    if (claim === undefined) return undefined
-    // The file that is open may be closed meanwhile.
-    const bytes = await readContent(path, claim.byteLength).catch(() => undefined)
-    if (bytes !== undefined) return bytes
-    return this.#readOpen(path)
+  /**
+   * The content of a file that belongs to the scheduler, as soon as it can be read; undefined if it
+   * is gone.
+   */
+  read(path: string): Promise<Uint8Array | undefined> {
+    return this.#shortage.outlast(async () => {
+      const claim = this.#claims.get(path)
+      if (claim === undefined) return undefined
+      let shortage: Error | undefined
+      // The file that is open may be closed meanwhile.
+      const bytes = await readContent(path, claim.byteLength).catch((error: unknown) => {
+        if (isPassing(error)) shortage = error as Error
+        return undefined
+      })
+      // One that is open needs nothing.
+      const found = bytes ?? this.#readOpen(path)
+      if (found === undefined && shortage !== undefined) throw shortage
+      return found
+    })
   }
 
   /**
@@ -193,7 +207,8 @@ export class FileStore {
     }
     try {
       return fd === undefined ? undefined : openSync(`/dev/fd/${fd}`, 'r')
-    } catch {
+    } catch (error) {
+      if (isPassing(error)) throw error
       return undefined
     }
   }
@@ -228,6 +243,7 @@ export class FileStore {
   /** Removes the directory with everything in it. */
   close(): void {
     this.#missing.close()
+    this.#shortage.close()
     for (const { fd } of this.#claims.values()) if (fd !== undefined) closeSync(fd)
     this.#claims.clear()
     this.#directory?.close()
@@ -260,7 +276,7 @@ export class FileStore {
     let fd: number | undefined
     try {
       const isRoom = this.#claims.size < this.#maxOpen
-      if (isRoom) fd = openFile(path)
+      if (isRoom) fd = this.#openIfPossible(path)
       const status = fd === undefined ? lstatSync(path) : fstatSync(fd)
       if (status.isFile() && status.size === byteLength) {
         this.#claims.set(path, { fd, byteLength })
@@ -271,6 +287,17 @@ export class FileStore {
     }
     if (fd !== undefined) closeSync(fd)
     return false
+  }
+
+  /** Undefined: not now, which says nothing about the file. Throws any other error. */
+  #openIfPossible(path: string): number | undefined {
+    try {
+      return openFile(path)
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      this.#shortage.note(error)
+      return undefined
+    }
   }
 
   /** Reads the file that is open, even if it was removed. */

@@ -79,6 +79,8 @@ export class Scheduler implements AsyncDisposable {
   readonly #places = new PeerPlaces()
   readonly #storage: ObjectStorage
   readonly #sampler = new ProcessSampler()
+  /** Read once: later there may be no file descriptor for it. */
+  readonly #version = packageVersion()
   readonly #machine: SchedulerMachine
   readonly #outputGate = new OutputGate({
     send: (client, frame) => this.#router?.send(client, frame),
@@ -366,7 +368,7 @@ export class Scheduler implements AsyncDisposable {
 
   #echo({ report, ...echo }: ReportedEcho): Message {
     const own = {
-      version: packageVersion(),
+      version: this.#version,
       runtime: `node/${process.versions.node}`,
       clockMS: Date.now(),
       monitorAddress: this.monitorAddress,

@@ -1,6 +1,9 @@
 // The object storage servers of a scheduler: who is told of them, and when one is lost.
 
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { OUR_FEATURES } from '../base/features.js'
 import { identity, objectId, schedulerId, type Identity, type ObjectId } from '../base/ids.js'
@@ -15,6 +18,7 @@ import {
 import { storedChunk, type StoredContent } from '../wire/object-content.js'
 import { ObjectStorageServer } from './object-storage-server.js'
 import { Scheduler } from './scheduler.js'
+import { takeDescriptors } from './shortage.kit.js'
 import { SchedulerServers } from './storage-servers.js'
 
 const [C, D] = [identity('C'), identity('D')]
@@ -87,8 +91,9 @@ function heartbeat(features = OUR_FEATURES): Message {
 async function newServer(
   t: TestContext,
   address = 'tcp://127.0.0.1:0',
+  objectDirectory = '',
 ): Promise<ObjectStorageServer> {
-  const limits = { objectDirectory: '', objectMemoryLimitBytes: 2 ** 28, objectDiskLimitBytes: 0 }
+  const limits = { objectDirectory, objectMemoryLimitBytes: 2 ** 28, objectDiskLimitBytes: 0 }
   const server = await ObjectStorageServer.start({ address, logger: silentLogger, ...limits })
   t.after(() => server.close())
   return server
@@ -187,6 +192,24 @@ test('content of an object is claimed, read, and removed with the object', async
   assert.deepEqual(side.servers.statuses, [{ ...status, objects: 0, objectBytes: 0 }])
   assert.equal(side.servers.has(content), false)
   assert.equal(await side.servers.read(content), undefined)
+})
+
+test('content in a file of a server is not lost while there are no descriptors', async (t) => {
+  const objectDirectory = mkdtempSync(join(tmpdir(), 'server-'))
+  t.after(() => rmSync(objectDirectory, { recursive: true }))
+  const { address } = await newServer(t, undefined, objectDirectory)
+  const side = new Side(t)
+  side.servers.open([address])
+  side.servers.offerTo(C, heartbeat())
+  await side.until(() => side.offers.length === 1)
+  const content = await stored(t, address, 9)
+  side.servers.claim(create('o', content))
+  const giveBack = takeDescriptors(t)
+  const reading = side.servers.read(content)
+  await side.until(() => side.warnings.length > 0)
+  giveBack()
+  assert.deepEqual(await reading, Buffer.alloc(100_000, 9))
+  assert.equal(side.servers.has(content), true)
 })
 
 test('content that is not there is lost', async (t) => {

@@ -9,13 +9,21 @@ import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { messageOf } from '../base/text.js'
 import type { SeenServer } from '../core/scheduler/events.js'
-import { readObjectFile } from '../runtime/object-files.js'
+import { MAX_FILE_BYTES } from '../runtime/object-files.js'
 import { serverName, StorageLink } from '../runtime/storage/link.js'
+import { Shortage } from '../runtime/storage/shortage.js'
 import { localAddress } from '../transport/address.js'
 import type { TlsOption } from '../transport/tls/options.js'
 import type { Message, StorageServer, StorageServers } from '../wire/message.js'
-import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
+import {
+  fileOf,
+  joinChunks,
+  type Part,
+  type StoredContent,
+  storedContentOf,
+} from '../wire/object-content.js'
 import { HeldContent, moveContent } from './content-moves.js'
+import { readContent } from './disk-store.js'
 import { isUsable, type KnownServer, mayReturn, wake } from './known-server.js'
 
 /** A server that has not come back by then has lost everything. */
@@ -52,6 +60,7 @@ interface ServerParts extends TlsOption {
 /** All servers of one scheduler. */
 export class SchedulerServers {
   readonly #parts: ServerParts
+  readonly #shortage = new Shortage((text, fields) => this.#parts.logger.warn(text, fields))
   readonly #servers = new Map<string, KnownServer>()
   /** Peers that may use servers; false: they cannot reach them. */
   readonly #peers = new Map<Identity, boolean>()
@@ -234,11 +243,19 @@ export class SchedulerServers {
       }
       const part = await server.link.get(id)
       const isFile = part?.type === 'file'
-      const bytes = isFile ? readObjectFile(part.chunks) : part && joinChunks(part.chunks)
+      const bytes = isFile ? await this.#fromFile(part) : part && joinChunks(part.chunks)
       if (bytes !== undefined) return bytes
       // If the connection has ended, it is found out whether the server comes back.
       if (server.isUp) this.#onMissing(server, id)
     }
+  }
+
+  /** The content of a file of a server; undefined: it is gone. */
+  async #fromFile({ chunks }: Part): Promise<Uint8Array | undefined> {
+    const file = fileOf(chunks)
+    if (file === undefined || file.byteLength > MAX_FILE_BYTES) return undefined
+    const { path, byteLength } = file
+    return this.#shortage.outlast(() => readContent(path, byteLength)).catch(() => undefined)
   }
 
   /** The server does not have some content. */
@@ -270,6 +287,7 @@ export class SchedulerServers {
   /** Ends all connections: servers remove what this scheduler has not needed for a while. */
   close(): void {
     this.#isClosed = true
+    this.#shortage.close()
     for (const tell of this.#onNext.splice(0)) tell()
     for (const { link, lossTimer } of this.#servers.values()) {
       clearTimeout(lossTimer)

@@ -107,6 +107,28 @@ test('a native abort, and too little memory, are reported on stderr', { skip }, 
   assert.match(starved.death.stderr, /JavaScript heap out of memory/)
 })
 
+test('a processor that cannot start a thread blames no task', async (context) => {
+  const noThreads = `
+    import threads from 'node:worker_threads'
+    import { syncBuiltinESMExports } from 'node:module'
+    threads.Worker = function () { throw Object.assign(new Error('EAGAIN'), { code: 'EAGAIN' }) }
+    syncBuiltinESMExports()`
+  const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(noThreads)}`]
+  const { death, lastRun } = await endOf(start(context, { execArgv }), () => 1)
+  assert.deepEqual([death.exitCode, death.stderr, lastRun], [1, '', 'unusable'])
+})
+
+test('the empty lines of a report of Node are not in the log', async (context) => {
+  const processor = start(context, { execArgv: ['--import', 'data:text/javascript,throw 1'] })
+  const { death } = await processor.exit
+  assert.match(death.stderr, /\n\n/)
+  assert.deepEqual(
+    processor.lines.filter((line) => /^warn +processorId/.test(line)),
+    [],
+  )
+  assert.ok(processor.lines.length > 2, processor.lines.join('\n'))
+})
+
 test('answers that a processor has sent before it dies are not lost', async (context) => {
   const processor = start(context)
   const one = processor.define((id: number) => id)

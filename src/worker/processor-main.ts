@@ -78,6 +78,22 @@ function exit(): void {
   setTimeout(() => process.exit(0), MAX_FLUSH_MS)
 }
 
+/**
+ * Starts something before the first task, or exits with another note than `onExit` writes: no task
+ * is to blame if no thread can be started.
+ */
+function orExit<T>(start: () => T, outbox: Outbox, onExit: () => void): T {
+  try {
+    return start()
+  } catch (error) {
+    const fields = { error: String(error) }
+    outbox.send({ type: 'log', line: { level: 'debug', text: 'no guardian', fields } })
+    outbox.send({ type: 'exitNote', note: 'unusable' })
+    process.off('exit', onExit)
+    process.exit(1)
+  }
+}
+
 /** The outcome goes to the log of the worker. */
 function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: Outbox): void {
   const fields = garbage.collect(aboveBytes)
@@ -126,7 +142,8 @@ function main(): void {
   process.on('exit', writeExitNote)
   const processor = new Processor(runner, objects, (order) => {
     if (order.type === 'guard') {
-      tellGuardian ??= startGuardian(cells, claimCells, results)
+      const start = (): typeof tellGuardian => startGuardian(cells, claimCells, results)
+      tellGuardian ??= orExit(start, outbox, writeExitNote)
       return
     }
     if (order.type === 'tell') return tell(order.message)

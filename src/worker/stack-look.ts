@@ -53,8 +53,13 @@ export class StackLooker {
         resolve(report)
       }
       if (this.#isRestricted) return this.#fail('Node was started with --permission')
-      this.#thread ??= this.#start()
-      this.#thread.postMessage(LOOK)
+      try {
+        this.#thread ??= this.#start()
+        this.#thread.postMessage(LOOK)
+      } catch (error) {
+        // No further thread may be started now.
+        this.#fail(String(error).slice(0, MAX_TEXT))
+      }
     })
   }
 

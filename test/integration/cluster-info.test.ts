@@ -224,6 +224,41 @@ test('a loop over events that is left closes its connection', async () => {
   assert.equal(first?.clients.length, 1)
 })
 
+/** The connections of this process that keep it alive. */
+function socketCount(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+}
+
+test('a client that is closed closes the connections of its loops that nobody continues', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const before = socketCount()
+  const client = await Client.connect(scheduler.address)
+  const stopping = new AbortController()
+  const aborted = client.events({ signal: stopping.signal })
+  const left = client.events()
+  assert.deepEqual(
+    (await Promise.all([aborted.next(), left.next()])).map(({ done }) => done),
+    [false, false],
+  )
+  const during = socketCount()
+  stopping.abort()
+  await untilBy('one connection is closed', () => socketCount() < during, DEADLINE_MS)
+  await client.close()
+  await untilBy('all connections are closed', () => socketCount() <= before, DEADLINE_MS)
+})
+
+test('who reads too much is refused by number, and served when others have left', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  await using client = await Client.connect(scheduler.address)
+  const readers = Array.from({ length: 100 }, () => client.events())
+  await Promise.all(readers.map((reader) => reader.next()))
+  const refusal = { code: 'ERR_SCALER_CONNECT', message: /serves at most 100 monitors at a time/ }
+  await assert.rejects(client.info(), refusal)
+  await assert.rejects(client.events().next(), refusal)
+  await readers[7]?.return()
+  await untilBy('there is room', () => client.info().then(Boolean, () => false), DEADLINE_MS)
+})
+
 test('objects() tells of what is stored: by whom, how large, and which workers have copies', async () => {
   const place = { address: 'tcp://127.0.0.1:0', objectDirectory: '' }
   await using scheduler = await Scheduler.start(place)

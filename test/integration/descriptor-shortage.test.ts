@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { Client } from 'scaler-ts'
@@ -54,6 +55,25 @@ test(
     assert.equal(scheduler.child.exitCode, null)
   },
 )
+
+test('without a single descriptor, tasks with large arguments run', options, async (t) => {
+  const { scheduler, address } = await startScheduler(t)
+  startCommand(t, 'scaler-cluster', ['-n', '1', address])
+  const client = await Client.connect(address)
+  t.after(() => client.close())
+  const third = (bytes: Uint8Array): number => bytes[3] ?? 0
+  const fill = (value: number): Uint8Array => new Uint8Array(100_000).fill(value)
+  assert.equal(await client.submit(third, fill(255)), 255)
+  const taken = new Set(readdirSync(`/proc/${scheduler.pid}/fd`).map(Number))
+  const free = Array.from({ length: 1_000 }, (_, fd) => fd).find((fd) => !taken.has(fd))
+  execFileSync('prlimit', ['--pid', String(scheduler.pid), `--nofile=${free}:`])
+  const values = Array.from({ length: 20 }, (_, value) => value)
+  assert.deepEqual(await client.map(third, values.map(fill)), values)
+  const results = await client.map(fill, values)
+  assert.deepEqual(results.map(third), values)
+  const line = await scheduler.line(({ level }) => level === 'warn')
+  assert.match(String(line['message']), /^no file descriptors are left for the files of objects/)
+})
 
 test('idle connections for metrics do not keep a peer out', options, async (t) => {
   const { scheduler, address } = await startScheduler(t, ['--metrics-address', '127.0.0.1:0'])

@@ -143,7 +143,8 @@ function hasDied(program: Program, journal: Journal): boolean {
     const id = [...had].find((taskId) => journal.nameOf(taskId) === program.name)
     if (id === undefined) continue
     byChance += 1
-    if (cause === 'told' || lastRun === 'nothing' || lastRun === 'retired') continue
+    if (cause === 'told' || lastRun === 'nothing') continue
+    if (lastRun === 'retired' || lastRun === 'unusable') continue
     const isBlamed =
       lastRun === 'unknown' ? begun.has(id) || had.size === 1 : lastRun.taskIds.includes(id)
     if (isBlamed) return true

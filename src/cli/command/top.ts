@@ -59,6 +59,9 @@ async function follow(input: CommandInput, signal: AbortSignal): Promise<Command
           own.read()
           for (const event of events) if (event.type === 'sample') show(event.info)
         },
+        onCrowded: (error) => {
+          if (display === undefined) finish(() => reject(error))
+        },
         onFault: (error) => finish(() => reject(error)),
       },
     )

@@ -47,7 +47,12 @@ export function watchInto(
       onReport: (events, picture, from) => {
         board.onEvents(events, Date.now())
         board.onGraphs(picture.graphs, picture.graphCount)
+        board.problem = undefined
         from.read()
+      },
+      onCrowded: ({ message }) => {
+        board.problem = message
+        options.logger.warn(`UI: ${message}`)
       },
       onFault: fail,
     })

@@ -2,7 +2,7 @@
 // what a scheduler of Python Scaler publishes. docs/protocol.md#monitors, docs/protocol.md#monitor
 
 import { unreachable } from '../../base/assert.js'
-import { ProtocolError } from '../../base/errors.js'
+import { ConnectError, ProtocolError } from '../../base/errors.js'
 import { FEATURES_WITHOUT_OBJECTS } from '../../base/features.js'
 import { identity, type Identity } from '../../base/ids.js'
 import type { Logger } from '../../base/logger.js'
@@ -68,6 +68,8 @@ interface MonitorHandler {
   onOrder?(request: OperatorRequest): void
   /** The scheduler serves no monitors, or takes no requests: it is older, or of Python Scaler. */
   onRefused?(): void
+  /** The scheduler has no room for another monitor, until a report comes all the same. */
+  onCrowded?(error: ConnectError): void
   /** An attempt to connect to the scheduler has failed; another one follows. */
   onConnectFailed?(end: ConnectionEnd): void
   /** A bug of ours. */
@@ -113,6 +115,7 @@ export type SchedulerSetup = MonitorSetup & { readonly address: string }
 /** A connection to a scheduler that serves monitors. */
 export class MonitorLink implements Link {
   readonly silence: string
+  readonly #address: string
   readonly #identity: Identity = newIdentity('Client')
   readonly #handler: MonitorHandler
   readonly #logger: Logger
@@ -124,6 +127,7 @@ export class MonitorLink implements Link {
   constructor(setup: SchedulerSetup, wishes: MonitorWishes | undefined, handler: MonitorHandler) {
     const { address, heartbeatIntervalMs, logger, tls } = setup
     this.silence = `no answer from the scheduler at ${address}`
+    this.#address = address
     this.#handler = handler
     this.#logger = logger
     this.#picture = new ClusterPicture(address)
@@ -193,6 +197,8 @@ export class MonitorLink implements Link {
         return this.#handler.onOrder?.(action.request)
       case 'refuse':
         return this.#handler.onRefused?.()
+      case 'crowded':
+        return this.#onCrowded(action.note)
       case 'log':
         return this.#logger[action.level](action.text, action.fields)
       default:
@@ -203,6 +209,12 @@ export class MonitorLink implements Link {
   #onReport(report: MonitorReport, isFirst: boolean): void {
     if (isFirst) this.#picture = this.#picture.ofNextScheduler()
     tell(report, this.#picture, this.#handler, this)
+  }
+
+  #onCrowded(note: string): void {
+    const text = `the scheduler at ${this.#address} has no room for another monitor: ${note}`
+    if (this.#handler.onCrowded === undefined) this.#logger.warn(text)
+    else this.#handler.onCrowded(new ConnectError(`${text}; try again later`))
   }
 
   #sendHeartbeat(): void {

@@ -40,6 +40,7 @@ export function lookAtCluster(
         if (info !== undefined) answer(info)
         else link.read()
       },
+      onCrowded: fail,
       onFault: fail,
     })
   })
@@ -160,6 +161,8 @@ export async function* watchCluster(
   const finish = (how: () => void): void => {
     end ??= how
     wake()
+    // The loop may never be continued.
+    void close()
   }
   const onAbort = (): void => finish(() => signal?.throwIfAborted())
   signal?.addEventListener('abort', onAbort, { once: true })
@@ -172,9 +175,12 @@ export async function* watchCluster(
         reports.push(events)
         wake()
       },
+      onCrowded: (error) => finish(() => thrown(error)),
       onFault: (error) => finish(() => thrown(error)),
     },
   )
+  let closing: Promise<void> | undefined
+  const close = (): Promise<void> => (closing ??= link.close())
   try {
     while (end === undefined) {
       const report = reports.shift()
@@ -188,7 +194,7 @@ export async function* watchCluster(
     end()
   } finally {
     signal?.removeEventListener('abort', onAbort)
-    await link.close()
+    await close()
   }
 }
 

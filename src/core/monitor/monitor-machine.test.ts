@@ -88,6 +88,21 @@ test('after a lost connection the same scheduler continues where it was', () => 
   assert.equal(monitor.report(3), 'report')
 })
 
+test('a scheduler without room is reported once, and asked again after each heartbeat', () => {
+  const monitor = new TestMonitor()
+  const rest = { note: 'why', tasks: [], stack: [], lines: [], worker: identity(''), objects: [] }
+  const busy = { kind: 'operatorAnswer', number: 0, outcome: 'busy', ...rest } as const
+  monitor.on('connected')
+  assert.equal(monitor.receive({ ...busy, bytes: undefined }), '', 'it has not asked')
+  assert.equal(monitor.echo(), 'credit 4 after 0')
+  assert.equal(monitor.receive({ ...busy, bytes: undefined }), 'crowded')
+  assert.equal(monitor.echo(), 'credit 4 after 0')
+  assert.equal(monitor.receive({ ...busy, bytes: undefined }), '')
+  assert.equal(monitor.echo(), 'credit 4 after 0')
+  assert.equal(monitor.report(), 'first report')
+  assert.equal(monitor.echo(), '')
+})
+
 test('with another scheduler everything begins anew', () => {
   const monitor = new TestMonitor()
   monitor.on('connected')

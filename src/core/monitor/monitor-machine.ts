@@ -72,6 +72,8 @@ export type MonitorAction =
   | { readonly type: 'order'; readonly request: OperatorRequest }
   /** The scheduler cannot serve monitors of this kind: it is one of Python Scaler. */
   | { readonly type: 'refuse' }
+  /** It has no room for another one, and says why. It is asked again after each heartbeat. */
+  | { readonly type: 'crowded'; readonly note: string }
   | LogAction
 
 /** Reports that may be on their way or unread. */
@@ -79,6 +81,9 @@ const CREDIT = 4
 
 /** Requests that may be open: the scheduler refuses more. docs/protocol.md#operators */
 const MAX_OPEN = 16
+
+/** The number of an answer to requests for reports. docs/protocol.md#monitors */
+const NO_REPORTS = 0
 
 /** One monitor. It goes on after a lost connection, and with the next scheduler. */
 export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
@@ -90,6 +95,8 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   #lastFailure = 0
   /** Reports that the scheduler may still send on this connection. */
   #credit = 0
+  /** Whether the scheduler has had no room for this monitor since the last report. */
+  #isCrowded = false
   /** Reports that were received and have not been read. */
   #unread = 0
   /** Whether the next report is the first of this scheduler. */
@@ -193,10 +200,18 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   }
 
   #onAnswer(answer: OperatorAnswer): void {
+    if (answer.number === NO_REPORTS) return this.#onCrowded(answer.note)
     if (!this.#requests.delete(answer.number)) return
     this.#open.delete(answer.number)
     this.#turn.act({ type: 'answer', answer })
     this.#sendRequests()
+  }
+
+  #onCrowded(note: string): void {
+    if (this.#credit === 0) return
+    this.#credit = 0
+    if (!this.#isCrowded) this.#turn.act({ type: 'crowded', note })
+    this.#isCrowded = true
   }
 
   #send(message: Message): void {
@@ -206,6 +221,7 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
   #onReport(report: MonitorReport): void {
     this.#credit -= 1
     this.#unread += 1
+    this.#isCrowded = false
     this.#lastFailure = report.failures.at(-1)?.number ?? this.#lastFailure
     const isFirst = this.#isFirst
     this.#isFirst = false

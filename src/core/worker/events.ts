@@ -27,10 +27,15 @@ export type ProcessorNumber = number
  * - `unknown`: it could not report this, because it was killed or crashed; any of its tasks may be
  *   the cause.
  * - `retired`: only tasks that had been given up; it exited on its own to get rid of them.
+ * - `unusable`: nothing; it had no thread for its guardian, and no task is to blame for that.
  * - `taskIds`: one of these caused the exit. Usually there is only one.
  */
 export type LastRun =
-  'unknown' | 'nothing' | 'retired' | { readonly taskIds: readonly [TaskId, ...TaskId[]] }
+  | 'unknown'
+  | 'nothing'
+  | 'retired'
+  | 'unusable'
+  | { readonly taskIds: readonly [TaskId, ...TaskId[]] }
 
 /**
  * Why a task must stop. `givenUp`: it was already requested to stop and did not; its outcome no

@@ -540,6 +540,26 @@ test('a processor that dies before it is ready is started again after growing pa
   assert.deepEqual(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000])
 })
 
+test('a processor without a guardian fails no task, and the pauses before the next ones grow', () => {
+  const worker = ScriptedWorker.ready()
+  worker.run('a')
+  const pauses: number[] = []
+  for (let processor = 1; processor <= 5; processor += 1) {
+    assert.deepEqual(worker.die('unusable', { exitCode: 1, stderr: '' }, processor), [])
+    const [next, endedAt] = [processor + 1, worker.now]
+    const lines: string[] = []
+    // Heartbeats come in between.
+    while (!lines.includes(`start ${next}`)) {
+      lines.push(...worker.pass((worker.machine.deadline ?? NaN) - worker.now))
+    }
+    pauses.push(worker.now - endedAt)
+    worker.show({ type: 'processorReady', processor: next, pid: next })
+    assert.ok(worker.receive(objectsOf(SERIALIZER, 'fn')).includes('dispatch a'))
+  }
+  assert.deepEqual(pauses, [100, 200, 400, 800, 1600])
+  assert.deepEqual(worker.answer(resultOf('a'), 6), ['send a success'])
+})
+
 test('a processor that answers what it was not asked is ended', () => {
   for (const result of [
     resultOf('b'),

@@ -315,9 +315,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const fields = pid === 0 ? { stderr: event.death.stderr } : { processorId: pid }
     this.#stacks.onProcessorExited()
     const isUnstarted = pid === 0 && exitCode === undefined && signal === undefined
-    this.#slot.onExited(isUnstarted ? stderr : undefined)
+    const isUnusable = event.lastRun === 'unusable'
+    this.#slot.onExited(isUnstarted ? stderr : undefined, isUnusable)
     const because = this.#flow.onProcessorExited(event.death, event.lastRun)
-    if (isUnstarted) return
+    if (isUnstarted || isUnusable) return
     this.#turn.log(wasKilled ? 'info' : 'warn', text, { ...fields, ...because })
   }
 

@@ -24,11 +24,12 @@ import {
   type StoredContent,
   storedContentOf,
 } from '../../wire/object-content.js'
-import { closeObjectFile, inMemory, openContent } from '../object-files.js'
+import { closeObjectFile, inMemory } from '../object-files.js'
 import type { ArrivalStore } from './arrival.js'
 import { chooseServer, isHere } from './choice.js'
 import { HeldMessages, type MessageSubject, subjectOf } from './held.js'
 import { type LinkOptions, serverAddress, StorageLink } from './link.js'
+import { Shortage } from './shortage.js'
 
 /** With more bytes than this in several objects on their way, the owner is asked to pause. */
 const MAX_PENDING_BYTES = 64 * 1024 ** 2
@@ -80,6 +81,7 @@ interface RememberedContent {
 /** The servers of one connection to a scheduler. */
 export class ObjectServers {
   readonly #user: ServerUser
+  readonly #shortage = new Shortage((text, fields) => this.#user.logger.warn(text, fields))
   readonly #links = new Map<string, StorageLink>()
   /** What the scheduler has told last. */
   #offered: readonly StorageServer[] = []
@@ -304,7 +306,7 @@ export class ObjectServers {
     const connection = this.#connection
     const own = part.type === 'file' ? this.#ownerOf(part.chunks) : undefined
     // Open, because a server removes the file of what it refuses.
-    const fd = own && openContent(part.chunks)
+    const fd = own && (await this.#shortage.open(part.chunks))
     const there = await own?.put(name, part).catch(() => undefined)
     const given = there === undefined ? inMemory(part, fd) : undefined
     if (fd !== undefined) closeObjectFile(fd)

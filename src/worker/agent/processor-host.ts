@@ -394,6 +394,8 @@ class RunningProcessor implements ProcessorHost {
       else this.#handler.onPrinted(stream, chunk)
     })
     return new OutputLog([source, outbox], (line, fields) => {
+      // Reports of Node have empty lines. Those of tasks are left as they are.
+      if (line === '' && fields['task'] === undefined) return
       this.#outputLogger[level](line, { processorId, ...fields })
     })
   }

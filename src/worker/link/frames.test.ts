@@ -59,6 +59,7 @@ const PROCESSOR_FRAMES: readonly ProcessorFrame[] = [
   { type: 'log', line: LINE },
   { type: 'exitNote', note: 'nothing' },
   { type: 'exitNote', note: 'retired' },
+  { type: 'exitNote', note: 'unusable' },
   { type: 'exitNote', note: { taskIds: [taskId('\0\xff16 bytes of id'), taskId('')] } },
   { type: 'status', status: STATUS },
   { type: 'retracted', tasks: [3, 1] },

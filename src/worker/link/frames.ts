@@ -194,7 +194,8 @@ const PROCESSOR_FRAMES: Readers<ProcessorFrame> = {
     return { type: 'log', line: { level: level as LogLevel, text, fields: logFields(fields) } }
   },
   exitNote: ({ note }) => {
-    if (note === 'nothing' || note === 'retired') return { type: 'exitNote', note }
+    if (note === 'nothing' || note === 'retired' || note === 'unusable')
+      return { type: 'exitNote', note }
     const { taskIds } = (note ?? {}) as Fields
     if (!Array.isArray(taskIds) || taskIds.length === 0 || !taskIds.every(isId)) return undefined
     return { type: 'exitNote', note: exitNoteOf(taskIds.map(taskId)) }

@@ -354,8 +354,15 @@ test('there may be a hundred monitors; a lost one makes room, and refusals are l
     scheduler.logs().filter((line) => line.startsWith('refused a monitor: there are too many'))
       .length
   assert.equal(refusals(), 1)
+  const answers = scheduler.actions().flatMap((action) => {
+    if (action.type !== 'send' || action.message.kind !== 'operatorAnswer') return []
+    const { number, outcome, note } = action.message
+    return [[action.to, number, outcome, note].join(' ')]
+  })
+  const answer = 'late 0 busy it serves at most 100 monitors at a time'
+  assert.deepEqual(answers, new Array<string>(5).fill(answer))
   scheduler.moveTo(60_000).receive('late', ALL)
-  assert.equal(refusals(), 2)
+  assert.equal(refusals(), 1)
   scheduler.handle({ type: 'peerDisconnected', peer: peer('M7') }).receive('late', ALL)
   run(scheduler, 1)
   assert.equal(told(scheduler.moveTo(60_100), 'late').length, 1)

@@ -4,7 +4,7 @@
 // work (graph/work.ts): a turn sends what its budget allows, one message to each monitor in turn.
 // docs/protocol.md#monitors
 
-import { FEATURE_MONITORS, hasFeature } from '../../../base/features.js'
+import { FEATURE_MONITORS, FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
 import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { Recurrence } from '../../../base/recurrence.js'
@@ -301,6 +301,8 @@ export class Monitors {
       const count = this.#refusals.note(turn.now)
       const fields = { client: id, limit: MAX_MONITORS, requests: count }
       if (count > 0) turn.log('warn', 'refused a monitor: there are too many', fields)
+      const note = `it serves at most ${MAX_MONITORS} monitors at a time`
+      if (hasFeature(client.features, FEATURE_OPERATORS)) this.#state.operators.refuse(client, note)
       return undefined
     }
     const none = { events: undefined, skippedEvents: 0, wantsFailures: false, failures: undefined }

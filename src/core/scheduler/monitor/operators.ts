@@ -130,6 +130,11 @@ export class Operators {
     this.#find(message.task, (found) => this.#onFound(ownNumber, message, found))
   }
 
+  /** A client cannot have something that it did not ask for by a number: reports. */
+  refuse(client: ClientEntry, note: string): void {
+    this.#answer({ client, number: 0 }, { outcome: 'busy', note })
+  }
+
   /** A worker answers. */
   onAnswer(from: Identity, message: OperatorAnswer): void {
     const pending = this.#pending.get(message.number)
@@ -312,7 +317,7 @@ export class Operators {
     this.#answer(pending, reply)
   }
 
-  #answer({ client, number }: Pending, reply: Reply): void {
+  #answer({ client, number }: Pick<Pending, 'client' | 'number'>, reply: Reply): void {
     if (client.hasLeft) return
     this.#state.output.send(client.identity, {
       note: '',

@@ -69,7 +69,7 @@ export function attributeDeath(
   lastRun: LastRun,
   mayHaveBegun: (task: WorkerTask) => boolean,
 ): Attribution {
-  if (lastRun === 'retired') return NO_CAUSE
+  if (lastRun === 'retired' || lastRun === 'unusable') return NO_CAUSE
   if (lastRun === 'nothing') return attributeIdleDeath(unanswered)
   if (lastRun === 'unknown') return attributeCrash(unanswered, mayHaveBegun)
   const { taskIds } = lastRun

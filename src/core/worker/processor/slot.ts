@@ -24,6 +24,10 @@ const LOG_INTERVAL_MS = 60_000
 const MAX_DEATHS = 5
 const DEATHS_WITHIN_MS = 10_000
 
+/** Why it is replaced, for the log. */
+const USELESS = 'ended without having finished a task'
+const NO_THREAD = 'the processor cannot start a thread: too many processes, or too little memory'
+
 /** `none`: the next one has to be started. `dying`: it was killed and has not exited yet. */
 type SlotState = 'none' | 'starting' | 'ready' | 'dying'
 
@@ -95,7 +99,6 @@ export class ProcessorSlot {
    */
   onUsed(): void {
     this.#wasUseful = true
-    this.#failures = 0
   }
 
   /** Kills it. */
@@ -109,20 +112,25 @@ export class ProcessorSlot {
 
   /**
    * It has exited or could not be started. The next one starts immediately, or after a pause if
-   * this one was never given a task. `reason`: why it could not be started, if known.
+   * this one was never given a task, or was `unusable`, which is no task's fault. `reason`: why it
+   * could not be started, if known.
    */
-  onExited(reason?: string): void {
+  onExited(reason?: string, isUnusable = false): void {
     const { now } = this.#turn
-    if (this.#state !== 'dying' && reason === undefined) this.#countDeath(now)
+    const isDeath = this.#state !== 'dying' && reason === undefined && !isUnusable
+    if (isDeath) this.#countDeath(now)
     this.#state = 'none'
     this.#pid = 0
     this.#alarm.clear()
-    if (this.#wasUseful) return
+    if (this.#wasUseful && !isUnusable) {
+      this.#failures = 0
+      return
+    }
     const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
     this.#failures += 1
     this.#alarm.set(now + pauseMs)
     const count = this.#useless.note(now)
-    const problem = reason ?? `the ${this.#name} ended without having finished a task`
+    const problem = reason ?? (isUnusable ? NO_THREAD : `the ${this.#name} ${USELESS}`)
     const fields = { pauseMs, ...(count > 1 ? { count } : {}) }
     if (count > 0) this.#turn.log('warn', `${problem}; trying again`, fields)
   }

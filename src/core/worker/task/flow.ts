@@ -278,12 +278,14 @@ export class WorkerTaskFlow {
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
     const killed = this.#killed
-    const isOnPurpose = killed !== undefined || lastRun === 'retired'
+    const isUnusable = lastRun === 'unusable'
+    const isOnPurpose = killed !== undefined || lastRun === 'retired' || isUnusable
     const attribution = isOnPurpose
       ? NO_CAUSE
       : attributeDeath(unanswered, lastRun, (task) => this.#beginnings.mayHaveBegun(task))
     const [causingTask = killed?.task] = [attribution.cause, ...attribution.candidates]
-    const cause = isOnPurpose ? KILL_CAUSES[killed?.reason ?? 'givenUp'] : kindOf(death)
+    const why = isOnPurpose ? KILL_CAUSES[killed?.reason ?? 'givenUp'] : kindOf(death)
+    const cause = isUnusable ? 'not started' : why
     const fields = { ...(causingTask === undefined ? {} : fieldsOf(causingTask)), cause }
     this.#requeued.sort(unanswered, { ...attribution, isOnPurpose, death })
     this.#giveBack.giveBackWaiting()
