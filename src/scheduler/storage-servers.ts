@@ -9,21 +9,13 @@ import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import { messageOf } from '../base/text.js'
 import type { SeenServer } from '../core/scheduler/events.js'
-import { MAX_FILE_BYTES } from '../runtime/object-files.js'
 import { serverName, StorageLink } from '../runtime/storage/link.js'
 import { Shortage } from '../runtime/storage/shortage.js'
 import { localAddress } from '../transport/address.js'
 import type { TlsOption } from '../transport/tls/options.js'
 import type { Message, StorageServer, StorageServers } from '../wire/message.js'
-import {
-  fileOf,
-  joinChunks,
-  type Part,
-  type StoredContent,
-  storedContentOf,
-} from '../wire/object-content.js'
+import { joinChunks, type StoredContent, storedContentOf } from '../wire/object-content.js'
 import { HeldContent, moveContent } from './content-moves.js'
-import { readContent } from './disk-store.js'
 import { isUsable, type KnownServer, mayReturn, wake } from './known-server.js'
 
 /** A server that has not come back by then has lost everything. */
@@ -243,19 +235,13 @@ export class SchedulerServers {
       }
       const part = await server.link.get(id)
       const isFile = part?.type === 'file'
-      const bytes = isFile ? await this.#fromFile(part) : part && joinChunks(part.chunks)
+      const bytes = isFile
+        ? await this.#shortage.read(part.chunks)
+        : part && joinChunks(part.chunks)
       if (bytes !== undefined) return bytes
       // If the connection has ended, it is found out whether the server comes back.
       if (server.isUp) this.#onMissing(server, id)
     }
-  }
-
-  /** The content of a file of a server; undefined: it is gone. */
-  async #fromFile({ chunks }: Part): Promise<Uint8Array | undefined> {
-    const file = fileOf(chunks)
-    if (file === undefined || file.byteLength > MAX_FILE_BYTES) return undefined
-    const { path, byteLength } = file
-    return this.#shortage.outlast(() => readContent(path, byteLength)).catch(() => undefined)
   }
 
   /** The server does not have some content. */

@@ -261,6 +261,12 @@ export class ClientObjectTable {
     this.#removals.add(id)
   }
 
+  /** The scheduler keeps a result for this client, which it may have deleted before. */
+  keepResult(id: ObjectId): void {
+    this.#removals.delete(id)
+    this.#unconfirmed.delete(id)
+  }
+
   /** Whether the scheduler must be notified of deletions. */
   get hasRemovals(): boolean {
     return this.#removals.size > 0

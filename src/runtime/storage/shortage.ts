@@ -6,7 +6,7 @@ import { messageOf } from '../../base/text.js'
 import { codeOf } from '../../transport/address.js'
 import { BoundedLog } from '../../transport/bounded-log.js'
 import { fileOf } from '../../wire/object-content.js'
-import { openFile } from '../object-files.js'
+import { closeObjectFile, MAX_FILE_BYTES, openFile, readOpenFile } from '../object-files.js'
 
 /** What passes: no descriptors, no memory, no threads. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
@@ -55,6 +55,24 @@ export class Shortage {
   /** Opens the file that the chunk names, so that it may be removed; undefined if it is gone. */
   open(chunks: readonly Uint8Array[]): Promise<number | undefined> {
     return this.outlast(() => openFile(fileOf(chunks)?.path ?? '')).catch(() => undefined)
+  }
+
+  /**
+   * The content of the file that the chunk names; undefined if it is gone. Read at once if that is
+   * possible: its owner may remove it.
+   */
+  read(chunks: readonly Uint8Array[]): Promise<Uint8Array | undefined> {
+    const file = fileOf(chunks)
+    if (file === undefined || file.byteLength > MAX_FILE_BYTES) return Promise.resolve(undefined)
+    const attempt = (): Uint8Array | undefined => {
+      const fd = openFile(file.path)
+      try {
+        return readOpenFile(fd, file.byteLength)
+      } finally {
+        closeObjectFile(fd)
+      }
+    }
+    return this.outlast(attempt).catch(() => undefined)
   }
 
   /** Logs no more. */

@@ -161,7 +161,7 @@ export function makesContainer(node: Node, scope: Scope): boolean {
 export function inputsOf(node: Node): ReadonlySet<string> {
   const found = new Set<string>()
   const visit = (each: Node): void => {
-    if (each.type === 'Identifier') found.add(each.name)
+    if (each.type === 'Identifier' && !COVERAGE.test(each.name)) found.add(each.name)
     if (!isFunction(each)) eachChild(each, visit)
   }
   visit(node)

@@ -121,6 +121,7 @@ export class GraphContents<Owner> {
     const position = this.nodes.positionOf(taskId)
     const result = bytes === undefined ? id : copyOf(bytes)
     if (position === undefined || result === undefined) return false
+    if (!(result instanceof Uint8Array)) this.#objects.keepResult(result)
     this.#kept.set(position, result)
     return true
   }
