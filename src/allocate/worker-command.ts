@@ -22,8 +22,7 @@ function ownProgram(): readonly string[] {
  * The lines of a shell script that runs the workers of one unit. `key`: the second half of their
  * allocation, as the shell reads it between double quotes: a text, or variables. `program`: how
  * the workers' machine runs `scaler_cluster`. Default: by the same paths as this one. Throws
- * `ConfigError` for certificates that are not files,
- * and if this process can start no Node.
+ * `ConfigError` for certificates that are not files, and if this process can start no Node.
  */
 export function workerScript(
   options: CheckedAllocatorOptions,

@@ -26,6 +26,7 @@ import {
   fileOf,
   keepEach,
   MIN_LARGE_BYTES,
+  type ObjectFile,
   type Part,
   splitChunks,
   type SplitContent,
@@ -280,14 +281,19 @@ export function readObjectFile(chunks: readonly Uint8Array[]): Uint8Array | unde
   const file = fileOf(chunks)
   if (file === undefined || file.byteLength > MAX_FILE_BYTES) return undefined
   try {
-    const fd = openFile(file.path)
-    try {
-      return readOpenFile(fd, file.byteLength)
-    } finally {
-      closeObjectFile(fd)
-    }
+    return readNow(file)
   } catch {
     return undefined
+  }
+}
+
+/** The content of a file; undefined if it is shorter. Throws the system's error. */
+export function readNow({ path, byteLength }: ObjectFile): Uint8Array | undefined {
+  const fd = openFile(path)
+  try {
+    return readOpenFile(fd, byteLength)
+  } finally {
+    closeObjectFile(fd)
   }
 }
 

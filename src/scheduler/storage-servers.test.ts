@@ -123,6 +123,15 @@ function create(id: string, content: StoredContent): Message {
   }
 }
 
+/** With one server, which a client has been offered. */
+async function sideWith(t: TestContext, address: string): Promise<Side> {
+  const side = new Side(t)
+  side.servers.open([address])
+  side.servers.offerTo(C, heartbeat())
+  await side.until(() => side.offers.length === 1)
+  return side
+}
+
 test('peers learn of servers that can be used, and of changes', async (t) => {
   const [one, two] = [await newServer(t), await newServer(t)]
   const side = new Side(t)
@@ -177,10 +186,7 @@ test('a server on all interfaces is where the scheduler is', async (t) => {
 
 test('content of an object is claimed, read, and removed with the object', async (t) => {
   const { address } = await newServer(t)
-  const side = new Side(t)
-  side.servers.open([address])
-  side.servers.offerTo(C, heartbeat())
-  await side.until(() => side.offers.length === 1)
+  const side = await sideWith(t, address)
   const content = await stored(t, address, 9)
   side.servers.claim(create('o', content))
   assert.equal(side.servers.has(content), true)
@@ -198,10 +204,7 @@ test('content in a file of a server is not lost while there are no descriptors',
   const objectDirectory = mkdtempSync(join(tmpdir(), 'server-'))
   t.after(() => rmSync(objectDirectory, { recursive: true }))
   const { address } = await newServer(t, undefined, objectDirectory)
-  const side = new Side(t)
-  side.servers.open([address])
-  side.servers.offerTo(C, heartbeat())
-  await side.until(() => side.offers.length === 1)
+  const side = await sideWith(t, address)
   const content = await stored(t, address, 9)
   side.servers.claim(create('o', content))
   const giveBack = takeDescriptors(t)
@@ -214,10 +217,7 @@ test('content in a file of a server is not lost while there are no descriptors',
 
 test('content that is not there is lost', async (t) => {
   const { address } = await newServer(t)
-  const side = new Side(t)
-  side.servers.open([address])
-  side.servers.offerTo(C, heartbeat())
-  await side.until(() => side.offers.length === 1)
+  const side = await sideWith(t, address)
   const content = await stored(t, address)
   side.servers.claim(create('o', { ...content, id: objectId('x'.repeat(24)) }))
   side.servers.claim(create('p', { ...content, address: 'tcp://unknown:1' }))
@@ -228,10 +228,7 @@ test('content that is not there is lost', async (t) => {
 test('a server that ends is lost; a new one at its address is used', async (t) => {
   const first = await newServer(t)
   const { address } = first
-  const side = new Side(t)
-  side.servers.open([address])
-  side.servers.offerTo(C, heartbeat())
-  await side.until(() => side.offers.length === 1)
+  const side = await sideWith(t, address)
   side.servers.claim(create('o', await stored(t, address)))
   await first.close()
   await side.until(() => side.lostServers.length === 1)

@@ -6,7 +6,7 @@ import { messageOf } from '../../base/text.js'
 import { codeOf } from '../../transport/address.js'
 import { BoundedLog } from '../../transport/bounded-log.js'
 import { fileOf } from '../../wire/object-content.js'
-import { closeObjectFile, MAX_FILE_BYTES, openFile, readOpenFile } from '../object-files.js'
+import { MAX_FILE_BYTES, openFile, readNow } from '../object-files.js'
 
 /** What passes: no descriptors, no memory, no threads. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
@@ -64,15 +64,7 @@ export class Shortage {
   read(chunks: readonly Uint8Array[]): Promise<Uint8Array | undefined> {
     const file = fileOf(chunks)
     if (file === undefined || file.byteLength > MAX_FILE_BYTES) return Promise.resolve(undefined)
-    const attempt = (): Uint8Array | undefined => {
-      const fd = openFile(file.path)
-      try {
-        return readOpenFile(fd, file.byteLength)
-      } finally {
-        closeObjectFile(fd)
-      }
-    }
-    return this.outlast(attempt).catch(() => undefined)
+    return this.outlast(() => readNow(file)).catch(() => undefined)
   }
 
   /** Logs no more. */

@@ -29,7 +29,7 @@ const TEXTS: Readonly<Record<Obstacle, readonly [why: string, wayOut: string]>> 
     'use `new Function`, or the indirect `(0, eval)(text)`',
   ],
   'class definition': [
-    'its definition computes the name of a member, which may be another one by now',
+    'its definition computes the name of a member, which may have changed since',
     'compute the name in a constant before the class',
   ],
 }

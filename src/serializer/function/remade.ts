@@ -201,7 +201,7 @@ export class Remaker {
   }
 }
 
-/** Whether it can be changed in place, other than by itself. */
+/** Whether it may have changed in place: what functions capture counts as it is now. */
 function isData(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }

@@ -35,7 +35,7 @@ export interface LoadedTls {
 const LOOK_INTERVAL_MS = 1_000
 const TELL_INTERVAL_MS = 60_000
 
-/** How long before its end a certificate is reported, and how often, in milliseconds. */
+/** How often a certificate is reported, and from how long before its end, in milliseconds. */
 const DAY_MS = 24 * 60 * 60 * 1000
 const SOON_MS = 7 * DAY_MS
 

@@ -290,7 +290,7 @@ export class RunReports {
     const broken = this.#isSound ? findBrokenBuiltIn() : undefined
     if (broken === undefined) return
     this.#isSound = false
-    throw new Error(`a task has replaced a method of ${broken} by one that does not work`)
+    throw new Error(`a task has replaced a method of ${broken} with one that does not work`)
   }
 
   /** Flushes at the end of this turn, so that reports leave while a task is pending. */
