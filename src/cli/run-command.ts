@@ -8,7 +8,7 @@ import { LOGGING_OPTIONS } from '../runtime/log/log.js'
 import type { OpenedLog } from '../runtime/log/open.js'
 import { packageVersion } from '../runtime/process-statistics.js'
 import { setTlsVariables, TLS_FLAGS } from '../runtime/child-environment.js'
-import { returnMemoryAtRest } from '../runtime/process-usage.js'
+import { saveMemory } from '../runtime/process-usage.js'
 import { type CommandDefinition, type CommandEnd, type CommandInput, errorLine } from './command.js'
 import { commandHelp, styleOf } from './help.js'
 import { placeOf } from './option/flag.js'
@@ -233,7 +233,7 @@ class CommandRun {
     const running = await this.#definition.start(input)
     stopper.watch(running)
     // Those without a log end soon, or run a program of the user's.
-    if (this.#definition.hasLog) returnMemoryAtRest()
+    if (this.#definition.hasLog) saveMemory()
     const end = await running.ended
     // When stopped, the stopper exits with its own code.
     if (stopper.isStopping) return

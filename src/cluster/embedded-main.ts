@@ -191,8 +191,8 @@ class Part {
         ? await startScheduler(line.options, logger)
         : await startAgent(line.options, logger, this.#prepared)
     void this.#running.ended.then(({ isFailure }) => process.exit(isFailure ? 1 : 0))
-    const { returnMemoryAtRest } = await import('../runtime/process-usage.js')
-    returnMemoryAtRest()
+    const { saveMemory } = await import('../runtime/process-usage.js')
+    saveMemory()
   }
 
   /** Without the order to shut down gracefully, no program is left to wait for running tasks. */

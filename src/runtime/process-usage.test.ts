@@ -1,6 +1,7 @@
 // Each way in which the system can fail, at each place where statistics are read.
 
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import { open } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -174,4 +175,33 @@ test('memory that was given back is no longer part of the heap', async () => {
   while (process.memoryUsage().heapTotal > before - 20 * MIB) {
     await new Promise((resolve) => setImmediate(resolve))
   }
+})
+
+/**
+ * The sizes of the young generation, in MiB, that a process with these options of Node passes
+ * through while much of what it makes survives, until that no longer changes it.
+ */
+function youngSizes(options: readonly string[]): readonly number[] {
+  const program = `
+    import { getHeapSpaceStatistics } from 'node:v8'
+    import { saveMemory } from '${new URL('process-usage.js', import.meta.url)}'
+    saveMemory()
+    const sizes = new Set()
+    let kept = []
+    for (let turn = 0; turn < 300; turn += 1) {
+      kept = Array.from({ length: 20_000 }, (_, at) => ({ at, next: kept[at]?.at }))
+      await new Promise((resolve) => setImmediate(resolve))
+      const space = getHeapSpaceStatistics().find((each) => each.space_name === 'new_space')
+      sizes.add(space.space_size / 2 ** 20)
+    }
+    process.stdout.write(JSON.stringify([...sizes]))`
+  const args = [...options, '--input-type=module', '--eval', program]
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as number[]
+}
+
+test('the young generation of a process stays small, unless the user has chosen its size', () => {
+  const own = Math.max(...youngSizes([]))
+  const chosen = Math.max(...youngSizes(['--max-semi-space-size=16']))
+  assert.ok(own < 12, `${own} MiB`)
+  assert.ok(chosen > 12, `${chosen} MiB`)
 })

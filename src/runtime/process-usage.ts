@@ -1,7 +1,7 @@
 // What the system reports about this process and the machine. Each such call can fail: reading
 // memory opens a file, and a process may have no file descriptor left. Statistics are not worth a
 // failure, so all of these calls are here (`npm run check` enforces it), behind readings that do
-// not throw. At the end of the file: processes that rest give memory back to the system.
+// not throw. At the end of the file: how processes of ours take little memory, and give it back.
 
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
@@ -135,7 +135,8 @@ function cpuTimeMs(): number {
 }
 
 // Processes of ours give back what a load has made them take. V8 would do so with one of its next
-// collections, but a process that rests makes almost no garbage. Not for programs of the user's.
+// collections, but a process that rests makes almost no garbage. Not for programs of the user's,
+// nor for processors, whose heap is that of tasks.
 
 /** How often a process looks whether it rests, in milliseconds. */
 const LOOK_MS = 1_000
@@ -183,8 +184,9 @@ export class RestWatch {
   }
 }
 
-/** From now on, this process gives memory back when it rests after a load. */
-export function returnMemoryAtRest(): void {
+/** From now on, this process takes less memory under load, and gives some back when it rests. */
+export function saveMemory(): void {
+  keepYoungGenerationSmall()
   const watch = new RestWatch(new ProcessUsage())
   setInterval(() => {
     if (watch.look()) returnMemory()
@@ -203,4 +205,38 @@ export function returnMemory(): void {
   } catch {
     // There is no inspector, or no permission to use it.
   }
+}
+
+/**
+ * By then the process has saved what V8 has compiled (`load.ts`): V8 does not use it in a process
+ * with other options. In milliseconds.
+ */
+const SAVED_MS = 3_000
+/** The size of the young generation, in bytes, once it has grown from one MiB in each half. */
+const GROWN_BYTES = 4 * 2 ** 20
+
+/**
+ * Stops the growth of V8's young generation after some seconds, or once it has begun, unless the
+ * user has chosen a size. It would grow to 16 MiB or more. Collections would be rarer; but what
+ * these processes discard is mostly memory of messages, outside of the heap: more of it would wait
+ * for each collection, and glibc keeps what it has taken. And with thousands of workers a
+ * collection would take several times as long, during which no message is read. V8's own option,
+ * `--max-semi-space-size`, is read before this code runs; for a child process, it would cost the
+ * code cache of Node itself, and 15 ms.
+ */
+function keepYoungGenerationSmall(): void {
+  const given = [...process.execArgv, process.env['NODE_OPTIONS']].join(' ')
+  if (/semi[-_]space/.test(given)) return
+  const v8 = process.getBuiltinModule('node:v8')
+  const stop = (): void => {
+    v8.setFlagsFromString('--semi-space-growth-factor=1')
+    observer.disconnect()
+    clearTimeout(timer)
+  }
+  const timer = setTimeout(stop, SAVED_MS).unref()
+  const observer = new PerformanceObserver(() => {
+    const space = v8.getHeapSpaceStatistics().find((each) => each.space_name === 'new_space')
+    if ((space?.space_size ?? 0) >= GROWN_BYTES) stop()
+  })
+  observer.observe({ entryTypes: ['gc'] })
 }

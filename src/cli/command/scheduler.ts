@@ -32,7 +32,6 @@ export const SCHEDULER: CommandDefinition = {
       values,
       logger,
     } = input
-    limitPauses()
     const { Scheduler } = await import('../../scheduler/scheduler.js')
     const options = { ...optionsIn(SCHEDULER_OPTIONS, values), logger }
     const scheduler = await Scheduler.start({ ...options, address })
@@ -57,28 +56,4 @@ function isOnStdout({ logger, values }: CommandInput): boolean {
   // What a file says about the log is left to its author.
   if (loggingConfigFile !== undefined) return true
   return loggingPaths.includes('/dev/stdout') && logger.isLevelEnabled?.('info') !== false
-}
-
-/** Both halves of the young generation are smaller at first, and larger once it has grown. */
-const GROWN_BYTES = 4 * 2 ** 20
-
-/**
- * Stops the growth of V8's young generation at 4 MiB, up to Node 24: it would grow to 16 or more,
- * and with thousands of workers a collection then takes several times as long, during which no
- * message is read. V8's option for that, `--max-semi-space-size`, is read before this code runs.
- */
-function limitPauses(): void {
-  const given = [...process.execArgv, process.env['NODE_OPTIONS']].join(' ')
-  // The user has chosen its size.
-  if (/semi.space/.test(given)) return
-  // Loaded when it is needed: not for `--help`.
-  const { getHeapSpaceStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
-  setFlagsFromString('--semi-space-growth-factor=4')
-  const observer = new PerformanceObserver(() => {
-    const space = getHeapSpaceStatistics().find((each) => each.space_name === 'new_space')
-    if (space === undefined || space.space_size <= GROWN_BYTES) return
-    setFlagsFromString('--semi-space-growth-factor=1')
-    observer.disconnect()
-  })
-  observer.observe({ entryTypes: ['gc'] })
 }
