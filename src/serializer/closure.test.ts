@@ -537,3 +537,96 @@ test('functions of one text are compiled once, for any number of them', () => {
   assert.deepEqual([copies[7]?.(), copies[4_999]?.()], [7, 4_999])
   assert.ok(bytes.byteLength < 5_000 * 40)
 })
+
+// The name of a function expression, which V8 does not show to functions inside it.
+
+type Curried = (...args: readonly number[]) => unknown
+
+function curry(fn: AnyFunction): Curried {
+  return function curried(this: unknown, ...args) {
+    if (args.length >= fn.length) return fn.apply(this, args as never[])
+    return function (this: unknown, ...more: readonly number[]) {
+      return curried.apply(this, [...args, ...more])
+    }
+  }
+}
+
+test('a function inside a function expression uses its name', () => {
+  const add = curry((a: number, b: number, c: number) => a + b + c)
+  const partial = add(1) as Curried
+  assert.equal(roundTrip(partial)(2, 3), 6)
+  assert.equal((roundTrip(partial)(2) as Curried)(3), 6)
+  assert.equal(roundTrip(() => (partial(10) as Curried)(100))(), 111)
+  const countdown = function next(n: number): () => string {
+    return () => (n === 0 ? 'lift off' : next(n - 1)())
+  }
+  assert.equal(roundTrip(countdown(3))(), 'lift off')
+  const later = async function wait(n: number): Promise<() => unknown> {
+    await Promise.resolve()
+    return async () => (n === 0 ? 'over' : (await wait(n - 1))())
+  }
+  return later(2).then(async (fn) => assert.equal(await roundTrip(fn)(), 'over'))
+})
+
+test('a name means the function expression, not a variable around it', () => {
+  let step = function step(n: number): () => string {
+    return () => (n === 0 ? 'own' : step(n - 1)())
+  }
+  const fn = step(2)
+  step = () => () => 'other'
+  assert.equal(step(0)(), 'other')
+  assert.equal(fn(), 'own')
+  assert.equal(roundTrip(fn)(), 'own')
+})
+
+test('a variable that the function expression changes is shared, or refused', () => {
+  let calls = 0
+  const unit = { n: 1 }
+  const count = function again(n: number): () => number {
+    calls += unit.n
+    return () => (n === 0 ? calls : again(n - unit.n)())
+  }
+  const { fn, seen } = roundTrip({ fn: count(2), seen: () => calls * unit.n })
+  assert.equal(fn(), 3)
+  assert.equal(seen(), 3)
+  assert.equal(calls, 1)
+  assert.throws(() => roundTrip(unclearCount()), /whether they share it is unknown/)
+})
+
+function unclearCount(): object {
+  let calls = 0
+  const count = function again(n: number): () => number {
+    calls += 1
+    return () => (n === 0 ? calls : again(n - 1)())
+  }
+  return { fn: count(2), seen: () => calls }
+}
+
+test('the copy of a function inside can be sent on', () => {
+  const fn = (curry((a: number, b: number, c: number) => a * b * c)(2) as Curried)(3) as Curried
+  const there = new TwoSides()
+  assert.equal(there.send(roundTrip(fn))(4), 24)
+})
+
+test('a function expression of which more than its text matters is refused', () => {
+  const hidden = /the variable \w+ cannot travel .* V8 does not show its value/
+  const memo = function memo(n: number): () => unknown {
+    return () => Reflect.get(memo, 'cache') ?? memo(n)
+  }
+  const itself = function itself(): () => unknown {
+    return () => itself
+  }
+  const shadow = function shadow(n: number): () => unknown {
+    if (n > 0) {
+      const sides = n
+      return () => [sides, shadow(0)()]
+    }
+    return () => sides.here
+  }
+  const assigned = sloppy<() => () => unknown>(
+    'function f() { return () => { f = 1; return f() } }',
+  )
+  for (const fn of [memo(1), itself(), shadow(1), assigned()]) {
+    assert.throws(() => roundTrip(fn), { name: 'SerializeError', message: hidden })
+  }
+})

@@ -112,6 +112,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isPrivateStore: content.kind === 'privateStore',
     witnesses: [],
     isOfModuleFunction: false,
+    ownNameAt: undefined,
     line: 0,
   }
   const free = {

@@ -175,6 +175,7 @@ function readName(reader: ByteReader): CodeName {
     isPrivateStore: false,
     witnesses: [],
     isOfModuleFunction: false,
+    ownNameAt: undefined,
     line,
   }
   const place = { line, column: 0 }

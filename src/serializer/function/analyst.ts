@@ -17,7 +17,7 @@ import { classPartsOf } from '../class/member.js'
 import { CodePlaces } from '../inspect/code-places.js'
 import { ChangeFinder } from './steady.js'
 import { CompilerFunctions } from './compiler.js'
-import { DeadZones, type MakerFunction, RemadeVariables, Remaker } from './remade.js'
+import { DeadZones, type MakerFunction, OwnNames, RemadeVariables, Remaker } from './remade.js'
 import { type ExplicitFunctions, type NamedSite, namedSiteOf, TextParts } from './explicit.js'
 import type { FunctionAnalyst, FunctionParts, SourceParts } from './parts.js'
 import {
@@ -95,7 +95,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   partsOf(fn: AnyFunction): FunctionParts | Refusal {
     const captures = this.#options.explicit.capturesOf(fn)
     if (captures !== undefined) return refuseOtherContext(fn) ?? this.#texts.partsOf(fn, captures)
-    const maker = this.#remade.makerOf(fn)
+    const maker = this.#makerOf(fn)
     if (maker !== undefined && this.#tools !== undefined) {
       return sourceParts(fn, this.#read(maker, this.#tools), undefined)
     }
@@ -121,7 +121,7 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   remake(fn: AnyFunction, name: string, member?: string): boolean | string {
     const tools = this.#tools
-    const owner = this.#remade.makerOf(fn) ?? (tools && this.#ownerOf(fn, tools))
+    const owner = this.#makerOf(fn) ?? (tools && this.#ownerOf(fn, tools))
     const found = owner?.site.code.names.find((each) => each.name === name)
     const free = found?.isEarly === true ? undefined : found?.free
     if (tools === undefined || owner === undefined || free?.binding === undefined) return false
@@ -321,6 +321,10 @@ export class SourceAnalyst implements FunctionAnalyst {
     return { site, url, code, reads }
   }
 
+  #makerOf(fn: AnyFunction): MakerFunction | undefined {
+    return this.#remade.makerOf(fn) ?? this.#tools?.ownNames.makerOf(fn)
+  }
+
   #ownerOf(fn: AnyFunction, { inspector }: Tools): MakerFunction | undefined {
     const { site, script } = this.#known.get(fn) ?? {}
     if (site === undefined || script === undefined) return undefined
@@ -336,6 +340,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     const scripts = new ScriptTable(inspector, this.#options.modules)
     const cells = new CellKeys(inspector)
     const changes = new ChangeFinder(scripts, inspector)
+    const ownNames = new OwnNames(inspector)
     const placeOf = (url: string, place: TextPlace): string | undefined =>
       this.#shortPlace(url, place)
     const captures = new CaptureReader({
@@ -347,11 +352,12 @@ export class SourceAnalyst implements FunctionAnalyst {
       deadZones: new DeadZones(inspector),
       compilers: this.#compilers,
       mocks: new MockedModules(inspector, scripts),
+      ownNames,
       placeOf,
       onRequire: (require, url) => this.#requires.set(require, url),
     })
     const remaker = new Remaker({ remade: this.#remade, captures, scripts, changes, placeOf })
-    return (this.#tools = { inspector, scripts, cells, captures, remaker })
+    return (this.#tools = { inspector, scripts, cells, captures, ownNames, remaker })
   }
 }
 
@@ -369,6 +375,7 @@ interface Tools {
   readonly scripts: ScriptTable
   readonly cells: CellKeys
   readonly captures: CaptureReader
+  readonly ownNames: OwnNames
   readonly remaker: Remaker
 }
 

@@ -17,7 +17,7 @@ import type {
 import { COVERAGE } from '../source/remaking.js'
 import type { CellKeys } from './cell-keys.js'
 import type { CompilerFunctions } from './compiler.js'
-import type { DeadZones, RemadeVariables } from './remade.js'
+import type { DeadZones, OwnNames, RemadeVariables } from './remade.js'
 import type { Capture } from './parts.js'
 import type { MockedModules } from './mock.js'
 import { exportsOf, functionIn, type LiveExports, ModuleObjects } from './modules.js'
@@ -57,6 +57,7 @@ interface CaptureReaderOptions {
   readonly deadZones: DeadZones
   readonly compilers: CompilerFunctions
   readonly mocks: MockedModules
+  readonly ownNames: OwnNames
   /** A short position for messages: `app.ts:12`. Undefined if there is no file. */
   readonly placeOf: (url: string, place: TextPlace) => string | undefined
   /** Called with each `require` that is found, and its file. */
@@ -156,10 +157,7 @@ export class CaptureReader {
     return variable && this.#options.remade.cellOf(variable)
   }
 
-  /**
-   * The variable, if any may be re-created. It does not matter which of several equal modules it is
-   * in.
-   */
+  /** The variable, if any may be re-created: in one of several equal modules, whichever it is. */
   #remadeVariable(binding: Binding | undefined, url: string): Binding | undefined {
     if (binding === undefined || this.#options.remade.version === 0) return undefined
     if (binding.kind !== 'import' || binding.origin === undefined) return binding
@@ -191,13 +189,19 @@ export class CaptureReader {
     if (scope < 0 && binding?.literal !== undefined) {
       return constant({ kind: 'value', value: binding.literal })
     }
-    if (scope < 0)
-      return changing({ kind: 'refusal', refusal: refuseHidden(free.name, name.isEarly) })
+    if (scope < 0) return changing(this.#hidden(owner, name))
     const seen = this.#look(owner, free, scope)
     if (seen === 'uninitialized') {
       return changing({ kind: 'refusal', refusal: refuseUninitialized(free.name) })
     }
     return this.#valueContent(owner, name, { value: seen.value, scope })
+  }
+
+  #hidden(owner: CaptureOwner, { free, isEarly }: CodeName): Content {
+    const { ownNames } = this.#options
+    const own = isEarly || free.isAssigned ? undefined : ownNames.standInFor(owner, free.binding)
+    if (own !== undefined) return { kind: 'value', value: own }
+    return { kind: 'refusal', refusal: refuseHidden(free.name, isEarly) }
   }
 
   /** The value of a variable as a function sees it; undefined if it does not see the variable. */
@@ -407,7 +411,8 @@ export class CaptureReader {
   }
 }
 
-function scopeOf({ view }: CaptureOwner, { name }: FreeName): number {
+function scopeOf({ view }: CaptureOwner, { name, binding }: FreeName): number {
+  if (binding?.ownNameAt !== undefined) return -1
   return view.scopes.findIndex(({ variables }) => Object.hasOwn(variables, name))
 }
 

@@ -21,6 +21,7 @@ const count: Binding = {
   isPrivateStore: false,
   witnesses: ['add'],
   isOfModuleFunction: false,
+  ownNameAt: undefined,
   line: 0,
 }
 

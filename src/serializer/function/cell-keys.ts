@@ -25,8 +25,8 @@ interface CapturedCell {
   readonly binding: Binding
   /** The index of its scope in the function's scopes. */
   readonly scope: number
-  /** Whether the function itself assigns it. */
-  readonly isAssigned: boolean
+  /** Whether the function itself assigns it, or one that is made in its place (`OwnNames`). */
+  isAssigned: boolean
   readonly innerWitnesses: readonly string[]
   key: CellKey
   /** The comparison that gave the key; keys from the same comparison are certain. */
@@ -67,7 +67,7 @@ export class CellKeys {
     if (cell === undefined) {
       cell = { fn, binding, scope, isAssigned, innerWitnesses, key: {}, comparison: 0 }
       cells.set(binding, cell)
-    }
+    } else if (isAssigned) cell.isAssigned = true
     return cell.key
   }
 

@@ -1,6 +1,7 @@
 // Captured constants whose values cannot be sent, but can be re-created from their initializer
 // (source/remaking.ts): objects of packages, such as a schema or a logger. A function is sent
-// instead that evaluates the initializer where, and when, it is needed.
+// instead that evaluates the initializer where, and when, it is needed. At the end of the file:
+// functions that are made from their text, because they are not visible.
 
 import net from 'node:net'
 import { types } from 'node:util'
@@ -305,5 +306,56 @@ export class DeadZones {
     if (!this.#source.isInitialized(fn, scope, name)) return true
     this.#initialized.set(owner, known.add(binding))
     return false
+  }
+}
+
+// The name by which a function expression refers to itself, as a function inside it has captured
+// it: `curried` in `function curried(…) { return (more) => curried(…) }`. V8 does not show its
+// value, but it can only be that function. Its text is known, and its own variables are visible
+// around the function inside: another function with the same text and variables takes its place.
+
+/** The function that has captured such a name. */
+type Inside = Pick<MakerFunction, 'fn' | 'view' | 'url'> & {
+  readonly script: MakerFunction['script'] | undefined
+}
+
+/** Functions that take the place of those that are not visible. */
+export class OwnNames {
+  readonly #source: Pick<Inspector, 'functionView'>
+  readonly #known = new WeakMap<AnyFunction, Map<Binding, AnyFunction | undefined>>()
+  readonly #makers = new WeakMap<AnyFunction, Omit<MakerFunction, 'view'>>()
+
+  constructor(source: Pick<Inspector, 'functionView'>) {
+    this.#source = source
+  }
+
+  /** The one for a function and the name that it has captured; always the same one. */
+  standInFor(inside: Inside, binding: Binding | undefined): AnyFunction | undefined {
+    if (binding?.ownNameAt === undefined) return undefined
+    const known = this.#known.get(inside.fn) ?? new Map<Binding, AnyFunction | undefined>()
+    this.#known.set(inside.fn, known)
+    if (!known.has(binding)) known.set(binding, this.#make(inside, binding.ownNameAt, binding.name))
+    return known.get(binding)
+  }
+
+  /** What it is made from, with the variables as they are now. */
+  makerOf(standIn: AnyFunction): MakerFunction | undefined {
+    const maker = this.#makers.get(standIn)
+    return maker && { ...maker, view: this.#source.functionView(maker.fn) }
+  }
+
+  #make({ fn, view, script, url }: Inside, nameAt: number, name: string): AnyFunction | undefined {
+    const site = script?.analysis?.namedFunction(nameAt)
+    if (script === undefined || site === undefined || site.obstacles.length > 0) return undefined
+    // Otherwise it could be seen that it is another one: it may have properties.
+    if (site.code.exposesItself) return undefined
+    // Variables are looked up by name: it must not mean another one inside.
+    const isClear = ({ name: free }: { readonly name: string }): boolean =>
+      view.scopes.filter(({ variables }) => Object.hasOwn(variables, free)).length <= 1
+    if (site.hasShadows || !site.freeNames.every(isClear)) return undefined
+    const standIn = (): void => {}
+    Object.defineProperty(standIn, 'name', { value: name })
+    this.#makers.set(standIn, { fn, script, site, url })
+    return standIn
   }
 }

@@ -58,6 +58,8 @@ export interface ScriptAnalysis {
    * another one. The same object at each call.
    */
   siteAt(offset: number, text: string): FunctionSite | undefined
+  /** The function expression whose name is at this offset, unless a comment stands before it. */
+  namedFunction(nameAt: number): FunctionSite | undefined
   /** The offset of a line and column, both from 0, as V8 counts lines. */
   offsetAt(line: number, column: number): number
   /** A variable declared at the top of the script. */
@@ -205,6 +207,16 @@ class Analysis implements ScriptAnalysis {
     return (root.site ??= this.#makeSite(root, text, start))
   }
 
+  namedFunction(nameAt: number): FunctionSite | undefined {
+    const before = this.#source.slice(Math.max(nameAt - MAX_HEAD, 0), nameAt)
+    const [head] = /\b(?:async\s+)?function\s*\*?\s*$/.exec(before) ?? []
+    // Functions are listed by where their parameters begin.
+    const offset = Math.min(...[...this.#facts.roots.keys()].filter((each) => each > nameAt))
+    const root = this.#facts.roots.get(offset)
+    if (head === undefined || root === undefined) return undefined
+    return this.siteAt(offset, this.#source.slice(nameAt - head.length, root.end))
+  }
+
   #makeSite(
     root: Omit<RootFacts, 'end' | 'site'>,
     text: string,
@@ -241,6 +253,9 @@ class Analysis implements ScriptAnalysis {
     return (this.#lines ??= new LineIndex(this.#source))
   }
 }
+
+/** More than `async function *` and the spaces in it, as people write it. */
+const MAX_HEAD = 200
 
 const BEFORE_INITIALIZER = '()=>('
 /** A comment may precede the end. */

@@ -54,7 +54,9 @@ export class NameUses implements WalkListener {
     const { kind, parent: above, isStrict } = variable.scope
     const isOwnName = kind === 'name' && above?.kind === 'outside'
     if (isOwnName) this.callsItself = true
-    if (isOwnName && !isCall(parent, node)) this.exposesItself = true
+    if (isOwnName && !isCall(parent, node) && !isApplied(use.around, node)) {
+      this.exposesItself = true
+    }
     if (node.name === 'arguments' && !isStrict && !isElement(parent, node)) {
       this.exposesItself = true
     }
@@ -79,6 +81,13 @@ function add<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const known = lists.get(key)
   if (known === undefined) lists.set(key, [value])
   else known.push(value)
+}
+
+/** `f.call()`, `f.apply()`. */
+function isApplied([member, call]: readonly Node[], node: Node): boolean {
+  if (member?.type !== 'MemberExpression' || member.object !== node) return false
+  const name = staticName(member.property, member.computed)
+  return (name === 'call' || name === 'apply') && isCall(call, member)
 }
 
 function isCall(node: Node | undefined, callee: Node): boolean {

@@ -221,6 +221,10 @@ test('a function that hands itself out could be changed', () => {
   assert.equal(depthsOf('function f(n) { return n < 1 ? 0 : f(n - 1) }').exposesItself, false)
   assert.equal(depthsOf('function f() { f.count = 1 }').exposesItself, true)
   assert.equal(depthsOf('function f() { return use(f) }').exposesItself, true)
+  assert.equal(depthsOf('function f(x) { return f.apply(this, [f.call(x)]) }').exposesItself, false)
+  assert.equal(depthsOf('function f() { return use(f.call) }').exposesItself, true)
+  assert.equal(depthsOf('function f() { return f.other() }').exposesItself, true)
+  assert.equal(depthsOf('function f() { return new f() }').exposesItself, true)
   assert.equal(
     depthsOf('function () { return arguments.length + arguments[0] }').exposesItself,
     false,

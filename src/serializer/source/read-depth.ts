@@ -56,6 +56,8 @@ interface ReadDepths {
   readonly byName: ReadonlyMap<string, NameDepth>
   /** Its own name, or `arguments.callee`, is used other than by calling it. */
   readonly exposesItself: boolean
+  /** See `FunctionSite`. */
+  readonly hasShadows: boolean
 }
 
 /** Analyses a function. `isGlobal`: whether a free name has its usual global meaning. */
@@ -81,7 +83,8 @@ export function readDepthsOf(
     const isSliced = mayShare && depthsAs(true).join() !== depths.join()
     byName.set(name, { depth, moduleDepth, rootDepth, isSliced })
   }
-  return { byName, exposesItself: uses.exposesItself }
+  const hasShadows = [...uses.local.keys()].some(({ name }) => uses.free.has(name))
+  return { byName, exposesItself: uses.exposesItself, hasShadows }
 }
 
 /** Whether the value here is returned by the outermost function. */

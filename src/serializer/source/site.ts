@@ -252,7 +252,7 @@ export function siteOf(
   const analysis = analyse(text, place, isNamed)
   if (analysis === undefined) return undefined
   let named: FunctionSite | undefined
-  const { parsed, freeNames, obstacles, parts } = analysis
+  const { parsed, freeNames, obstacles, parts, hasShadows } = analysis
   const code = codeOf(parts)
   const known = new Map<string, FunctionCode>([['', code]])
   return {
@@ -270,6 +270,7 @@ export function siteOf(
     },
     classSite: isClassNode(parsed.root) ? classSiteOf(parsed.root, parsed.source) : undefined,
     withNamedMembers: () => (named ??= siteOf(text, place, true)),
+    hasShadows,
     line: parts.line,
     column: parts.column,
   }
@@ -286,10 +287,8 @@ function codeWithCells(
   return codeOf({ ...parts, isCell: (free) => cells.has(free.name) || parts.isCell(free) })
 }
 
-interface Analysis {
+interface Analysis extends Pick<FunctionSite, 'freeNames' | 'obstacles' | 'hasShadows'> {
   readonly parsed: ParsedText
-  readonly freeNames: readonly FreeName[]
-  readonly obstacles: FunctionSite['obstacles']
   readonly parts: CodeParts
 }
 
@@ -327,7 +326,8 @@ function analyse(text: string, place: SitePlace, isNamed: boolean): Analysis | u
     memberEdits,
     ...lines.placeOf(place.start),
   }
-  return { parsed, freeNames, obstacles: obstaclesOf(parts, place, placeOf), parts }
+  const { hasShadows } = depths
+  return { parsed, freeNames, obstacles: obstaclesOf(parts, place, placeOf), parts, hasShadows }
 }
 
 /** Replaces computed names of members with names of captured values. */

@@ -56,6 +56,11 @@ export interface Binding {
    * module is loaded again.
    */
   readonly isOfModuleFunction: boolean
+  /**
+   * The offset of the name by which a function expression refers to itself; undefined for any other
+   * variable. V8 does not show it to functions inside.
+   */
+  readonly ownNameAt: number | undefined
   /** Line of the declaration in the script, from 0. */
   readonly line: number
 }
@@ -253,6 +258,8 @@ export interface FunctionSite {
    * at each call; undefined if it cannot be made.
    */
   readonly withNamedMembers: () => FunctionSite | undefined
+  /** A scope inside it declares a name that it also uses from outside. */
+  readonly hasShadows: boolean
   /** Line and column of the function's first character in the script, from 0. */
   readonly line: number
   readonly column: number

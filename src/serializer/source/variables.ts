@@ -59,6 +59,7 @@ function makeBinding(variable: Variable, lines: LineIndex): Binding {
     isPrivateStore: isPrivateStore(variable),
     witnesses: witnessesOf(variable),
     isOfModuleFunction: isOfModuleFunction(variable),
+    ownNameAt: variable.scope.kind === 'name' ? variable.position : undefined,
     line: lines.lineOf(variable.position),
   })
 }
