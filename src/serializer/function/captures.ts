@@ -198,10 +198,12 @@ export class CaptureReader {
   }
 
   #hidden(owner: CaptureOwner, { free, isEarly }: CodeName): Content {
+    const { name, binding, isAssigned } = free
     const { ownNames } = this.#options
-    const own = isEarly || free.isAssigned ? undefined : ownNames.standInFor(owner, free.binding)
+    const own = isEarly || isAssigned ? undefined : ownNames.standInFor(owner, binding)
     if (own !== undefined) return { kind: 'value', value: own }
-    return { kind: 'refusal', refusal: refuseHidden(free.name, isEarly) }
+    const isOwnName = binding?.ownNameAt !== undefined
+    return { kind: 'refusal', refusal: refuseHidden(name, isEarly, isOwnName) }
   }
 
   /** The value of a variable as a function sees it; undefined if it does not see the variable. */

@@ -184,15 +184,16 @@ export function refuseUninitialized(name: string): Refusal {
 
 /**
  * V8 does not show everything: for example, not the name of a function expression to functions
- * inside it.
+ * inside it (`isOwnName`).
  */
-export function refuseHidden(name: string, isEarly: boolean): Refusal {
+export function refuseHidden(name: string, isEarly: boolean, isOwnName = false): Refusal {
+  const advice = isOwnName
+    ? `declare the function in a statement, \`function ${name}() {}\``
+    : 'give it to the function in another way: as an argument, or as a property of an object'
   return new Refusal(
     `the variable ${name}`,
     'V8 does not show its value',
-    isEarly
-      ? `use it in the class once more, for example in \`static { ${name} }\``
-      : 'give it to the function in another way: as an argument, or as a property of an object',
+    isEarly ? `use it in the class once more, for example in \`static { ${name} }\`` : advice,
   )
 }
 

@@ -57,7 +57,8 @@ export class NameUses implements WalkListener {
     if (isOwnName && !isCall(parent, node) && !isApplied(use.around, node)) {
       this.exposesItself = true
     }
-    if (node.name === 'arguments' && !isStrict && !isElement(parent, node)) {
+    const isCopied = node.name === 'arguments' && isCopiedIn(parent, node)
+    if (node.name === 'arguments' && !isStrict && !isElement(parent, node) && !isCopied) {
       this.exposesItself = true
     }
   }
@@ -92,6 +93,16 @@ function isApplied([member, call]: readonly Node[], node: Node): boolean {
 
 function isCall(node: Node | undefined, callee: Node): boolean {
   return node?.type === 'CallExpression' && node.callee === callee
+}
+
+/** `f.apply(this, arguments)`, `Array.prototype.slice.call(arguments)`. */
+function isCopiedIn(call: Node | undefined, list: Node): boolean {
+  if (call?.type !== 'CallExpression' || call.callee.type !== 'MemberExpression') return false
+  const { object, property, computed } = call.callee
+  const name = staticName(property, computed)
+  if (name === 'apply') return call.arguments[1] === list
+  if (name !== 'call' || object.type !== 'MemberExpression') return false
+  return staticName(object.property, object.computed) === 'slice' && call.arguments[0] === list
 }
 
 /** `arguments[0]`, `arguments.length`, `...arguments`: only values from the caller. */

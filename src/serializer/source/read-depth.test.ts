@@ -230,6 +230,10 @@ test('a function that hands itself out could be changed', () => {
     false,
   )
   assert.equal(depthsOf('function () { arguments.callee.x = 1 }').exposesItself, true)
+  const copied = 'function () { g.apply(null, arguments); return [].slice.call(arguments, 1) }'
+  assert.equal(depthsOf(copied).exposesItself, false)
+  assert.equal(depthsOf('function () { g.call(arguments) }').exposesItself, true)
+  assert.equal(depthsOf('function () { slice.call(null, arguments) }').exposesItself, true)
 })
 
 test("the result of a task's function is only sent", () => {
