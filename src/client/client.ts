@@ -15,7 +15,7 @@ import type { GraphFuture } from './graph/run.js'
 import type { MonitorSetup } from './monitor/links.js'
 import type { LookOptions } from './monitor/look.js'
 import type { ObjectInfo } from './monitor/operator-reply.js'
-import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map/future.js'
+import type { MapFuture, MapItem, MapOptions } from './map/future.js'
 import {
   addressOrDefault,
   checkClientOptions,
@@ -201,7 +201,7 @@ export class Client implements AsyncDisposable {
    * a function or `inputs` not iterable, and `ConfigError` for a bad option; every other failure
    * rejects the map.
    */
-  map<T, R, O extends MapOptions = NoMapOptions>(
+  map<T, R, O extends MapOptions = MapOptions>(
     fn: (input: T) => R,
     inputs: Iterable<Liftable<T>> | AsyncIterable<Liftable<T>>,
     options?: O,
@@ -211,7 +211,7 @@ export class Client implements AsyncDisposable {
   }
 
   /** Like `map`, with a list of arguments for each input: runs `fn(...input)`. */
-  starmap<A extends unknown[], R, O extends MapOptions = NoMapOptions>(
+  starmap<A extends unknown[], R, O extends MapOptions = MapOptions>(
     fn: (...args: A) => R,
     inputs: Iterable<readonly [...Lift<A>]> | AsyncIterable<readonly [...Lift<A>]>,
     options?: O,

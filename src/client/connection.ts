@@ -128,7 +128,8 @@ export class ClientConnection {
       onHandled: () => this.#onHandled(),
       onFailure: () => this.#tell({ type: 'failed' }),
       onFault: (error) => this.#onFault(error),
-      openSocket: setup.openSocket ?? openDealer,
+      openSocket:
+        setup.openSocket ?? ((socket) => openDealer(socket, settings.heartbeatIntervalMs)),
       clock: setup.clock,
     })
   }

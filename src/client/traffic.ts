@@ -24,7 +24,7 @@ import { isMemoryTag } from '../serializer/bytes/message.js'
 import { serializeError } from '../serializer/error-codec.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
 import type { ConnectionEnd } from '../transport/end.js'
-import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
+import { type IncomingMessage, type OutgoingFrame, pingIntervalFor } from '../transport/options.js'
 import type { TlsOption } from '../transport/tls/options.js'
 import {
   encodeFrame,
@@ -57,10 +57,11 @@ export interface ClientSocketSetup extends TlsOption {
 }
 
 /** Connects in the background. Throws `ConfigError` for a wrong address. */
-export function openDealer(setup: ClientSocketSetup): ClientSocket {
+export function openDealer(setup: ClientSocketSetup, heartbeatIntervalMs: number): ClientSocket {
   const { address, identity, handler, logger, tls } = setup
+  const pingIntervalMs = pingIntervalFor(heartbeatIntervalMs)
   // Unsent messages stay in the core, which knows what a new connection still needs.
-  const options = { queueWhileDisconnected: false, logger, tls }
+  const options = { queueWhileDisconnected: false, logger, tls, pingIntervalMs }
   return new DealerSocket(address, identity, handler, options)
 }
 

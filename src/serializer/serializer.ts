@@ -74,8 +74,9 @@ export function nameWorker(worker: string): void {
 
 /**
  * From now on functions and classes of this package travel by value: it need not be installed on
- * the workers. `specifier` is the name of a package or a subpath of it. For the whole process;
- * takes effect at the next submit. Throws `ConfigError` for anything else.
+ * the workers. `specifier` is the name of a package or a subpath of it, or, where a folder is
+ * registered by reference, the `file:` URL or path of something in it. For the whole process; takes
+ * effect at the next submit. Throws `ConfigError` for anything else.
  */
 export function registerByValue(specifier: string): void {
   own.policy.registerByValue(specifier)

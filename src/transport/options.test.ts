@@ -6,6 +6,7 @@ import { silentLogger } from '../base/logger.js'
 import {
   checkIdentity,
   connectOptions,
+  pingIntervalFor,
   dealerOptions,
   routerOptions,
   socketOptions,
@@ -84,3 +85,10 @@ for (const [text, check, why] of wrong) {
     )
   })
 }
+
+test('whoever sends heartbeats more often notices a broken link sooner, within limits', () => {
+  assert.equal(pingIntervalFor(2_000), 2_000)
+  assert.equal(pingIntervalFor(60_000), 2_000)
+  assert.equal(pingIntervalFor(700), 700)
+  assert.equal(pingIntervalFor(1), 500)
+})

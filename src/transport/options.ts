@@ -113,6 +113,8 @@ const MAX_IDENTITY_BYTES = 255
 const DEFAULT_PING_INTERVAL_MS = 2000
 /** How many ping intervals may pass unanswered before a peer is given up. */
 const PING_ROUNDS = 4
+/** More often than this, a peer that is only busy could be given up. */
+const MIN_PING_INTERVAL_MS = 500
 const DEFAULT_RECONNECT_MIN_MS = 100
 const DEFAULT_RECONNECT_MAX_MS = 1000
 
@@ -124,6 +126,14 @@ interface PingDefaults {
 }
 
 const NO_PINGS: PingDefaults = { intervalMs: 0, rounds: 0 }
+
+/**
+ * How often a process that sends a heartbeat this often asks whether its link is alive: a broken
+ * one is noticed after four times that, which is 2 to 8 seconds. Both in milliseconds.
+ */
+export function pingIntervalFor(heartbeatIntervalMs: number): number {
+  return Math.min(Math.max(heartbeatIntervalMs, MIN_PING_INTERVAL_MS), DEFAULT_PING_INTERVAL_MS)
+}
 
 /** Fills in the defaults. Throws a `ConfigError` that names the option, its value and the bound. */
 export function socketOptions(

@@ -4,6 +4,7 @@
 
 import {
   asCompleted,
+  gather,
   Client,
   literal,
   registerClass,
@@ -127,8 +128,17 @@ export async function map(): Promise<void> {
   }
   const options: MapOptions = {}
   for await (const either of client.map(later, ['a'], options)) {
+    holds<Same<typeof either, number>>()
+  }
+  const isOrdered: boolean = lengths.length > 1
+  for await (const either of client.map(later, ['a'], { ordered: isOrdered })) {
     holds<Same<typeof either, number | [index: number, result: number]>>()
   }
+  const explicit = client.map<string, number>((text) => text.length, ['a'], { concurrency: 3 })
+  holds<Same<typeof explicit, MapFuture<number>>>()
+  const wrapped = <T, R>(fn: (x: T) => R, xs: T[], given?: MapOptions): MapFuture<Awaited<R>> =>
+    client.map(fn, xs, given)
+  await wrapped(later, ['a'])
   async function* inputs(): AsyncGenerator<string> {
     yield await Promise.resolve('x')
   }
@@ -197,6 +207,12 @@ export async function futures(): Promise<void> {
   holds<Same<typeof done, Set<Future<number>>>>()
   holds<Same<typeof pending, Set<Future<number>>>>()
   const completed = asCompleted([future])
+  const explicit = asCompleted<number>([future])
+  holds<Same<typeof explicit, typeof completed>>()
+  const gathered = await gather<number>([future])
+  holds<Same<typeof gathered, number[]>>()
+  const mixed = await gather([future, client.submit(String, 1)])
+  holds<Same<typeof mixed, (string | number)[]>>()
   type Completed = { future: Future<number>; index: number } & PromiseSettledResult<number>
   holds<Same<typeof completed, AsyncIterable<Completed>>>()
   for await (const record of completed) {

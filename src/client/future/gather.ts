@@ -10,12 +10,13 @@ import { checkFutures } from './wait.js'
  * promise for each of them, so that a million futures cost little. Failures count as observed.
  * Large values are fetched. Rejects with `TypeError` if an argument is not a future.
  */
-export async function gather<F extends Future<unknown>>(
-  futures: Iterable<F>,
-): Promise<Awaited<F>[]> {
+export function gather<F extends Future<unknown>>(futures: Iterable<F>): Promise<Awaited<F>[]>
+/** The same, with the type of the values. */
+export function gather<T>(futures: Iterable<Future<T>>): Promise<T[]>
+export async function gather<T>(futures: Iterable<Future<T>>): Promise<T[]> {
   const states = Array.from(checkFutures(futures), (future) => Future.stateOf(future))
   await allEnded(states)
-  return states.map(valueOf) as Awaited<F>[]
+  return states.map(valueOf) as T[]
 }
 
 /** Resolves when all futures have values; rejects with the first error. Observes them. */

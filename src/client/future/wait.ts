@@ -119,6 +119,8 @@ export type CompletedFuture<T> = { future: Future<T>; index: number } & PromiseS
 export function asCompleted<F extends Future<unknown>>(
   futures: Iterable<F>,
 ): AsyncIterable<CompletedFuture<Awaited<F>>>
+/** The same, with the type of the values. */
+export function asCompleted<T>(futures: Iterable<Future<T>>): AsyncIterable<CompletedFuture<T>>
 export function asCompleted<T>(futures: Iterable<Future<T>>): AsyncIterable<CompletedFuture<T>> {
   const places = placesOf(futures)
   return { [Symbol.asyncIterator]: () => new CompletionIterator(places) }

@@ -28,20 +28,18 @@ export interface MapOptions {
 }
 
 /**
- * The items when iterating over a map with options `O`: results, or pairs with `ordered: false`.
+ * The items when iterating over a map with options `O`: results, or pairs with `ordered: false`;
+ * results, too, if the type of the options is only known to be `MapOptions`.
  */
 export type MapItem<R, O extends MapOptions> = O extends { readonly ordered: false }
   ? [index: number, result: R]
-  : 'ordered' extends keyof O
-    ? O extends { readonly ordered?: true | undefined }
-      ? R
-      : R | [index: number, result: R]
-    : R
-
-/**
- * The default type of the options: lets the compiler infer the parameter of a `progress` function.
- */
-export type NoMapOptions = Pick<MapOptions, 'progress'>
+  : MapOptions extends O
+    ? R
+    : 'ordered' extends keyof O
+      ? O extends { readonly ordered?: true | undefined }
+        ? R
+        : R | [index: number, result: R]
+      : R
 
 /** The state of a map future. */
 interface MapFutureSetup {

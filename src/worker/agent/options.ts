@@ -93,7 +93,10 @@ export interface AgentOptions extends TlsOption {
    * (`SLURM_JOB_ID`), else nothing. Up to 128 characters, without control characters.
    */
   readonly allocation?: string | undefined
-  /** 2,000: how often each worker sends a heartbeat to the scheduler. 10 to 3,600,000. */
+  /**
+   * 2,000: how often each worker sends a heartbeat to the scheduler. 10 to 3,600,000. A broken link
+   * is noticed after four times that, 2 to 8 seconds.
+   */
   readonly heartbeatIntervalMs?: number | undefined
   /**
    * 0: a task that runs for longer on these workers is stopped, and fails with `TaskTimeoutError`;

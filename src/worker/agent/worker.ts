@@ -21,7 +21,7 @@ import { ChildSampler, type ProcessSampler } from '../../runtime/process-statist
 import type { ConnectReport } from '../../transport/bounded-log.js'
 import { DealerSocket } from '../../transport/dealer.js'
 import type { ConnectionEnd } from '../../transport/end.js'
-import type { IncomingMessage } from '../../transport/options.js'
+import { type IncomingMessage, pingIntervalFor } from '../../transport/options.js'
 import {
   encodeFrame,
   type Message,
@@ -208,11 +208,10 @@ export class AgentWorker {
       onConnectFailed: (end: ConnectionEnd) => report.onFailed(this.#logger, end),
       onProgress: () => this.#driver.handle({ type: 'schedulerProgressed' }),
     }
-    return new DealerSocket(this.#settings.address, identity, handler, {
-      queueWhileDisconnected: false,
-      logger: this.#logger,
-      tls: this.#settings.tls,
-    })
+    const { address, tls, heartbeatIntervalMs } = this.#settings
+    const pingIntervalMs = pingIntervalFor(heartbeatIntervalMs)
+    const options = { queueWhileDisconnected: false, logger: this.#logger, tls, pingIntervalMs }
+    return new DealerSocket(address, identity, handler, options)
   }
 
   #onMessages(messages: readonly IncomingMessage[]): void {
