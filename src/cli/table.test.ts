@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
 import { textWidth } from '../runtime/progress/line.js'
-import { type Column, readFilter, readOrder, tableLines } from './table.js'
+import { type Column, printWidth, readFilter, readOrder, tableLines } from './table.js'
 
 interface Dog {
   readonly name: string
@@ -42,6 +42,14 @@ function filtered(text: string): string {
     .map(({ name }) => name)
     .join(' ')
 }
+
+test('a terminal that does not know its width has 80 columns, as what is no terminal', () => {
+  const widthOf = (isTTY: boolean, columns: number): number =>
+    printWidth({ isTTY, columns } as NodeJS.WriteStream)
+  assert.equal(widthOf(true, 120), 120)
+  assert.equal(widthOf(true, 0), 80)
+  assert.equal(widthOf(false, 120), 80)
+})
 
 test('numbers are aligned to the right; empty columns are left out', () => {
   assert.deepEqual(lines(DOGS.slice(0, 2)), ['dog  weight', 'Rex   30 kg', 'Ada    5 kg'])

@@ -38,9 +38,9 @@ export interface TableStyle {
 /** Columns where there is no terminal. */
 const DEFAULT_WIDTH = 80
 
-/** The width for what is printed to a stream. */
+/** The width for what is printed to a stream. A terminal that does not know its size says 0. */
 export function printWidth({ isTTY, columns }: NodeJS.WriteStream): number {
-  return isTTY ? columns : DEFAULT_WIDTH
+  return isTTY && columns > 0 ? columns : DEFAULT_WIDTH
 }
 
 /** One table of `tableLines`. */
@@ -136,7 +136,7 @@ function fitted<Row>(
 const MIN_SHORT = 8
 
 /** The beginning and the end of a text that is too wide: texts often differ at their end. */
-function middleCut(text: string, width: number): string {
+export function middleCut(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   const letters = Array.from(text)
   const tail = letters.slice(-Math.floor(width / 2)).join('')

@@ -203,3 +203,13 @@ test('workers of Python Scaler have their own count, and waiting tasks their lan
   assert.match(text, /^note {2}waiting {5}2 tasks of f wait: no worker runs JavaScript$/m)
   assert.match(text, /^note {2}waiting {5}2 tasks of f wait: no worker runs Python$/m)
 })
+
+test('names cannot control the terminal', () => {
+  const name = 'a\u001b[2J\nok    forged\u202e'
+  const waiting = { reason: 'all-busy', needs: '', function: name, tasks: 1, forMs: 0 } as const
+  const clients = [{ ...CLIENT, name }]
+  const text = diagnosisText({ ...HEALTHY, clients, waiting: [waiting] }, false)
+  assert.doesNotMatch(text, /[^\P{Cc}\n]|\u202e/u)
+  assert.doesNotMatch(text, /^ok +forged/m)
+  assert.match(text, /^ok +waiting +1 task of a\?\[2J\?ok/m)
+})

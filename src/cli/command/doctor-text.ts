@@ -19,6 +19,7 @@ import type {
 import type { FoundServer } from '../../client/connect/storage-servers.js'
 import type { WorkerCount } from '../../client/connect/workers.js'
 import { LANGUAGES } from '../../client/worker-advice.js'
+import { plainText } from '../table.js'
 
 /** A label and its text. */
 type Line = readonly [label: string, text: string]
@@ -39,7 +40,7 @@ export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
   const show = (mark: keyof typeof COLORS, [label, text]: Line): string => {
     const shown = mark.padEnd('note'.length)
     const start = color ? `\u001b[${COLORS[mark]}m${shown}\u001b[0m` : shown
-    return `${start}  ${label.padEnd(LABEL_WIDTH)}${text}\n`
+    return `${start}  ${label.padEnd(LABEL_WIDTH)}${plainText(text)}\n`
   }
   const { address, scheduler, workers, hosts, clients, monitor, task, problems } = diagnosis
   const servers = (diagnosis.storageServers ?? []).filter(isUsable)

@@ -12,7 +12,7 @@ import type {
 } from '../../client/monitor/cluster-info.js'
 import { LANGUAGES, startWorkersText } from '../../client/worker-advice.js'
 import { withTlsFlags } from '../../runtime/child-environment.js'
-import { countText, grouped, plainText } from '../table.js'
+import { countText, grouped, middleCut, plainText } from '../table.js'
 
 /** Something that keeps the cluster from doing its work, and what to do about it. */
 export interface StatusProblem {
@@ -24,6 +24,8 @@ export interface StatusProblem {
 const LONG_TURN_MS = 100
 /** The most kinds of requirements, or hosts, that are named in one sentence. */
 const MAX_NAMED = 3
+/** Longer names of functions are cut, in columns. */
+const MAX_NAME_WIDTH = 40
 /** From this share of the tasks that end, failures are a problem of the cluster. */
 const FAILING_SHARE = 0.1
 /** That many must have failed lately; and that many must end in a second for a share of them. */
@@ -133,7 +135,8 @@ function problemOfWaiting(kinds: Kinds, address: string): StatusProblem | undefi
 }
 
 function ofFunction(name: string): string {
-  return name === '' || name.startsWith('(') ? '' : ` of ${plainText(name)}()`
+  const shown = middleCut(plainText(name), MAX_NAME_WIDTH)
+  return name === '' || name.startsWith('(') ? '' : ` of ${shown}()`
 }
 
 /** What no worker offers; of several kinds, what they have in common and in what they differ. */

@@ -178,6 +178,18 @@ test('names cannot control the terminal', () => {
   assert.match(text, /\?\[2Jowned\?/)
 })
 
+test('what needs attention fits the screen, however long the name of a function is', () => {
+  const waiting = [
+    { reason: 'all-busy', requirement: '', function: 'f'.repeat(300), count: 1, seconds: 99 },
+    { reason: 'no-worker', requirement: '', function: 'g'.repeat(300), count: 1, seconds: 99 },
+  ] as const
+  const lines = statusText(info({ waiting }), PLAIN).split('\n')
+  assert.deepEqual(
+    lines.filter((line) => line.length > 80),
+    [],
+  )
+})
+
 test('what a scheduler does not tell is a dash', () => {
   const { scheduler, objects } = info()
   const unknown = { ...scheduler, version: undefined, uptimeS: undefined, turnP99Ms: undefined }

@@ -24,6 +24,16 @@ const FRAME_START = '\u001b[?2026h'
 const FRAME_END = '\u001b[?2026l'
 const CLEAR_LINE_END = '\u001b[K'
 const DEFAULT = { rows: 24, columns: 80 } as const
+/** Signals that end a process, besides those that all commands handle and those that Node uses. */
+const FATAL = [
+  'SIGQUIT',
+  'SIGABRT',
+  'SIGALRM',
+  'SIGVTALRM',
+  'SIGUSR2',
+  'SIGXCPU',
+  'SIGXFSZ',
+] as const
 /** How long a lone Escape waits for the rest of a key, instead of half a second. */
 const ESCAPE_MS = 50
 
@@ -51,6 +61,12 @@ export class TopTerminal {
     process.on('exit', () => this.#leave())
     // Before the error is printed, which the alternate screen would take along.
     process.on('uncaughtExceptionMonitor', () => this.#leave())
+    for (const signal of FATAL) {
+      process.once(signal, () => {
+        this.#leave()
+        process.kill(process.pid, signal)
+      })
+    }
     process.on('SIGTSTP', () => this.#suspend())
     process.on('SIGCONT', () => this.#enter())
     this.#enter()

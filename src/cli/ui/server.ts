@@ -157,7 +157,9 @@ export class UiServer {
         if (refusal.status === 405) response.setHeader('allow', 'GET, HEAD')
         // A body may follow, which is not read.
         response.setHeader('connection', 'close')
-        sendText(response, refusal.status, refusal.text)
+        const { status, text } = refusal
+        if (path.startsWith('/api/')) sendJson(response, status, { error: text })
+        else sendText(response, status, text)
         return
       }
       const file = this.#files.get(path)

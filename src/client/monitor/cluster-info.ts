@@ -110,7 +110,7 @@ export interface TaskCounts {
   /** Assigned to workers. */
   readonly running: number
   readonly success: number
-  /** They threw, took down too many workers, or were refused because no worker could take them. */
+  /** They threw, or took down too many workers. Not those refused because too many wait. */
   readonly failed: number
   readonly canceled: number
   /** Cancelled when the scheduler did not have them (any more). */

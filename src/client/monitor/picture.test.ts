@@ -87,6 +87,8 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
       { status: 'success', tasks: 10 },
       { status: 'failed', tasks: 1 },
       { status: 'workerDied', tasks: 2 },
+      // Clients submit them again.
+      { status: 'noWorker', tasks: 9 },
       { status: 'canceled', tasks: 3 },
     ],
     workers: more.workerReports?.length ?? 0,

@@ -231,7 +231,7 @@ function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
     waiting,
     running,
     success: of('success'),
-    failed: of('failed', 'workerDied', 'noWorker'),
+    failed: of('failed', 'workerDied'),
     canceled: of('canceled'),
     notFound: of('notFound'),
   }

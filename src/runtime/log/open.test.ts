@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { ConfigError } from '../../base/errors.js'
+import { ConfigError, ScalerError } from '../../base/errors.js'
 import type { LogStream } from './output.js'
 import { openLogger } from './open.js'
 
@@ -175,6 +175,7 @@ test('an output that cannot be opened is an error, and nothing is left open', as
   await assert.rejects(openLogger({ loggingPaths: [good, directory] }), (error) => {
     assert.ok(error instanceof Error && !(error instanceof ConfigError))
     assert.equal(error.message, `cannot write the log to ${directory}: it is a directory`)
+    assert.ok(error instanceof ScalerError && error.code === 'ERR_SCALER_LOG')
     assert.equal((error.cause as NodeJS.ErrnoException).code, 'EISDIR')
     return true
   })

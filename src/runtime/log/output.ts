@@ -3,6 +3,7 @@
 
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import { ScalerError } from '../../base/errors.js'
 
 // Why a file cannot be read or written, in plain words: Node's messages repeat system calls and
 // paths.
@@ -100,7 +101,8 @@ function openFile(path: string): number {
   try {
     return openSync(path, OPEN_FLAGS, 0o666)
   } catch (error) {
-    throw new Error(`cannot write the log to ${path}: ${fileTrouble(error)}`, { cause: error })
+    const text = `cannot write the log to ${path}: ${fileTrouble(error)}`
+    throw new ScalerError('ERR_SCALER_LOG', text, { cause: error })
   }
 }
 

@@ -84,14 +84,15 @@ export class ProgressScreen {
 
   get #style(): LineStyle {
     const { terminal, isUnicode } = this.#setup
-    const columns = terminal.columns ?? DEFAULT_COLUMNS
+    // A terminal that does not know its size says 0.
+    const columns = terminal.columns || DEFAULT_COLUMNS
     return { columns, hasColors: terminal.hasColors?.() === true, isUnicode }
   }
 
   /** The current lines: as many as fit. */
   #rendered(): string[] {
     const style = this.#style
-    const room = Math.max(1, (this.#setup.terminal.rows ?? DEFAULT_ROWS) - 2)
+    const room = Math.max(1, (this.#setup.terminal.rows || DEFAULT_ROWS) - 2)
     const all = Array.from(this.#lines)
     const fitting = all.length <= room ? all : all.slice(0, room - 1)
     const lines = fitting.map((line) => line.render(style))
