@@ -6,6 +6,7 @@ import { TaskCancelledError } from '../../base/errors.js'
 import { identity, type Identity, type TaskId } from '../../base/ids.js'
 import type { TaskWhereabouts } from '../../core/client/client-machine.js'
 import type { TaskEndReason } from '../../core/client/events.js'
+import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { TaskScope } from '../../runtime/task-scope.js'
 import type { ClientConnection } from '../connection.js'
 import type { FutureHome, TaskOwner, TaskReport } from './home.js'
@@ -53,6 +54,9 @@ export type Settlers<T> = {
   readonly resolve: (value: T) => void
   readonly reject: (error: unknown) => void
 }
+
+/** Why a task waits, as this client itself knows. */
+const OWN_REASONS: ReadonlySet<WaitingReason> = new Set(['no-scheduler', 'dependency', 'limit'])
 
 const NOTHING: TaskReport = { metadata: NO_BYTES, worker: identity(''), failedTaskId: undefined }
 
@@ -107,10 +111,14 @@ export class FutureState implements TaskOwner, Cancellable {
     return this.hasEnded ? undefined : this.#home.connection.waitingOf(this.taskId)
   }
 
-  /** Whether only the scheduler knows why it waits, if it does, and has few such questions. */
+  /**
+   * Whether only the scheduler knows why it waits, if it does, and has few such questions: what it
+   * has reported without being asked may be about another task of this client.
+   */
   get isUnexplained(): boolean {
-    const isUnknown = this.state === 'queued' && this.waiting === undefined
-    return isUnknown && !this.#home.connection.explanations.isBusy
+    const reason = this.waiting?.reason
+    const isKnown = reason !== undefined && OWN_REASONS.has(reason)
+    return this.state === 'queued' && !isKnown && !this.#home.connection.explanations.isBusy
   }
 
   /** See `Future.explain`. */

@@ -19,6 +19,7 @@ import {
   type OperatorReply,
   operatorReply,
 } from './operator-reply.js'
+import { signalWatches } from '../submit/signal.js'
 
 /** Options of `Client.info` and `Client.events`. */
 export interface LookOptions {
@@ -132,8 +133,9 @@ async function answered<T>(
   let reject: (error: unknown) => void = () => {}
   const promise = new Promise<T>((...settle) => ([resolve, reject] = settle))
   const link = open(resolve, reject)
-  const onAbort = (): void => reject(signal?.reason)
-  signal?.addEventListener('abort', onAbort, { once: true })
+  const watch = signal && signalWatches.of(signal)
+  const waiting = { cancel: (reason: unknown) => reject(reason) }
+  watch?.add(waiting)
   const timer = setTimeout(() => {
     const text = `${link.silence} within ${timeoutMs} ms`
     reject(new TimeoutError(text, { reason: 'no-scheduler' }))
@@ -142,7 +144,7 @@ async function answered<T>(
     return await promise
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', onAbort)
+    watch?.delete(waiting)
     await link.close()
   }
 }
@@ -164,8 +166,9 @@ export async function* watchCluster(
     // The loop may never be continued.
     void close()
   }
-  const onAbort = (): void => finish(() => signal?.throwIfAborted())
-  signal?.addEventListener('abort', onAbort, { once: true })
+  const watch = signal && signalWatches.of(signal)
+  const waiting = { cancel: () => finish(() => signal?.throwIfAborted()) }
+  watch?.add(waiting)
   void closed.then(() => finish(() => {}))
   const link = new ClusterLink(
     setup,
@@ -193,7 +196,7 @@ export async function* watchCluster(
     }
     end()
   } finally {
-    signal?.removeEventListener('abort', onAbort)
+    watch?.delete(waiting)
     await close()
   }
 }

@@ -223,3 +223,13 @@ test('a decision to wait says why units are still queued, if the provider knows'
   const full = 'the maximum of 1 unit is queued (no node)'
   assert.equal(reasonFor(2, { ...unit, why: 'no node' }), full)
 })
+
+test('a decision that is the same as the last one is told once, also in a dry run', () => {
+  const handle = driven({ isDryRun: true })
+  handle({ type: 'listed', units: [], begunAt: 0 }, 0)
+  const decided = [1, 2, 3].flatMap((now) => {
+    handle({ type: 'listed', units: [], begunAt: now }, now)
+    return handle(VIEWED, now).filter(({ type }) => type === 'decided')
+  })
+  assert.ok(decided.length < 3, String(decided.length))
+})

@@ -224,11 +224,13 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
     const claimOf = (some: readonly Announcement[]): number => {
       return some.reduce((sum, { claim }) => sum + claim, 0)
     }
-    const wanted = units * workersPerUnit
+    // The last unit may have more workers than are missing.
+    const unitsFor = (workers: number): number => {
+      return Math.min(units, Math.max(0, Math.ceil(workers / workersPerUnit)))
+    }
     const before = claimOf(rivals.filter((rival) => rival.name < name))
-    this.#claim = Math.max(0, Math.min(wanted, missing - before))
-    const free = Math.min(own?.claim ?? 0, wanted, missing - claimOf(rivals))
-    return Math.max(0, Math.floor(free / workersPerUnit))
+    this.#claim = unitsFor(missing - before) * workersPerUnit
+    return unitsFor(Math.min(own?.claim ?? 0, missing - claimOf(rivals)))
   }
 
   /** Ends units that have been idle, or are on their way for nothing. */
@@ -303,7 +305,8 @@ export class AllocatorMachine implements Machine<AllocatorEvent, AllocatorAction
     const last = this.#last
     this.#last = decision
     const isSame = choice.action === last?.action && choice.reason === last.reason
-    if (choice.units > 0 || !isSame) this.#turn.act({ type: 'decided', decision })
+    const isStart = choice.units > 0 && !this.#options.isDryRun
+    if (isStart || !isSame) this.#turn.act({ type: 'decided', decision })
     if (choice.action !== 'start') return
     if (this.#options.isDryRun) this.#units.onStarted(choice.units, [], this.#turn.now)
     else this.#turn.act({ type: 'start', units: choice.units })

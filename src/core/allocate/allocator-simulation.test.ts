@@ -30,6 +30,29 @@ for (const names of [['one'], ['one', 'two']]) {
   })
 }
 
+test('of two allocators, one starts workers for a task, however many its units have', () => {
+  for (const sizes of [
+    [1, 1],
+    [1, 3],
+    [2, 1],
+    [3, 2],
+  ]) {
+    for (const seed of SEEDS.slice(0, 10)) {
+      const cluster = new VirtualCluster({
+        seed,
+        bootMs: 5_000,
+        failing: 0,
+        taskMs: 1_000,
+        allocators: sizes.map((workersPerUnit, at) => ({ name: `a${at}`, workersPerUnit })),
+      })
+      cluster.submit(1)
+      cluster.run(60)
+      assert.equal(cluster.finished, 1, `${sizes.join()}, seed ${seed}`)
+      assert.equal(cluster.started, 1, `${sizes.join()}, seed ${seed}`)
+    }
+  }
+})
+
 test('tasks that were never measured and take long do not run one after the other', () => {
   for (const seed of SEEDS.slice(0, 30)) {
     const setup = { bootMs: 5_000, failing: 0, taskMs: 60_000, seed }
