@@ -131,6 +131,21 @@ test('a task that no worker can run waits, is reported, and runs when a suitable
   assert.equal(await waiting, 7)
 })
 
+test('the reason of a time limit is that of its own task', async () => {
+  await using client = await Client.local({ workers: 1 })
+  const warning = once(process, 'warning')
+  const busy = client.submit(() => new Promise<never>(() => {}))
+  const lacking = client.with({ capabilities: { tpu: 1 } }).submit(() => 1)
+  const queued = client.submit(() => 2)
+  await warning
+  await assert.rejects(queued.result({ timeoutMs: 1_000 }), { reason: 'all-busy' })
+  await assert.rejects(lacking.result({ timeoutMs: 1_000 }), { reason: 'no-capability' })
+  for (const future of [busy, lacking, queued]) {
+    future.cancel()
+    await assert.rejects(future, { code: 'ERR_SCALER_TASK_CANCELLED' })
+  }
+})
+
 test('a warning counts all tasks that lack something, and names the first needs', async () => {
   await using client = await Client.local({ workers: 1, capabilities: { gpu: 1 } })
   const warning = once(process, 'warning') as Promise<[Error]>
