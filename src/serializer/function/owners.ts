@@ -61,8 +61,7 @@ export class MemberOwners {
     const text = Function.prototype.toString.call(fn)
     const site = script.analysis?.memberAt(offsetOf(script, location), text)
     if (site === undefined) return undefined
-    // What has arrived here is evaluated for each task.
-    const isOpen = site.onceIn === 'file' && script.script.source.endsWith(MADE_HERE)
+    const isOpen = site.onceIn === 'file' && !isFile(script)
     return { site: isOpen ? { ...site, onceIn: undefined } : site, script }
   }
 
@@ -80,6 +79,11 @@ export class MemberOwners {
       return isObject(seen) && seen === valueOf(view, name)
     })
   }
+}
+
+/** Not a text for `eval`, nor one that has arrived here, which is evaluated for each task. */
+function isFile({ script: { url, source } }: KnownScript): boolean {
+  return /^(?:file:|\/|[A-Za-z]:\\)/.test(url) && !source.endsWith(MADE_HERE)
 }
 
 function isClassWith(value: unknown, fn: AnyFunction): value is AnyFunction {

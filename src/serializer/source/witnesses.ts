@@ -77,12 +77,18 @@ export function evaluationOf(own: Scope): Pick<MemberSite, 'onceIn' | 'witnesses
     if (scope.isLoopHead) break
     for (const variable of scope.variables?.values() ?? []) {
       // V8 may show only one of two variables of the same name.
-      if (counts.get(variable.name) === 1 && isWitness(variable)) witnesses.push(variable.name)
+      const isAlone = counts.get(variable.name) === 1
+      if (isAlone && isWitness(variable) && !isShared(variable)) witnesses.push(variable.name)
     }
     if (scope.owner === scope)
       return { onceIn: scope.isTop ? topKind(scope) : undefined, witnesses }
   }
   return { onceIn: undefined, witnesses }
+}
+
+/** Whether several evaluations of one script may have it in common, as those by `eval` do. */
+function isShared({ kind, scope }: Variable): boolean {
+  return scope.kind === 'script' && (kind === 'var' || kind === 'function')
 }
 
 function topKind({ kind }: Scope): MemberSite['onceIn'] {
