@@ -9,6 +9,7 @@ import { transformSync, type TransformOptions } from 'esbuild'
 import { SerializeError } from '../../base/errors.js'
 import { PackageTree } from '../module/package-tree.kit.js'
 import type { AnyFunction } from '../module/native.js'
+import { explainSerialization } from '../serializer.js'
 import { TwoSides } from '../two-sides.kit.js'
 
 type Method<T, A extends unknown[], R> = (this: T, ...parameters: A) => R
@@ -149,6 +150,40 @@ for (const [what, use] of Object.entries(USES)) {
     assert.deepEqual(next.send(sides.back(sides.send(use)))(), expected)
   })
 }
+
+test('the explanation of a function names the class of a method', () => {
+  const { tell } = Sealed.prototype
+  const text = explainSerialization(() => Reflect.apply(tell, new Sealed(), []))
+  assert.match(text, /fn \(captured at .*\): a method\n.*of the class: class, /)
+  assert.doesNotMatch(text, /CANNOT TRAVEL/)
+})
+
+test('in an error, a method is left out together with its class', () => {
+  const sides = new TwoSides()
+  class Tool {
+    static readonly socket: unknown = new Proxy({}, {})
+    #uses = 0
+    use(): unknown {
+      return [Tool, (this.#uses += 1)]
+    }
+  }
+  const { use } = Tool.prototype
+  for (const [cause, expected] of [
+    [{ use }, { use: '[function use]' }],
+    [{ use: Sealed.prototype.hide }, 'function'],
+    [
+      { first: { Tool }, use },
+      { first: { Tool: '[function Tool]' }, use: '[function use]' },
+    ],
+    [[use, use, Tool, { use }], undefined],
+  ] as const) {
+    const bytes = sides.here.serializer.serializeAs(new Error('x', { cause }), 'lenient')
+    const copy = sides.there.serializer.deserialize(bytes) as { cause: { use: unknown } }
+    if (expected === 'function') assert.equal(typeof copy.cause.use, 'function')
+    else if (expected !== undefined) assert.deepEqual(copy.cause, expected)
+  }
+  assert.throws(() => sides.send({ use }), /use -> its class -> socket: a Proxy cannot travel/)
+})
 
 test('members under names of all kinds', () => {
   const sides = new TwoSides()

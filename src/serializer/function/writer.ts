@@ -280,7 +280,7 @@ export function writeFunction(unit: Unit, fn: AnyFunction, parts: FunctionParts)
       bytes.text(parts.url)
       break
     case 'member':
-      writeMember(unit, parts)
+      writeMember(unit, fn, parts)
       break
     case 'bound':
       if (isAnchor) unit.makeAnchor(fn, false)
@@ -318,10 +318,11 @@ function writeClosure(unit: Unit, about: Omit<FunctionPlan, 'late'>): void {
 
 function writeMember(
   unit: Unit,
+  fn: AnyFunction,
   { owner, key, isStatic, slot }: FunctionParts & { readonly kind: 'member' },
 ): void {
   unit.bytes.byte(tag.VALUE_MEMBER)
-  unit.value(owner, new NamedStep('its class'))
+  unit.ownerOf(fn, owner)
   const part = slot === 'value' ? 0 : slot === 'get' ? MEMBER_GET : MEMBER_SET
   unit.bytes.byte(part | (isStatic ? MEMBER_STATIC : 0))
   unit.tables.primitive(key)
