@@ -161,14 +161,15 @@ class Derived extends Base {
 }
 class Registered extends Base {}
 class Replaced extends Base {
-  #own = 1
+  readonly #own = 1
   use(): number {
     return this.#own
   }
   get [Symbol.toStringTag](): string {
-    return `${this.#own} of ${super.toString()}`
+    return `${this.#own} of ${super.propertyIsEnumerable('x')}`
   }
 }
+// oxlint-disable-next-line typescript/unbound-method -- it is replaced by what calls it
 const { use } = Replaced.prototype
 Replaced.prototype.use = function () {
   return Reflect.apply(use, this, [])

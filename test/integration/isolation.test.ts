@@ -108,6 +108,7 @@ test('a decorated class is as it was at its submit: in each task, retry, child a
   assert.deepEqual(await again, later)
   const child = await client.submit(async () => [use(), await currentClient().submit(use)])
   assert.deepEqual(child, [later, resultsFrom(5, 7)])
+  // oxlint-disable-next-line typescript/unbound-method -- it is called with another object below
   const { Sent, add } = await client.submit(() => ({ Sent: Meter, add: Meter.prototype.add }))
   assert.equal(Sent, Meter)
   assert.deepEqual(Reflect.apply(add, new Meter(), [7]), [4, 7])

@@ -1,3 +1,5 @@
+// oxlint-disable typescript/unbound-method -- methods without their class are what is tested
+
 // Classes with members that a decorator, or anything else, has replaced, where the original uses
 // private names of the class or `super`. The decorators in this file are those of the language, as
 // the compiler lowers them; esbuild lowers others below.
@@ -5,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test, type TestContext } from 'node:test'
+import { compileFunction } from 'node:vm'
 import { transformSync, type TransformOptions } from 'esbuild'
 import { SerializeError } from '../../base/errors.js'
 import { PackageTree } from '../module/package-tree.kit.js'
@@ -92,7 +95,7 @@ class Counter {
 }
 
 class Loud extends Counter {
-  #volume = 10
+  readonly #volume = 10
   @twice
   override add(by: number): number {
     return super.add(by) + this.#volume
@@ -105,7 +108,7 @@ class Loud extends Counter {
 
 @same
 class Sealed {
-  #secret = 20
+  readonly #secret = 20
   @twice
   tell(): number {
     return this.#secret
@@ -366,7 +369,22 @@ test('of classes that were made by one function, each has its own members', () =
   )
 })
 
-/** Texts of functions that return classes. Nothing shows which class a method is of. */
+/** What a function with this body returns. */
+function evaluated(body: string): unknown {
+  return Reflect.apply(compileFunction(`return (() => {${body}})()`), undefined, [])
+}
+
+test('a class that uses its own name can be anywhere', () => {
+  const Made = evaluated(`
+    class C { #n = C; m() { return this.#n } }
+    const { m } = C.prototype
+    C.prototype.m = function () { return m.call(this) }
+    return C`) as new () => { m(): unknown }
+  const Copy = new TwoSides().send(Made)
+  assert.equal(new Copy().m(), Copy)
+})
+
+/** Bodies of functions that return classes. Nothing shows which class a method is of. */
 const UNCERTAIN: Readonly<Record<string, string>> = {
   'a function that nothing else in it shows': `
     const C = class { #n = 1; m() { return this.#n } }
@@ -412,7 +430,7 @@ const UNCERTAIN: Readonly<Record<string, string>> = {
 
 for (const [what, text] of Object.entries(UNCERTAIN)) {
   test(`refused: ${what}`, () => {
-    const made: unknown = new Function(text)()
+    const made: unknown = evaluated(text)
     assert.throws(
       () => new TwoSides().send(made),
       (error: unknown) => {

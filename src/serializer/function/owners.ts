@@ -38,8 +38,7 @@ export class MemberOwners {
     const view = this.#inspector.functionView(fn)
     const owners = new Set<AnyFunction>()
     for (const each of new Set([...classes, ...valuesIn(view)])) {
-      if (isClassWith(each, fn) && this.#isOwner(each, method, view))
-        owners.add(each as AnyFunction)
+      if (isClassWith(each, fn) && this.#isOwner(each, method, view)) owners.add(each)
     }
     const [owner, ...others] = owners
     if (owner === undefined || others.length > 0) return undefined
