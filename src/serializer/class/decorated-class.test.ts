@@ -316,6 +316,26 @@ test('a class, its original methods and what replaced them come back as they wer
   assert.equal(Reflect.apply(other.use, new other.Tool(), []), 1)
 })
 
+test('a class may use a variable that holds one of its methods', () => {
+  const sides = new TwoSides()
+  class Tool {
+    #uses = 0
+    use(): number {
+      return (this.#uses += 1)
+    }
+    again(): number {
+      return Reflect.apply(original, this, []) + 100
+    }
+    class(): unknown {
+      return Tool
+    }
+  }
+  const original = Tool.prototype.use
+  const call = (): unknown => [new Tool().again(), original === Tool.prototype.use]
+  assert.deepEqual(sides.send(call)(), [101, true])
+  assert.equal(new (sides.andBack(sides.send(Tool)))().again(), 101)
+})
+
 test('a task may replace a method itself, and return what it replaced', () => {
   const sides = new TwoSides()
   class Tool {
