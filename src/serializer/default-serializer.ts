@@ -5,6 +5,7 @@ import { asBuffer } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
 import { ByteReader } from './bytes/reader.js'
 import { type ClassCodecs, InstanceCodec } from './class/codecs.js'
+import { OriginalMembers } from './class/originals.js'
 import type { Identities, KnownThings } from './class/registry.js'
 import { CodeEncoder } from './bytes/code.js'
 import { FunctionFactories } from './function/factory.js'
@@ -81,6 +82,7 @@ export class DefaultSerializer implements Serializer {
   constructor(options: DefaultSerializerOptions) {
     const { analyst, loader, natives, codecs, identities } = options
     const shipped = new ShippedFunctions()
+    const originals = new OriginalMembers(analyst)
     this.#known = options.known ?? (() => identities)
     const instances = new InstanceCodec(
       {
@@ -96,6 +98,7 @@ export class DefaultSerializer implements Serializer {
       identities,
       known: this.#known,
       shipped,
+      originals,
       codes: new CodeEncoder(),
       shared: new WeakSet(),
       encode: (object, codec, strictness) => instances.encode(object, codec, strictness),
@@ -105,6 +108,7 @@ export class DefaultSerializer implements Serializer {
       natives,
       codecs,
       shipped,
+      originals,
       loader,
       factories: new FunctionFactories(),
       readCodec: (bytes, known) => instances.read(bytes, known),

@@ -32,6 +32,10 @@ export class FakeAnalyst implements FunctionAnalyst {
     this.#parts.set(fn, parts)
   }
 
+  memberOf(): undefined {
+    return undefined
+  }
+
   remake(): boolean {
     return false
   }

@@ -160,6 +160,24 @@ class Derived extends Base {
   readonly #hidden = 1
 }
 class Registered extends Base {}
+class Replaced extends Base {
+  readonly #own = 1
+  use(): number {
+    return this.#own
+  }
+  get [Symbol.toStringTag](): string {
+    return `${this.#own} of ${super.propertyIsEnumerable('x')}`
+  }
+}
+// oxlint-disable-next-line typescript/unbound-method -- it is replaced by what calls it
+const { use } = Replaced.prototype
+Replaced.prototype.use = function () {
+  return Reflect.apply(use, this, [])
+}
+Object.defineProperty(Replaced.prototype, Symbol.toStringTag, {
+  ...Object.getOwnPropertyDescriptor(Replaced.prototype, Symbol.toStringTag),
+  set: () => {},
+})
 const list = [1, 2]
 const task = Object.assign((n: number) => [rate, list, count, new Derived(), n], { note: 'x' })
 
@@ -179,6 +197,8 @@ function shipments(): Uint8Array[] {
       },
     },
     new Registered(),
+    Replaced,
+    { use },
   ]
   return values.map((value) => here.serializer.serialize(value))
 }
@@ -286,9 +306,28 @@ test('objects cannot inherit from themselves', () => {
   assert.throws(() => defaultSerializer.deserialize(self), DeserializeError)
 })
 
+test('a member that the text of its class does not define is refused', () => {
+  const { VALUE_MEMBER, VALUE_TEXT } = tag
+  const fromArray = [VALUE_MEMBER, VALUE_NATIVE, 'Array']
+  for (const parts of [
+    [...fromArray, 1, VALUE_TEXT, 'from'],
+    [...fromArray, 0, VALUE_TEXT, 'at'],
+    [...fromArray, 0, VALUE_TEXT, '__proto__'],
+    [...fromArray, 0xff, VALUE_TEXT, 'at'],
+    [...fromArray, 6, VALUE_TEXT, 'at'],
+    [...fromArray, 2, 0x81],
+    [...fromArray, 2, VALUE_RECORD],
+    [VALUE_MEMBER, VALUE_NATIVE, 'Math.sqrt', 0, VALUE_TEXT, 'at'],
+    [VALUE_MEMBER, VALUE_RECORD, 0, VALUE_TEXT, 'at'],
+    [VALUE_MEMBER, VALUE_REFERENCE, 0, 0, VALUE_TEXT, 'at'],
+  ]) {
+    assert.throws(() => defaultSerializer.deserialize(graph(...parts)), DeserializeError)
+  }
+})
+
 test('infinite nesting is refused, and does not crash', () => {
   const depth = 1_000_000
-  for (const part of [tag.VALUE_PROTOTYPE, tag.VALUE_BOUND]) {
+  for (const part of [tag.VALUE_PROTOTYPE, tag.VALUE_BOUND, tag.VALUE_MEMBER]) {
     const parts = part === tag.VALUE_BOUND ? [part, 0] : [part]
     const bytes = Buffer.concat([
       graph(),

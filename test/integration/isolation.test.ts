@@ -1,6 +1,10 @@
 // No task sees the effects of another one, with real processes: docs/functions.md#task-isolation
 
 import assert from 'node:assert/strict'
+import { appendFileSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Client, currentClient, literal, registerClass } from 'scaler-ts'
 
@@ -54,6 +58,61 @@ test('a captured counter, map, object, class and closure start fresh in each tas
     ['b'],
   )
   assert.deepEqual(b, fresh)
+})
+
+function logged<T, R>(
+  method: (this: T, by: number) => R,
+  _context: ClassMethodDecoratorContext<T>,
+): (this: T, by: number) => [calls: number, result: R] {
+  const calls: number[] = []
+  return function (by) {
+    return [calls.push(by), method.call(this, by)]
+  }
+}
+
+class Meter {
+  #total = 0
+  @logged
+  add(by: number): unknown {
+    return (this.#total += by)
+  }
+}
+
+class DoubleMeter extends Meter {
+  @logged
+  override add(by: number): unknown {
+    return super.add(2 * by)
+  }
+}
+
+test('a decorated class is as it was at its submit: in each task, retry, child and result', async () => {
+  const file = join(await mkdtemp(join(tmpdir(), 'scaler-decorated-')), 'tries')
+  const use = (): unknown => {
+    const meter = new DoubleMeter()
+    return [meter.add(1), meter.add(2), new Meter().add(5)]
+  }
+  const resultsFrom = (inner: number, outer: number): unknown => [
+    [inner, [outer, 2]],
+    [inner + 1, [outer + 1, 6]],
+    [outer + 2, 5],
+  ]
+  assert.deepEqual(use(), resultsFrom(1, 1))
+  const later = resultsFrom(3, 4)
+  assert.deepEqual(await Promise.all([client.submit(use), client.submit(use)]), [later, later])
+  const again = client.with({ retries: 1 }).submit(() => {
+    const results = use()
+    appendFileSync(file, 'x')
+    if (readFileSync(file, 'utf8') === 'x') throw new Error('once')
+    return results
+  })
+  assert.deepEqual(await again, later)
+  const child = await client.submit(async () => [use(), await currentClient().submit(use)])
+  assert.deepEqual(child, [later, resultsFrom(5, 7)])
+  // oxlint-disable-next-line typescript/unbound-method -- it is called with another object below
+  const { Sent, add } = await client.submit(() => ({ Sent: Meter, add: Meter.prototype.add }))
+  assert.equal(Sent, Meter)
+  assert.deepEqual(Reflect.apply(add, new Meter(), [7]), [4, 7])
+  await rm(dirname(file), { recursive: true })
 })
 
 test('each task sees its captures as they were at its submit', async () => {

@@ -2,13 +2,19 @@
 // that a decorator replaced, statics with the values of now.
 
 import { types } from 'node:util'
-import { refuseBehindProxy, refusePrivateStatic, refuseTorn } from '../function/obstacle.js'
-import type { ClassParts } from '../function/parts.js'
+import {
+  refuseBehindProxy,
+  refusePrivateStatic,
+  refuseTorn,
+  STANDARD_PROTOTYPES,
+} from '../function/obstacle.js'
+import type { ClassMember, ClassParts } from '../function/parts.js'
 import type { Inspector } from '../inspect/inspector.js'
 import { type AnyFunction, ownValue } from '../module/native.js'
 import { Refusal } from '../refusal.js'
 import type { ClassSite } from '../source/sites.js'
 import { ownKeysOf, type RecordKeys } from '../value/shape.js'
+import { prototypeOf } from './prototype-chain.js'
 
 /** Every function has these, and they follow from its text. */
 const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set([
@@ -67,17 +73,41 @@ function isFromText(owner: object, key: string | symbol, text: string): boolean 
   // What is enumerable was assigned, or is a static field: those are not initialised again.
   if (descriptor === undefined || descriptor.enumerable === true) return false
   const { value, get, set } = descriptor as { value?: unknown; get?: unknown; set?: unknown }
-  const name = typeof key === 'symbol' ? symbolName(key) : key
-  if (typeof value === 'function') return isPart(value as AnyFunction, name, text)
+  if (typeof value === 'function') return isPart(value as AnyFunction, nameOf(key, 'value'), text)
   if (get === undefined && set === undefined) return false
   return (
-    (get === undefined || isPart(get as AnyFunction, `get ${name}`, text)) &&
-    (set === undefined || isPart(set as AnyFunction, `set ${name}`, text))
+    (get === undefined || isPart(get as AnyFunction, nameOf(key, 'get'), text)) &&
+    (set === undefined || isPart(set as AnyFunction, nameOf(key, 'set'), text))
   )
 }
 
+/** Whether a member is the one that the text of its class defines. */
+export function isOfText(fn: AnyFunction, { owner, key, slot }: ClassMember): boolean {
+  return isPart(fn, nameOf(key, slot), Function.prototype.toString.call(owner))
+}
+
+/** Whether a member has nothing that the text of its class does not give it. */
+export function isUntouched(fn: AnyFunction, { key, slot }: ClassMember): boolean {
+  if (!Object.isExtensible(fn) || !STANDARD_PROTOTYPES.has(prototypeOf(fn))) return false
+  const isNamed = hasPlainName(fn) && ownValue(fn, 'name') === nameOf(key, slot)
+  return isNamed && functionKeys(fn, undefined).length === 0
+}
+
 function isPart(fn: AnyFunction, name: string, text: string): boolean {
-  return ownValue(fn, 'name') === name && text.includes(Function.prototype.toString.call(fn))
+  if (ownValue(fn, 'name') !== name) return false
+  const own = Function.prototype.toString.call(fn)
+  // A decorator can be in the text of the class, too, with the function that it returns.
+  return text.includes(own) && (!NO_METHOD.test(own) || NO_METHOD.test(name))
+}
+
+/** How functions begin that are no methods: `function`, `class`, `(x) =>`, `x =>`. */
+const NO_METHOD =
+  /^(?:async\s+)?(?:function\b|class\b|[\p{ID_Start}$_][\p{ID_Continue}$]*\s*=>)|^(?:async\s*)?\(/u
+
+/** The `name` of such a member. */
+function nameOf(key: string | symbol, slot: ClassMember['slot']): string {
+  const name = typeof key === 'symbol' ? symbolName(key) : key
+  return slot === 'value' ? name : `${slot} ${name}`
 }
 
 function symbolName({ description }: symbol): string {

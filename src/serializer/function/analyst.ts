@@ -19,7 +19,8 @@ import { ChangeFinder } from './steady.js'
 import { CompilerFunctions } from './compiler.js'
 import { DeadZones, type MakerFunction, OwnNames, RemadeVariables, Remaker } from './remade.js'
 import { type ExplicitFunctions, type NamedSite, namedSiteOf, TextParts } from './explicit.js'
-import type { FunctionAnalyst, FunctionParts, SourceParts } from './parts.js'
+import { MemberOwners } from './owners.js'
+import type { ClassMember, FunctionAnalyst, FunctionParts, SourceParts } from './parts.js'
 import {
   PromisifiedFunctions,
   refuseBehindProxy,
@@ -112,6 +113,10 @@ export class SourceAnalyst implements FunctionAnalyst {
   isConstant(fn: AnyFunction): boolean {
     if (this.#options.explicit.capturesOf(fn) !== undefined) return false
     return this.#constantOf(fn) !== undefined
+  }
+
+  memberOf(fn: AnyFunction, classes: Iterable<AnyFunction>): ClassMember | undefined {
+    return this.#inspection()?.owners.memberOf(fn, classes)
   }
 
   get version(): number {
@@ -357,7 +362,8 @@ export class SourceAnalyst implements FunctionAnalyst {
       onRequire: (require, url) => this.#requires.set(require, url),
     })
     const remaker = new Remaker({ remade: this.#remade, captures, scripts, changes, placeOf })
-    return (this.#tools = { inspector, scripts, cells, captures, ownNames, remaker })
+    const owners = new MemberOwners(inspector, scripts)
+    return (this.#tools = { inspector, scripts, cells, captures, ownNames, remaker, owners })
   }
 }
 
@@ -377,6 +383,7 @@ interface Tools {
   readonly captures: CaptureReader
   readonly ownNames: OwnNames
   readonly remaker: Remaker
+  readonly owners: MemberOwners
 }
 
 interface Found {

@@ -55,8 +55,10 @@ class Explanation {
 
   #lineOf(label: string, fn: AnyFunction): Line {
     const parts = this.#options.analyst.partsOf(fn)
-    if (parts instanceof Refusal) return leaf(label, `CANNOT TRAVEL: ${parts.reason}`)
+    if (parts instanceof Refusal) return this.#memberLine(label, fn, parts)
     switch (parts.kind) {
+      case 'member':
+        return leaf(label, 'a method of its class')
       case 'native':
         return leaf(label, `by name, ${parts.name}`)
       case 'reference':
@@ -78,6 +80,14 @@ class Explanation {
       default:
         return this.#sourceLine(label, parts)
     }
+  }
+
+  /** A function that cannot travel on its own. */
+  #memberLine(label: string, fn: AnyFunction, { reason }: Refusal): Line {
+    const classes = [...this.#seen].filter((each) => typeof each === 'function')
+    const member = this.#options.analyst.memberOf(fn, classes as AnyFunction[])
+    if (member === undefined) return leaf(label, `CANNOT TRAVEL: ${reason}`)
+    return { label, what: 'a method', children: [this.functionLine('of the class', member.owner)] }
   }
 
   #sourceLine(label: string, parts: SourceParts): Line {

@@ -22,7 +22,8 @@ const TEXTS: Readonly<Record<Obstacle, readonly [why: string, wayOut: string]>> 
   ],
   'private name': [
     'it uses private names of its class',
-    'pass the class or an object of it, and call its method in a function of your own',
+    'pass the class or an object of it, and call its method in a function of your own; if other ' +
+      'functions have replaced its methods, define it at the top of a file',
   ],
   eval: [
     'it calls `eval`, whose text could use anything',

@@ -19,7 +19,18 @@ export type FunctionParts =
     }
   /** `import` or `require` in the code of the file at `url`. */
   | { readonly kind: 'runtime'; readonly role: 'import' | 'require'; readonly url: string }
+  /** A method or accessor that means nothing without its class, as the text of that defines it. */
+  | ({ readonly kind: 'member' } & ClassMember)
   | SourceParts
+
+/** The place of a method or accessor in its class. */
+export interface ClassMember {
+  readonly owner: AnyFunction
+  readonly key: string | symbol
+  readonly isStatic: boolean
+  /** Which part of the property it is. */
+  readonly slot: 'value' | 'get' | 'set'
+}
 
 /** A function or class that is sent with its text. */
 export interface SourceParts {
@@ -77,6 +88,11 @@ export interface ClassParts {
 export interface FunctionAnalyst {
   /** The current parts of `fn`, or why it cannot be sent. Never throws. */
   partsOf(fn: AnyFunction): FunctionParts | Refusal
+  /**
+   * What a function that cannot be sent is to its class; undefined if it is not certain which of
+   * these classes, or of those that its variables hold, that is. Never throws.
+   */
+  memberOf(fn: AnyFunction, classes: Iterable<AnyFunction>): ClassMember | undefined
   /**
    * Called when the value of a captured variable cannot be sent. Returns true if the variable is a
    * constant that can be re-created where it arrives; `partsOf` then includes it in that form. A

@@ -15,7 +15,7 @@ import { applyIntegrity } from '../value/shape.js'
 import type { ReaderContext } from '../value/reader.js'
 import { readEarly } from './early.js'
 import type { FunctionFactory, FunctionInputs, FunctionInstance, StaticPrivate } from './factory.js'
-import type { Capture, FunctionParts } from './parts.js'
+import type { Capture, ClassMember, FunctionParts } from './parts.js'
 import {
   CAPTURE_ABSENT,
   CAPTURE_CONSTANT,
@@ -27,6 +27,9 @@ import {
   FUNCTION_PARENT_MEMBERS,
   FUNCTION_PROPERTIES,
   FUNCTION_PROTOTYPE,
+  MEMBER_GET,
+  MEMBER_SET,
+  MEMBER_STATIC,
 } from './writer.js'
 
 /** The parts of the unit that are needed here. */
@@ -77,6 +80,7 @@ export class FunctionReader {
     const title = name === undefined || name === '' ? 'this function' : `function ${name}`
     const instance = factory.make({ ...given, runtime, parent, title, senderMajor })
     const { fn } = instance
+    if (factory.shipped.isClass) context.tools.originals.addClass(fn, code.expression)
     if (name !== undefined) redefine(fn, 'name', name)
     redefine(fn, 'length', length)
     const { constants, references } = given
@@ -116,6 +120,20 @@ export class FunctionReader {
     const fn = Function.prototype.bind.call(target, self, ...parameters) as AnyFunction
     this.#source.context.tools.shipped.addParts(fn, { kind: 'bound', target, self, parameters })
     return fn
+  }
+
+  /** A method or accessor that the text of its class defines. */
+  member(): AnyFunction {
+    const owner = this.#source.functionValue()
+    const bits = this.#source.reader.byte()
+    const slot = MEMBER_SLOTS.get(bits & ~MEMBER_STATIC)
+    const key = this.#source.primitive()
+    const isKey = typeof key === 'string' || typeof key === 'symbol'
+    const isStatic = (bits & MEMBER_STATIC) !== 0
+    const { originals } = this.#source.context.tools
+    const found = isKey && slot && originals.find({ owner, key, isStatic, slot })
+    if (typeof found === 'function') return found
+    throw new DeserializeError(`a class does not define ${String(key)}, which a function calls`)
   }
 
   /** `import` or `require` of a file. */
@@ -199,6 +217,12 @@ export class FunctionReader {
     this.#properties.define(prototype)
   }
 }
+
+const MEMBER_SLOTS: ReadonlyMap<number, ClassMember['slot']> = new Map([
+  [0, 'value'],
+  [MEMBER_GET, 'get'],
+  [MEMBER_SET, 'set'],
+])
 
 /** The variables that the header contains. */
 interface Given extends Pick<FunctionInputs, 'constants' | 'early'> {

@@ -69,15 +69,8 @@ export class ScriptTable {
   }
 
   /** The function with this text at a position. */
-  siteAt(
-    { script, analysis }: KnownScript,
-    { line, column }: FunctionLocation,
-    text: string,
-  ): FunctionSite | undefined {
-    if (analysis === undefined) return undefined
-    const row = line - script.startLine
-    const offset = analysis.offsetAt(row, row === 0 ? column - script.startColumn : column)
-    return analysis.siteAt(offset, text)
+  siteAt(known: KnownScript, location: FunctionLocation, text: string): FunctionSite | undefined {
+    return known.analysis?.siteAt(offsetOf(known, location), text)
   }
 
   /** The source map URL of the script that was loaded last from a place; '' if it has none. */
@@ -273,6 +266,15 @@ export class ScriptTable {
     this.#gone.register(known, script.id)
     return known
   }
+}
+
+/** The offset in the text of a script; -1 if the text cannot be parsed. */
+export function offsetOf(
+  { script, analysis }: KnownScript,
+  { line, column }: FunctionLocation,
+): number {
+  const row = line - script.startLine
+  return analysis?.offsetAt(row, row === 0 ? column - script.startColumn : column) ?? -1
 }
 
 /** The exports that a script declares itself: exported name to local name; undefined if unknown. */

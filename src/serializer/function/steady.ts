@@ -168,7 +168,8 @@ export class SteadyCheck {
     this.#functions.add(fn)
     const parts = this.#source.partsOf(fn)
     if (parts instanceof Refusal) return false
-    if (parts.kind !== 'source') return parts.kind !== 'bound'
+    if (parts.kind === 'bound' || parts.kind === 'member') return false
+    if (parts.kind !== 'source') return true
     if (this.#source.isClass(fn, parts) || parts.classParts !== undefined) return false
     if (parts.code.exposesItself || this.#source.isExtended(fn, parts)) return false
     const held = heldValues(parts, fn === this.#root)

@@ -43,6 +43,8 @@ export class UnchangedCheck {
     const written: WrittenFunction[] = []
     for (const [fn, parts] of functions) {
       if (parts instanceof Refusal || parts.kind === 'bound') return undefined
+      // A member comes with its class, about which there is no such check.
+      if (parts.kind === 'member') return undefined
       if (parts.kind !== 'source') continue
       const name = ownValue(fn, 'name')
       const one = { fn, parts, name, length: ownValue(fn, 'length') }

@@ -50,6 +50,13 @@ export const FUNCTION_OTHER_PROTOTYPE = 16
 /** how far it is closed. */
 export const FUNCTION_INTEGRITY = 32
 
+/** Which member of a class: a static one; */
+export const MEMBER_STATIC = 1
+/** a getter; */
+export const MEMBER_GET = 2
+/** a setter. */
+export const MEMBER_SET = 4
+
 /** What to write of a function now, and what later. */
 export interface FunctionPlan {
   readonly fn: AnyFunction
@@ -104,7 +111,7 @@ function writeCapture(unit: Unit, name: CodeName, capture: Capture, isClass: boo
 function isIndependent(unit: Unit, { content }: Capture): boolean {
   if (content.kind !== 'value' || typeof content.value !== 'function') return true
   const parts = unit.message.partsOf(content.value as AnyFunction)
-  if (parts instanceof Refusal || parts.kind === 'bound') return false
+  if (parts instanceof Refusal || parts.kind === 'bound' || parts.kind === 'member') return false
   return parts.kind !== 'source' || parts.classParts !== undefined
 }
 
@@ -115,8 +122,11 @@ function isSteady(unit: Unit, { content }: Capture): boolean {
   const { value } = content
   if (typeof value !== 'function') return typeof value !== 'object' || value === null
   const parts = unit.message.partsOf(value as AnyFunction)
-  return !(parts instanceof Refusal) && parts.kind !== 'source' && parts.kind !== 'bound'
+  return !(parts instanceof Refusal) && !UNSTEADY.has(parts.kind)
 }
+
+/** The class of a member may need the member before it exists. */
+const UNSTEADY: ReadonlySet<FunctionParts['kind']> = new Set(['source', 'bound', 'member'])
 
 function earlyValue({ content }: Capture): unknown {
   switch (content.kind) {
@@ -269,6 +279,9 @@ export function writeFunction(unit: Unit, fn: AnyFunction, parts: FunctionParts)
       bytes.byte(parts.role === 'require' ? 1 : 0)
       bytes.text(parts.url)
       break
+    case 'member':
+      writeMember(unit, fn, parts)
+      break
     case 'bound':
       if (isAnchor) unit.makeAnchor(fn, false)
       else writeBound(unit, fn, parts)
@@ -301,6 +314,18 @@ function writeClosure(unit: Unit, about: Omit<FunctionPlan, 'late'>): void {
   unit.within(item, () => {
     item.about = writeHeader(unit, about)
   })
+}
+
+function writeMember(
+  unit: Unit,
+  fn: AnyFunction,
+  { owner, key, isStatic, slot }: FunctionParts & { readonly kind: 'member' },
+): void {
+  unit.bytes.byte(tag.VALUE_MEMBER)
+  unit.ownerOf(fn, owner)
+  const part = slot === 'value' ? 0 : slot === 'get' ? MEMBER_GET : MEMBER_SET
+  unit.bytes.byte(part | (isStatic ? MEMBER_STATIC : 0))
+  unit.tables.primitive(key)
 }
 
 function writeBound(

@@ -5,11 +5,12 @@ import { VariableChanges } from './changes.js'
 import { type ExportTarget, isRequire } from './initializer.js'
 import { parseFunctionText } from './parse.js'
 import { COVERAGE } from './remaking.js'
-import type { Initializer, Scope, Variable } from './scope.js'
+import { type Initializer, isNeverAssigned, type Scope, type Variable } from './scope.js'
 import { LineIndex, type ScriptFacts, scriptFactsOf } from './script.js'
 import { siteOf } from './site.js'
-import type { Binding, Changes, FunctionSite, RuntimeName } from './sites.js'
-import { bindingOf, innerWitnesses, isNeverAssigned, type RootFacts } from './variables.js'
+import type { Binding, Changes, FunctionSite, MemberSite, RuntimeName } from './sites.js'
+import { bindingOf, type RootFacts } from './variables.js'
+import { evaluationOf, innerWitnesses } from './witnesses.js'
 
 // How a script changes the values of the variables at its top. Few callers need this, so that a
 // separate walk finds it on request.
@@ -60,6 +61,8 @@ export interface ScriptAnalysis {
   siteAt(offset: number, text: string): FunctionSite | undefined
   /** The function expression whose name is at this offset, unless a comment stands before it. */
   namedFunction(nameAt: number): FunctionSite | undefined
+  /** What the function at V8's offset with this text is to its class, if it is bound to that. */
+  memberAt(offset: number, text: string): MemberSite | undefined
   /** The offset of a line and column, both from 0, as V8 counts lines. */
   offsetAt(line: number, column: number): number
   /** A variable declared at the top of the script. */
@@ -199,12 +202,20 @@ class Analysis implements ScriptAnalysis {
   }
 
   siteAt(offset: number, text: string): FunctionSite | undefined {
+    const root = this.#rootAt(offset, text)
+    return root && (root.site ??= this.#makeSite(root, text, root.end - text.length))
+  }
+
+  memberAt(offset: number, text: string): MemberSite | undefined {
+    const root = this.#rootAt(offset, text)
+    return root?.member && { ...root.member, ...evaluationOf(root.scope) }
+  }
+
+  #rootAt(offset: number, text: string): RootFacts | undefined {
     const root = this.#facts.roots.get(offset)
-    if (root === undefined) return undefined
-    const start = root.end - text.length
     // The text of a static method begins after `static`.
-    if (this.#source.slice(start, root.end) !== text) return undefined
-    return (root.site ??= this.#makeSite(root, text, start))
+    const isIt = root && this.#source.slice(root.end - text.length, root.end) === text
+    return isIt === true ? root : undefined
   }
 
   namedFunction(nameAt: number): FunctionSite | undefined {
@@ -218,7 +229,7 @@ class Analysis implements ScriptAnalysis {
   }
 
   #makeSite(
-    root: Omit<RootFacts, 'end' | 'site'>,
+    root: Omit<RootFacts, 'end' | 'member' | 'site'>,
     text: string,
     start: number,
   ): FunctionSite | undefined {

@@ -205,6 +205,14 @@ export class Scope {
   }
 }
 
+/** Whether a variable never changes its value, and its name certainly refers to that variable. */
+export function isNeverAssigned(variable: Variable): boolean {
+  const { scope, kind, isFixed } = variable
+  if (variable.isAssigned || scope.hasSloppyEval) return false
+  if (!isFixed && (scope.hasEval || scope.hasEvalWithin)) return false
+  return !(kind === 'parameter' && scope.hasMappedArguments && variable.name !== 'arguments')
+}
+
 // Finds what a function, a block or a script declares before its code is looked at: names are known
 // throughout their scope, and `var` throughout its function.
 

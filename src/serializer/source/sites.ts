@@ -279,6 +279,27 @@ export interface ClassSite {
   readonly computedMembers: readonly ComputedMember[]
 }
 
+/** A method or accessor of a class that cannot travel without it. */
+export interface MemberSite {
+  /** Its name: a text or a well-known symbol. */
+  readonly key: string | symbol
+  readonly isStatic: boolean
+  /** Which part of the property it is. */
+  readonly slot: 'value' | 'get' | 'set'
+  /** The offset that V8 gives for the class. */
+  readonly classAt: number
+  /**
+   * Its class is evaluated at most once per evaluation of the script: a module, or a file that is
+   * a function.
+   */
+  readonly onceIn: 'module' | 'file' | undefined
+  /**
+   * Variables around the class that hold another object for each evaluation of it. They are the
+   * only ones of their name.
+   */
+  readonly witnesses: readonly string[]
+}
+
 /** A method or accessor whose name is computed: `[name]() {}`. */
 export interface ComputedMember {
   /** The name under which its own name is passed in. */

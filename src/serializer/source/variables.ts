@@ -28,12 +28,14 @@ import {
   statementsOf,
   staticName,
 } from './parse.js'
+import { type MemberFacts, membersOf } from './members.js'
 import { makesWeakStore, PrivateStores } from './private/store.js'
 import { inputsOf, makesContainer, makesValue, relianceOf, shapeOf } from './remaking.js'
-import { declareBody, type Scope, type Variable } from './scope.js'
+import { declareBody, isNeverAssigned, type Scope, type Variable } from './scope.js'
 import type { LineIndex } from './script.js'
 import type { Binding, FunctionSite, ImportOrigin } from './sites.js'
 import { type Access, ScopeWalk, type WalkListener } from './walk.js'
+import { witnessesOf } from './witnesses.js'
 
 // The result for a variable once a whole script has been walked.
 
@@ -69,14 +71,6 @@ function originOf({ origin, originVia }: Variable): ImportOrigin | undefined {
   return originVia === undefined || isNeverAssigned(originVia) ? origin : undefined
 }
 
-/** Whether a variable never changes its value, and its name certainly refers to that variable. */
-export function isNeverAssigned(variable: Variable): boolean {
-  const { scope, kind, isFixed } = variable
-  if (variable.isAssigned || scope.hasSloppyEval) return false
-  if (!isFixed && (scope.hasEval || scope.hasEvalWithin)) return false
-  return !(kind === 'parameter' && scope.hasMappedArguments && variable.name !== 'arguments')
-}
-
 /** Bundlers set the variables of a module in a function, which is called when it is needed. */
 function isLateModule(variable: Variable): boolean {
   const { isInitialized, assignCount, moduleCount } = variable
@@ -96,65 +90,6 @@ function isPrivateStore(variable: Variable): boolean {
 function isOfModuleFunction({ scope }: Variable): boolean {
   if (scope.isTop) return scope.kind !== 'module'
   return scope.moduleCaller?.isAssigned === false && !scope.hasMappedArguments
-}
-
-// Witnesses: variables that show which instance of a scope a function has captured. Each instance
-// sets a witness once, to an object that is created for it. So two functions that see the same
-// object have captured the same instance of the scope, and of all scopes around it.
-
-const NO_NAMES: readonly string[] = []
-
-function witnessesOf({ scope, isAssignedWithin }: Variable): readonly string[] {
-  if (!isAssignedWithin || scope.isTop) return NO_NAMES
-  return [...(scope.variables?.values() ?? [])].filter(isWitness).map(({ name }) => name)
-}
-
-/** The witnesses in the scopes between a function, which is in `place`, and a variable. */
-export function innerWitnesses(place: Scope, name: string): readonly string[] {
-  const { scope: end, isAssignedWithin = false } = place.find(name) ?? {}
-  if (end === undefined || end.isTop || !isAssignedWithin) return NO_NAMES
-  const found = new Set<string>()
-  const names = new Set<string>()
-  for (let scope: Scope | undefined = place; scope !== end; scope = scope.parent) {
-    if (scope === undefined || scope.hasEval || scope.hasEvalWithin) return NO_NAMES
-    for (const variable of scope.variables?.values() ?? []) {
-      // V8 may show only one of two variables of the same name.
-      if (!names.has(variable.name) && isWitness(variable)) found.add(variable.name)
-      else found.delete(variable.name)
-      names.add(variable.name)
-    }
-  }
-  return [...found]
-}
-
-function isWitness(variable: Variable): boolean {
-  const { kind, scope, isCaptured, isFresh, freshVia } = variable
-  if (!isCaptured || !isNeverAssigned(variable) || isInUnclearPlace(scope)) return false
-  // No text that is evaluated assigns the helpers of a compiler.
-  if (freshVia.some(({ isAssigned }) => isAssigned)) return false
-  switch (kind) {
-    case 'const':
-      return isFresh
-    case 'let':
-      return isFresh && !scope.isLoopHead
-    case 'var':
-      return isFresh
-    case 'class':
-      return true
-    case 'function':
-      // A sloppy block also assigns it outside, and V8 does not show the name of an expression.
-      return scope.kind !== 'name' && (scope.isStrict || scope.kind !== 'block')
-    default:
-      return false
-  }
-}
-
-/** Whether names around a scope may mean something that the text does not show. */
-function isInUnclearPlace(place: Scope): boolean {
-  for (let scope: Scope | undefined = place; scope !== undefined; scope = scope.parent) {
-    if (scope.hasEval || scope.kind === 'with') return true
-  }
-  return false
 }
 
 /** Whether closures can change it. */
@@ -196,6 +131,8 @@ export interface RootFacts {
   readonly isDeclaration: boolean
   /** An arrow function at the top of a module. */
   readonly hasNoThis: boolean
+  /** For a method of a class: what it is there. */
+  readonly member: MemberFacts | undefined
   site: FunctionSite | undefined
 }
 
@@ -206,6 +143,7 @@ export class VariableFacts implements WalkListener {
   readonly #tops: ReadonlySet<Node>
   readonly #changes: VariableChanges | undefined
   readonly #stores: PrivateStores
+  readonly #members = new Map<Node, MemberFacts>()
   readonly exported: ExportedNames = new ExportedNames((variable, value, exports) => {
     this.#setInitializer(variable, value)
     this.#changes?.hold(exports, { variable, distance: 1 })
@@ -273,7 +211,10 @@ export class VariableFacts implements WalkListener {
     if (kind === undefined) return
     const { scope } = this.#walk
     const isClass = isClassNode(node)
-    if (isClass) this.#stores.named(node, this.#walk)
+    if (isClass) {
+      this.#stores.named(node, this.#walk)
+      for (const [fn, member] of membersOf(node, this.#source, scope)) this.#members.set(fn, member)
+    }
     const { thisOwner } = scope
     this.roots.set(placeOf(node, this.#source), {
       kind,
@@ -282,6 +223,7 @@ export class VariableFacts implements WalkListener {
       isStrict: scope.isStrict || isClass || saysStrict(statementsOf(node)),
       isDeclaration: node.type === 'FunctionDeclaration',
       hasNoThis: kind === 'arrow' && thisOwner.kind === 'module',
+      member: this.#members.get(node),
       site: undefined,
     })
   }

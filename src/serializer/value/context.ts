@@ -313,8 +313,12 @@ export class MessageContext {
 
   partsOf(fn: AnyFunction): FunctionParts | Refusal {
     const known = this.#leftOut.get(fn) ?? this.#parts.get(fn)
-    if (known !== undefined) return known
-    const parts = this.tools.shipped.partsOf(fn) ?? this.#analyze(fn)
+    if (known !== undefined && !(known instanceof Refusal)) return known
+    if (known !== undefined && this.#leftOut.has(fn)) return known
+    const own = known ?? this.tools.shipped.partsOf(fn) ?? this.#analyze(fn)
+    // Its class may have been found since it was refused.
+    const isOwn = !(own instanceof Refusal)
+    const parts = isOwn ? own : (this.tools.originals.partsOf(fn, this.#parts) ?? own)
     this.#parts.set(fn, parts)
     return parts
   }

@@ -17,6 +17,7 @@ import type { CodeEncoder } from '../bytes/code.js'
 import type { ByteReader } from '../bytes/reader.js'
 import { AnchorReader, readUses } from '../class/anchors.js'
 import type { ClassCodec, ClassCodecs, EncodedInstance } from '../class/codecs.js'
+import type { OriginalMembers } from '../class/originals.js'
 import type { Seeds } from '../class/reach.js'
 import type { Identities, KnownThings } from '../class/registry.js'
 import type { FunctionAnalyst } from '../function/parts.js'
@@ -120,6 +121,7 @@ export interface WriterTools {
   readonly shared: WeakSet<object>
   /** Functions that came from other processes: their parts are known. */
   readonly shipped: ShippedFunctions
+  readonly originals: OriginalMembers
   /** The bytes of an instance of a registered class. Throws `SerializeError`. */
   encode(object: object, codec: ClassCodec, strictness: Strictness): EncodedInstance
   /** The bytes of a codec; undefined for one that is being written, or cannot be. */

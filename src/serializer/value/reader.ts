@@ -9,6 +9,7 @@ import { Cell, MadeCell } from './cell.js'
 import { type ClassCodec, type ClassCodecs, deserialized } from '../class/codecs.js'
 import type { KnownThings } from '../class/registry.js'
 import type { FunctionFactories } from '../function/factory.js'
+import type { OriginalMembers } from '../class/originals.js'
 import { ContentReader } from './content-reader.js'
 import { createError } from './error.js'
 import { FunctionReader, type PendingFunction, type ShippedFunctions } from '../function/reader.js'
@@ -26,6 +27,7 @@ export interface ReaderTools {
   readonly factories: FunctionFactories
   readonly shipped: ShippedFunctions
   readonly codecs: ClassCodecs
+  readonly originals: OriginalMembers
   readonly loader: ModuleLoader
   /** The codec of a registered class, from its message. Throws `DeserializeError`. */
   readCodec(bytes: Uint8Array, known: KnownThings): ClassCodec
@@ -223,6 +225,8 @@ export class UnitReader {
         return this.#closure()
       case tag.VALUE_BOUND:
         return this.#bound()
+      case tag.VALUE_MEMBER:
+        return this.#functions.member()
       case tag.VALUE_NATIVE:
         return this.#native()
       case tag.VALUE_EXPORT_FUNCTION:

@@ -203,6 +203,14 @@ export class Unit {
     this.#leave(item)
   }
 
+  /** Appends the class of a member. If it has to be left out, so has the member. */
+  ownerOf(member: AnyFunction, owner: AnyFunction): void {
+    const item = this.item(member, 'bound', undefined)
+    this.#holder = item
+    this.value(owner, new NamedStep('its class'))
+    this.#leave(item)
+  }
+
   /** Appends the value of a captured variable. */
   captured(value: unknown, step: Step): void {
     this.#step = step

@@ -85,6 +85,18 @@ class LoudTally extends Tally {
   }
 }
 
+class Replaced extends Tally {
+  #calls = 0
+  override add(by: number): number {
+    this.#calls += 1
+    return super.add(by) + this.#calls
+  }
+}
+const { add: addTo } = Replaced.prototype
+Replaced.prototype.add = function (by) {
+  return -Reflect.apply(addTo, this, [by])
+}
+
 const effects: string[] = []
 class Registered {
   static table = new Map<string, number>()
@@ -301,6 +313,14 @@ export const cases: readonly Case[] = [
     name: 'private names and inheritance',
     fn: () => [new LoudTally().add(2), Tally.isTally(new LoudTally())],
     want: [200, true],
+  },
+  {
+    name: 'a replaced method with private names and super',
+    fn() {
+      const replaced = new Replaced()
+      return [replaced.add(2), replaced.add(2), Reflect.apply(addTo, replaced, [1])]
+    },
+    want: [-3, -6, 8],
   },
   {
     name: 'static block',
