@@ -101,6 +101,32 @@ test('frozen, sealed and non-extensible objects stay so', () => {
   assert.deepEqual(Object.getOwnPropertyDescriptor(copy.list, 'length')?.writable, false)
 })
 
+test('closed views stay closed', () => {
+  const closed = {
+    bytes: Object.preventExtensions(Uint8Array.of(1)),
+    text: Object.preventExtensions(Buffer.from('ab')),
+    numbers: Object.preventExtensions(Float64Array.of(0.5, 2)),
+    noted: Object.preventExtensions(Object.assign(Uint8Array.of(2), { note: 1 })),
+    fixed: Object.preventExtensions(
+      Object.defineProperty(Uint8Array.of(2), 'note', { value: 1, enumerable: true }),
+    ),
+    empty: Object.freeze(new Uint8Array(0)),
+    sealed: Object.seal(new Uint8Array(0)),
+    words: Object.freeze(new DataView(Uint8Array.of(3, 4).buffer)),
+    memory: Object.freeze(new ArrayBuffer(2)),
+  }
+  const copies = send(closed)
+  assert.deepEqual(copies, closed)
+  for (const [name, copy] of Object.entries(copies)) {
+    const original = closed[name as keyof typeof closed]
+    assert.equal(Object.isExtensible(copy), false, name)
+    assert.equal(Object.isSealed(copy), Object.isSealed(original), name)
+    assert.equal(Object.isFrozen(copy), Object.isFrozen(original), name)
+  }
+  copies.bytes[0] = 5
+  assert.equal(copies.bytes[0], 5)
+})
+
 test('the strings of a template keep their raw form', () => {
   const strings = ((texts: TemplateStringsArray, ..._values: number[]) => texts)`a\n${1}b`
   const copy = send(strings)
