@@ -229,5 +229,26 @@ test('instances of Node’s plain classes keep their class', () => {
   const sent = send(emitter)
   assert.ok(sent.emit('x') && sent instanceof EventEmitter)
   assert.equal(heard, 0)
-  assert.equal(typeof send(fs.statSync('.', { bigint: true })).size, 'bigint')
+})
+
+test('instances of Node’s classes to which only an instance leads keep their class', () => {
+  const stats = fs.statSync('.', { bigint: true })
+  const copy = send(stats)
+  assert.ok(copy.isDirectory() && copy.mtimeNs === stats.mtimeNs)
+  assert.deepEqual(copy.mtime, stats.mtime)
+  const space = fs.statfsSync('.')
+  assert.deepEqual({ ...send(space) }, { ...space })
+  for (const each of [stats, space]) {
+    assert.equal(Object.getPrototypeOf(send(each)), Object.getPrototypeOf(each))
+    assert.equal(send({ own: each.constructor }).own, each.constructor)
+  }
+})
+
+test('a class that only has the name of one of Node’s is another class', () => {
+  class StatFs {
+    readonly type = 7
+  }
+  const copy = send(new StatFs())
+  assert.deepEqual([copy.constructor.name, copy.type], ['StatFs', 7])
+  assert.notEqual(copy.constructor, fs.statfsSync('.').constructor)
 })
