@@ -8,7 +8,7 @@ import {
   type NativeNames,
   ownValue,
 } from '../module/native.js'
-import { Refusal, refuseClass, refuseHandle, refusePrivates } from '../refusal.js'
+import { Refusal, refuseClass, refuseHandle, refuseInstance, refusePrivates } from '../refusal.js'
 import { parser } from '../source/parse.js'
 import { isKnownError } from './error.js'
 import type { ObjectKind } from './kind.js'
@@ -174,7 +174,7 @@ export class Lineages {
       }
       return { kind: 'class', constructor }
     }
-    return issue
+    return refuseInstance(String(ownValue(constructor, 'name')), issue)
   }
 
   /**
@@ -245,6 +245,8 @@ export class Lineages {
 
   #builtInName(constructor: AnyFunction): string | undefined {
     const name = this.#natives.nameOf(constructor)
+    // Node has a class `Module`, too.
+    if (name?.startsWith('WebAssembly.')) return name
     if (name !== undefined)
       return name.slice(Math.max(name.lastIndexOf('#'), name.lastIndexOf('.')) + 1)
     return isNative(constructor) ? String(ownValue(constructor, 'name')) : undefined
