@@ -9,7 +9,13 @@ import type { Initializer, Scope, Variable } from './scope.js'
 import { LineIndex, type ScriptFacts, scriptFactsOf } from './script.js'
 import { siteOf } from './site.js'
 import type { Binding, Changes, FunctionSite, RuntimeName } from './sites.js'
-import { bindingOf, innerWitnesses, isNeverAssigned, type RootFacts } from './variables.js'
+import {
+  bindingOf,
+  innerWitnesses,
+  isNeverAssigned,
+  isOfCall,
+  type RootFacts,
+} from './variables.js'
 
 // How a script changes the values of the variables at its top. Few callers need this, so that a
 // separate walk finds it on request.
@@ -113,7 +119,7 @@ export function analyzeText(text: string, isStrict?: boolean): FunctionSite | un
     isStrict: isStrictText,
     isScriptKnown: false,
     binding: () => undefined,
-    innerWitnesses: () => [],
+    signs: () => ({ innerWitnesses: [], isApart: false }),
     runtimeKind: () => undefined,
     isDeclaration: false,
     hasNoThis: false,
@@ -176,7 +182,14 @@ class Analysis implements ScriptAnalysis {
     const { start, end } = variable.initializer
     const { scope } = variable
     const site = this.#makeSite(
-      { kind: 'arrow', isStrict: scope.isStrict, isDeclaration: false, hasNoThis: false, scope },
+      {
+        kind: 'arrow',
+        isStrict: scope.isStrict,
+        isDeclaration: false,
+        hasNoThis: false,
+        isOnceInCall: false,
+        scope,
+      },
       BEFORE_INITIALIZER + this.#source.slice(start, end) + AFTER_INITIALIZER,
       start - BEFORE_INITIALIZER.length,
     )
@@ -222,7 +235,7 @@ class Analysis implements ScriptAnalysis {
     text: string,
     start: number,
   ): FunctionSite | undefined {
-    const { kind, isStrict, isDeclaration, hasNoThis, scope } = root
+    const { kind, isStrict, isDeclaration, hasNoThis, scope, isOnceInCall } = root
     const lines = this.#lineIndex()
     return siteOf(text, {
       kind,
@@ -232,7 +245,10 @@ class Analysis implements ScriptAnalysis {
         const variable = scope.find(name)
         return variable === undefined ? undefined : bindingOf(variable, lines)
       },
-      innerWitnesses: (name) => innerWitnesses(scope, name),
+      signs: (name) => ({
+        innerWitnesses: innerWitnesses(scope, name),
+        isApart: isOnceInCall && isOfCall(scope, name),
+      }),
       isUnchanged: (name) => this.#isUnchanged(scope.find(name)),
       runtimeKind: (name) => runtimeKindOf(scope.find(name)),
       isDeclaration,

@@ -33,7 +33,7 @@ import { inputsOf, makesContainer, makesValue, relianceOf, shapeOf } from './rem
 import { declareBody, type Scope, type Variable } from './scope.js'
 import type { LineIndex } from './script.js'
 import type { Binding, FunctionSite, ImportOrigin } from './sites.js'
-import { type Access, ScopeWalk, type WalkListener } from './walk.js'
+import { type Access, isInLoop, ScopeWalk, type WalkListener } from './walk.js'
 
 // The result for a variable once a whole script has been walked.
 
@@ -127,6 +127,12 @@ export function innerWitnesses(place: Scope, name: string): readonly string[] {
   return [...found]
 }
 
+/** Whether a variable belongs to the call that makes a function in `place`. */
+export function isOfCall(place: Scope, name: string): boolean {
+  const { owner } = place.find(name)?.scope ?? {}
+  return owner === place.owner && !owner.isTop && !isInUnclearPlace(place)
+}
+
 function isWitness(variable: Variable): boolean {
   const { kind, scope, isCaptured, isFresh, freshVia } = variable
   if (!isCaptured || !isNeverAssigned(variable) || isInUnclearPlace(scope)) return false
@@ -196,6 +202,8 @@ export interface RootFacts {
   readonly isDeclaration: boolean
   /** An arrow function at the top of a module. */
   readonly hasNoThis: boolean
+  /** One call of the function around it makes it once at most: it is not in a loop there. */
+  readonly isOnceInCall: boolean
   site: FunctionSite | undefined
 }
 
@@ -282,6 +290,7 @@ export class VariableFacts implements WalkListener {
       isStrict: scope.isStrict || isClass || saysStrict(statementsOf(node)),
       isDeclaration: node.type === 'FunctionDeclaration',
       hasNoThis: kind === 'arrow' && thisOwner.kind === 'module',
+      isOnceInCall: !scope.owner.isTop && !isInLoop(this.#walk.ancestors),
       site: undefined,
     })
   }
