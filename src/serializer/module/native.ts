@@ -47,8 +47,8 @@ const LATE_OBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /**
- * Classes of `node:fs` that it does not export, each with a way to an instance. The permission model
- * may deny any path, but not the standard streams.
+ * Classes of `node:fs` that it does not export, each with a way to an instance. The permission
+ * model may deny any path, but not the standard streams.
  */
 const OF_INSTANCES: ReadonlyMap<string, () => object> = new Map<string, () => object>([
   ['BigIntStats', () => process.getBuiltinModule('node:fs').fstatSync(2, { bigint: true })],

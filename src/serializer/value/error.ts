@@ -28,7 +28,11 @@ const OF_WEB_ASSEMBLY: readonly string[] = ['CompileError', 'LinkError', 'Runtim
 const BY_NAME: ReadonlyMap<string, ErrorClass> = new Map([
   ...classesOf(globalThis, BUILT_IN, ''),
   // A Node without a compiler (`--jitless`) has none.
-  ...classesOf(Reflect.get(globalThis, 'WebAssembly') ?? {}, OF_WEB_ASSEMBLY, 'WebAssembly.'),
+  ...classesOf(
+    (globalThis as { readonly WebAssembly?: object }).WebAssembly ?? {},
+    OF_WEB_ASSEMBLY,
+    'WebAssembly.',
+  ),
   ...Object.entries(errors),
 ] as [string, ErrorClass][])
 
