@@ -23,7 +23,18 @@ function errorOf<E extends Error>(thrown: Error): E {
 
 const BUILT_IN = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, Error]
 
-for (const BuiltIn of BUILT_IN) {
+/** The types of Node do not have it. */
+const { WebAssembly } = globalThis as unknown as {
+  readonly WebAssembly: {
+    readonly CompileError: ErrorConstructor
+    readonly LinkError: ErrorConstructor
+    readonly RuntimeError: ErrorConstructor
+    readonly Module: new (bytes: Uint8Array) => object
+  }
+}
+const { CompileError, LinkError, RuntimeError } = WebAssembly
+
+for (const BuiltIn of [...BUILT_IN, CompileError, LinkError, RuntimeError]) {
   test(`${BuiltIn.name} keeps its class, message, stack and cause`, () => {
     const thrown = new BuiltIn('the message', { cause: { code: 7 } })
     const error = errorOf(thrown)
@@ -67,6 +78,26 @@ function makeInvalid(): Error {
   }
   return new Error('nothing was thrown')
 }
+
+test('errors of WebAssembly keep their class, and a class of that name is another', () => {
+  let thrown: unknown
+  try {
+    void new WebAssembly.Module(new Uint8Array(3))
+  } catch (error) {
+    thrown = error
+  }
+  const error = errorOf(thrown as Error)
+  assert.equal(Object.getPrototypeOf(error), CompileError.prototype)
+  assert.deepEqual(Object.getOwnPropertyNames(error).sort(), ['message', 'stack'])
+  class Trap extends RuntimeError {}
+  const sides = new TwoSides()
+  const there = sides.send(new Trap('deep'))
+  assert.ok(there instanceof RuntimeError && there.constructor.name === 'Trap')
+  assert.ok(sides.back(there) instanceof Trap)
+  class LinkError extends TypeError {}
+  const other = errorOf(new LinkError('x'))
+  assert.ok(other instanceof LinkError && !(other instanceof WebAssembly.LinkError))
+})
 
 class ValidationError extends TypeError {
   readonly field: string

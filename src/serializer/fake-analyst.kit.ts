@@ -127,6 +127,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     members: undefined,
     calledMembers: [],
     innerWitnesses: [],
+    isApart: false,
     depth: 0,
     moduleDepth: 0,
     rootDepth: 0,

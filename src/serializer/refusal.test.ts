@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, createSecretKey } from 'node:crypto'
-import { Socket } from 'node:net'
+import { BlockList, Socket, SocketAddress } from 'node:net'
+import { createHistogram } from 'node:perf_hooks'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { runInNewContext } from 'node:vm'
@@ -52,10 +53,29 @@ const REFUSED: readonly (readonly [name: string, value: () => unknown, message: 
   ['a generator', () => generate(), /a Generator.*an array/],
   ['an array iterator', () => [1][Symbol.iterator](), /an Iterator.*an array/],
   ['a map iterator', () => new Map().keys(), /an Iterator/],
-  ['shared memory', () => new SharedArrayBuffer(8), /a SharedArrayBuffer.*slice/],
+  [
+    'shared memory',
+    () => new SharedArrayBuffer(8),
+    /a SharedArrayBuffer.*new Uint8Array\(buffer\)\.slice/,
+  ],
   ['a view of shared memory', () => new Uint8Array(new SharedArrayBuffer(8)), /SharedArrayBuffer/],
   ['a detached ArrayBuffer', detached, /a detached ArrayBuffer/],
   ['a Blob', () => new Blob(['a']), /a Blob.*arrayBuffer\(\)/],
+  ['a File', () => new File(['a'], 'name'), /a File.*arrayBuffer\(\)/],
+  [
+    'a module of WebAssembly',
+    () => wasmModule(),
+    /a WebAssembly\.Module.*pass its bytes, and compile them inside/,
+  ],
+  ['a histogram', () => createHistogram(), /a RecordableHistogram.*toJSON\(\)/],
+  // Node 20 shows only the parent class.
+  [
+    'an address',
+    () => new SocketAddress({}),
+    /a (SocketAddress.*address, port|JSTransferable.*pass)/,
+  ],
+  ['a list of addresses', () => new BlockList(), /a (BlockList.*rules|JSTransferable.*pass)/],
+  ['a key of the web', () => webKey, /a CryptoKey.*await crypto\.subtle\.exportKey/],
   ['a secret key', () => createSecretKey(Buffer.from('key')), /Key.*export/],
   ['a private key', () => generateKeyPairSync('ed25519').privateKey, /Key.*export/],
   ['an event target', () => new EventTarget(), /an EventTarget.*inside the function/],
@@ -74,6 +94,16 @@ const REFUSED: readonly (readonly [name: string, value: () => unknown, message: 
     .concat('(async function* () {})', '(class A {})', 'new (class A {})()')
     .map((text) => [`${text} of another context`, () => runInNewContext(text), FOREIGN] as const),
 ]
+
+const webKey = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 128 }, true, ['encrypt'])
+
+/** The types of Node do not have WebAssembly. */
+function wasmModule(): unknown {
+  const { Module } = Reflect.get(globalThis, 'WebAssembly') as {
+    readonly Module: new (bytes: Uint8Array) => object
+  }
+  return new Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0))
+}
 
 let nameless: unknown
 void new Promise((resolve) => (nameless = resolve))

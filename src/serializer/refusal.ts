@@ -131,11 +131,21 @@ const BY_CLASS: ReadonlyMap<string, readonly [why: string, wayOut: string]> = ne
   ['WeakSet', ['its content cannot be listed', 'pass a Set of the values that are needed']],
   ['WeakRef', [UNTIL_NOW, 'pass what deref() returns']],
   ['FinalizationRegistry', [UNTIL_NOW, 'create it inside the function']],
-  ['SharedArrayBuffer', ['memory is not shared between processes', 'pass a copy, buffer.slice(0)']],
+  [
+    'SharedArrayBuffer',
+    ['memory is not shared between processes', 'pass a copy, new Uint8Array(buffer).slice()'],
+  ],
   ['Blob', ['its bytes can only be read later', 'pass await blob.arrayBuffer()']],
   ['File', ['its bytes can only be read later', 'pass await file.arrayBuffer()']],
   ['KeyObject', ['keys are only sent explicitly', "pass key.export({ format: 'jwk' })"]],
-  ['CryptoKey', ['keys are only sent explicitly', "pass crypto.subtle.exportKey('jwk', key)"]],
+  [
+    'CryptoKey',
+    ['keys are only sent explicitly', "pass await crypto.subtle.exportKey('jwk', key)"],
+  ],
+  ['WebAssembly.Module', [UNTIL_NOW, 'pass its bytes, and compile them inside the function']],
+  ['RecordableHistogram', [UNTIL_NOW, 'pass the figures that are needed, histogram.toJSON()']],
+  ['SocketAddress', [UNTIL_NOW, 'pass its address, port and family']],
+  ['BlockList', [UNTIL_NOW, 'pass blockList.rules, or what they are made from']],
   ['AbortController', [UNTIL_NOW, STOP_OTHERWISE]],
   ['AbortSignal', [UNTIL_NOW, STOP_OTHERWISE]],
   ['Generator', ['its position in the code cannot be copied', 'pass an array of its values']],
@@ -150,6 +160,14 @@ export function refuseClass(className: string): Refusal {
     'create it inside the function, or pass the values it is made from',
   ]
   return new Refusal(withArticle(className), why, wayOut)
+}
+
+/**
+ * An instance of a class internal to Node: `issue` is why the class cannot be sent, and the result
+ * says what to do about an instance, if that is known.
+ */
+export function refuseInstance(className: string, issue: Refusal): Refusal {
+  return issue.isAboutNode && BY_CLASS.has(className) ? refuseClass(className) : issue
 }
 
 /** An instance of a user's class that stands for a local resource. */

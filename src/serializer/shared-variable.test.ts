@@ -136,6 +136,43 @@ test('methods of one object do not show it', () => {
   assert.throws(() => roundTrip(make()), UNKNOWN)
 })
 
+test('functions that each call makes once have a variable each', () => {
+  const counter = (): (() => number) => {
+    let count = 0
+    return () => (count += 1)
+  }
+  const [one, other] = [counter(), counter()]
+  const [copy, otherCopy] = roundTrip([one, other])
+  assert.deepEqual([copy?.(), copy?.(), otherCopy?.()], [1, 2, 1])
+  const made: (() => number)[] = []
+  const share = (count: number): void => {
+    for (let turn = 0; turn < 2; turn += 1) made.push(() => (count += 1))
+  }
+  share(0)
+  assert.throws(() => roundTrip(made), UNKNOWN)
+  made.length = 0
+  const shareInHead = (count: number): void => {
+    const none: { readonly next?: () => number }[] = [{}, {}]
+    for (const { next = () => (count += 1) } of none) made.push(next)
+  }
+  shareInHead(0)
+  assert.throws(() => roundTrip(made), UNKNOWN)
+})
+
+test('functions that use the name of a function around them may share its variables', () => {
+  const make = (): ((isInner: boolean) => unknown) => {
+    let count = 0
+    return function outer(isInner): unknown {
+      return isInner ? () => outer(false) : (count += 1)
+    }
+  }
+  const outer = make()
+  const pair = [outer(true), outer(true)] as (() => number)[]
+  assert.throws(() => roundTrip(pair), UNKNOWN)
+  const [alone] = roundTrip([pair[0]])
+  assert.deepEqual([alone?.(), alone?.()], [1, 2])
+})
+
 test('a scope inside shows which scopes are around it', () => {
   isRight((turn) => {
     let count = 0
@@ -250,6 +287,11 @@ function programOf(random: (below: number) => number): string {
         `for (let i = 0; i < 2; i += 1) { ${inner} }`,
         `for (let x = 0, k = 0, h = {}; k < 2; k += 1) { ${closures([...all, 'h'])}; ${inner} }`,
         `for (const each of [1, 1]) { ${inner} }`,
+        `for (const { f = (v) => v === undefined ? x : (x = v) } of [{}, {}]) made.push(f); { ${inner} }`,
+        `for (const k of [1, 1]) ((f = (v) => v === undefined ? x : (x = v)) => made.push(f))();`,
+        `[1, 1].map((k, at, all, f = (v) => v === undefined ? x : (x = v)) => made.push(f));`,
+        `(function* () { ${inner} })().next();`,
+        `made.push(class { static m(v) { return v === undefined ? x : (x = v) } }.m);`,
         `(() => { ${inner} })();`,
         `[1, 1].forEach(function (each) { ${inner} });`,
         `do { ${inner} } while (turn < 0);`,

@@ -101,6 +101,32 @@ test('frozen, sealed and non-extensible objects stay so', () => {
   assert.deepEqual(Object.getOwnPropertyDescriptor(copy.list, 'length')?.writable, false)
 })
 
+test('closed views stay closed', () => {
+  const closed = {
+    bytes: Object.preventExtensions(Uint8Array.of(1)),
+    text: Object.preventExtensions(Buffer.from('ab')),
+    numbers: Object.preventExtensions(Float64Array.of(0.5, 2)),
+    noted: Object.preventExtensions(Object.assign(Uint8Array.of(2), { note: 1 })),
+    fixed: Object.preventExtensions(
+      Object.defineProperty(Uint8Array.of(2), 'note', { value: 1, enumerable: true }),
+    ),
+    empty: Object.freeze(new Uint8Array(0)),
+    sealed: Object.seal(new Uint8Array(0)),
+    words: Object.freeze(new DataView(Uint8Array.of(3, 4).buffer)),
+    memory: Object.freeze(new ArrayBuffer(2)),
+  }
+  const copies = send(closed)
+  assert.deepEqual(copies, closed)
+  for (const [name, copy] of Object.entries(copies)) {
+    const original = closed[name as keyof typeof closed]
+    assert.equal(Object.isExtensible(copy), false, name)
+    assert.equal(Object.isSealed(copy), Object.isSealed(original), name)
+    assert.equal(Object.isFrozen(copy), Object.isFrozen(original), name)
+  }
+  copies.bytes[0] = 5
+  assert.equal(copies.bytes[0], 5)
+})
+
 test('the strings of a template keep their raw form', () => {
   const strings = ((texts: TemplateStringsArray, ..._values: number[]) => texts)`a\n${1}b`
   const copy = send(strings)
@@ -203,5 +229,26 @@ test('instances of Node’s plain classes keep their class', () => {
   const sent = send(emitter)
   assert.ok(sent.emit('x') && sent instanceof EventEmitter)
   assert.equal(heard, 0)
-  assert.equal(typeof send(fs.statSync('.', { bigint: true })).size, 'bigint')
+})
+
+test('instances of Node’s classes to which only an instance leads keep their class', () => {
+  const stats = fs.statSync('.', { bigint: true })
+  const copy = send(stats)
+  assert.ok(copy.isDirectory() && copy.mtimeNs === stats.mtimeNs)
+  assert.deepEqual(copy.mtime, stats.mtime)
+  const space = fs.statfsSync('.')
+  assert.deepEqual(send(space), space)
+  for (const each of [stats, space]) {
+    assert.equal(Object.getPrototypeOf(send(each)), Object.getPrototypeOf(each))
+    assert.equal(send({ own: each.constructor }).own, each.constructor)
+  }
+})
+
+test('a class that only has the name of one of Node’s is another class', () => {
+  class StatFs {
+    readonly type = 7
+  }
+  const copy = send(new StatFs())
+  assert.deepEqual([copy.constructor.name, copy.type], ['StatFs', 7])
+  assert.notEqual(copy.constructor, fs.statfsSync('.').constructor)
 })

@@ -186,6 +186,7 @@ function readName(reader: ByteReader): CodeName {
     members: undefined,
     calledMembers: [],
     innerWitnesses: [],
+    isApart: false,
   }
   const isAssigned = (flags & NAME_ASSIGNED) !== 0
   const isSliced = (flags & NAME_SLICED) !== 0

@@ -2,7 +2,6 @@
 
 import { types } from 'node:util'
 import type { MadeCell } from '../value/cell.js'
-import type { FunctionView } from '../inspect/inspector.js'
 import type { ModuleNames } from '../module/names.js'
 import { ownValue, type AnyFunction } from '../module/native.js'
 import { captureText } from '../refusal.js'
@@ -17,7 +16,7 @@ import type {
 import { COVERAGE } from '../source/remaking.js'
 import type { CellKeys } from './cell-keys.js'
 import type { CompilerFunctions } from './compiler.js'
-import type { DeadZones, OwnNames, RemadeVariables } from './remade.js'
+import type { CaptureOwner, DeadZones, OwnNames, RemadeVariables } from './remade.js'
 import type { Capture } from './parts.js'
 import type { MockedModules } from './mock.js'
 import { exportsOf, functionIn, type LiveExports, ModuleObjects } from './modules.js'
@@ -39,13 +38,6 @@ export interface ReadCapture {
 }
 
 /** The function whose captures are read. */
-interface CaptureOwner {
-  readonly fn: AnyFunction
-  readonly view: FunctionView
-  /** URL or path of its file. */
-  readonly url: string
-  readonly script: KnownScript | undefined
-}
 
 /** The settings of a capture reader. */
 interface CaptureReaderOptions {
@@ -284,7 +276,7 @@ export class CaptureReader {
     }
     const variable = this.#variableOf(binding, owner.url)
     if (isCell && variable !== undefined) {
-      const key = this.#options.cells.keyOf(owner.fn, variable, scope, free)
+      const key = this.#options.cells.keyOf(owner, variable, scope, free)
       return changing({ kind: 'cell', key, value })
     }
     if (binding === undefined && free.isAssigned) {

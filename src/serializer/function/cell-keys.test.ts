@@ -49,17 +49,20 @@ class FakeSource implements VariableSource {
 interface Asked {
   readonly scope?: number
   readonly innerWitnesses?: readonly string[]
+  readonly isApart?: boolean
+  readonly isStandIn?: boolean
 }
 
 /** The keys once they are settled, as numbers; or why that is refused. */
 function settled(
   source: FakeSource,
   functions: readonly AnyFunction[],
-  { scope = 0, innerWitnesses = [] }: Asked = {},
+  { scope = 0, innerWitnesses = [], isApart = false, isStandIn = false }: Asked = {},
 ): string {
   const cells = new CellKeys(source)
-  const about = { isAssigned: true, innerWitnesses }
-  const keys = (): object[] => functions.map((fn) => cells.keyOf(fn, count, scope, about))
+  const about = { isAssigned: true, innerWitnesses, isApart }
+  const keys = (): object[] =>
+    functions.map((fn) => cells.keyOf({ fn, isStandIn }, count, scope, about))
   keys()
   const answer = cells.settle(functions)
   if (answer instanceof Refusal) return answer.reason
@@ -128,12 +131,30 @@ test('different witnesses inside prove nothing about the variable outside', () =
   assert.match(settled(source, functions, asked), /^the variable count .*const state = \{ count \}/)
 })
 
+test('functions that each call makes once are of different calls, unless others are among them', () => {
+  const source = new FakeSource()
+  const [add, other] = [{}, {}]
+  const functions = [1, 2, 3].map(() => source.functionIn({ count: 0 }))
+  assert.equal(settled(source, functions, { isApart: true }), '0 1 2')
+  const refused = /^the variable count .*they share it is unknown/
+  assert.match(settled(source, functions, { isApart: true, isStandIn: true }), refused)
+  const cells = new CellKeys(source)
+  const about = { isAssigned: true, innerWitnesses: [], isApart: true }
+  for (const [index, fn] of functions.entries()) {
+    cells.keyOf({ fn }, count, 0, { ...about, isApart: index < 2 })
+  }
+  assert.match((cells.settle(functions) as Refusal).reason, refused)
+  // A witness still shows that two are of one call.
+  const alike = [add, add, other].map((each) => source.functionIn({ count: 0, add: each }))
+  assert.equal(settled(source, alike), '0 0 2')
+})
+
 test('variables that no function of the message assigns are left as they are', () => {
   const source = new FakeSource()
   const cells = new CellKeys(source)
   const functions = [1, 2].map(() => source.functionIn({ count: 0 }))
   for (const fn of functions) {
-    cells.keyOf(fn, count, 0, { isAssigned: false, innerWitnesses: [] })
+    cells.keyOf({ fn }, count, 0, { isAssigned: false, innerWitnesses: [], isApart: false })
   }
   assert.equal(cells.settle(functions), 'certain')
 })

@@ -5,6 +5,7 @@
 //
 // - Different values, of the variable itself or of any other one in its scope or around it, belong
 //   to different variables.
+// - Functions that the same place makes, once in each call, belong to different calls.
 // - A witness is set once for each instance of a scope, to an object that is created for it. If two
 //   closures see the same object there, they have captured the same instance of that scope, and so
 //   of the scopes around it.
@@ -18,6 +19,9 @@ import type { AnyFunction } from '../module/native.js'
 import { Refusal } from '../refusal.js'
 import type { Binding, FreeName } from '../source/sites.js'
 import type { CellKey } from './parts.js'
+import type { CaptureOwner } from './remade.js'
+
+type Signs = Pick<FreeName, 'isAssigned' | 'innerWitnesses' | 'isApart'>
 
 /** A variable of a call that a function has captured. */
 interface CapturedCell {
@@ -28,6 +32,8 @@ interface CapturedCell {
   /** Whether the function itself assigns it, or one that is made in its place (`OwnNames`). */
   isAssigned: boolean
   readonly innerWitnesses: readonly string[]
+  /** The place where `fn` was made, if each function made there has another variable. */
+  apart: Signs | undefined
   key: CellKey
   /** The comparison that gave the key; keys from the same comparison are certain. */
   comparison: number
@@ -55,19 +61,22 @@ export class CellKeys {
 
   /** The key of a variable; `scope` is the index of its scope in the function's scopes. */
   keyOf(
-    fn: AnyFunction,
+    { fn, isStandIn = false }: Pick<CaptureOwner, 'fn' | 'isStandIn'>,
     binding: Binding,
     scope: number,
-    { isAssigned, innerWitnesses }: Pick<FreeName, 'isAssigned' | 'innerWitnesses'>,
+    free: Signs,
   ): CellKey {
     if (binding.isOnce && !binding.isOfModuleFunction) return binding
     let cells = this.#cells.get(fn)
     if (cells === undefined) this.#cells.set(fn, (cells = new Map<Binding, CapturedCell>()))
     let cell = cells.get(binding)
     if (cell === undefined) {
-      cell = { fn, binding, scope, isAssigned, innerWitnesses, key: {}, comparison: 0 }
+      const { isAssigned, innerWitnesses } = free
+      const about = { fn, binding, scope, isAssigned, innerWitnesses }
+      cell = { ...about, apart: undefined, key: {}, comparison: 0 }
       cells.set(binding, cell)
-    } else if (isAssigned) cell.isAssigned = true
+    } else if (free.isAssigned) cell.isAssigned = true
+    if (free.isApart && !isStandIn) cell.apart = free
     return cell.key
   }
 
@@ -81,6 +90,7 @@ export class CellKeys {
       const groups = groupsOf(cells, viewOf)
       for (const { cells: same } of groups) unite(same)
       for (const set of differing(groups).filter(isUndecided)) {
+        if (areApart(set)) continue
         if (!binding.isOfModuleFunction) return refuseDoubt(binding)
         unite(set.flatMap(({ cells: same }) => same))
       }
@@ -209,6 +219,15 @@ function groupBy<T>(all: readonly T[], keyOf: (each: T) => unknown): readonly (r
 /** Whether it matters which of the groups are one variable. */
 function isUndecided(groups: readonly SameCells[]): boolean {
   return groups.length > 1 && groups.some(({ cells }) => cells.some((cell) => cell.isAssigned))
+}
+
+/** Whether all have a function made at one place where each has another variable. */
+function areApart([first, ...others]: readonly SameCells[]): boolean {
+  return (first?.cells ?? []).some(
+    ({ apart }) =>
+      apart !== undefined &&
+      others.every(({ cells }) => cells.some((cell) => cell.apart === apart)),
+  )
 }
 
 /** Undefined for a variable that is not initialized yet. */

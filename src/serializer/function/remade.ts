@@ -28,7 +28,10 @@ export interface MakerFunction {
   readonly view: FunctionView
   readonly script: KnownScript
   readonly site: FunctionSite
+  /** URL or path of its file. */
   readonly url: string
+  /** The function to be made is not `fn`, but one around it. */
+  readonly isStandIn?: boolean
 }
 
 /** At most this many parts of a value are examined. */
@@ -314,9 +317,9 @@ export class DeadZones {
 // value, but it can only be that function. Its text is known, and its own variables are visible
 // around the function inside: another function with the same text and variables takes its place.
 
-/** The function that has captured such a name. */
-type Inside = Pick<MakerFunction, 'fn' | 'view' | 'url'> & {
-  readonly script: MakerFunction['script'] | undefined
+/** A function that has captured variables. */
+export type CaptureOwner = Pick<MakerFunction, 'fn' | 'view' | 'url' | 'isStandIn'> & {
+  readonly script: KnownScript | undefined
 }
 
 /** Functions that take the place of those that are not visible. */
@@ -330,7 +333,7 @@ export class OwnNames {
   }
 
   /** The one for a function and the name that it has captured; always the same one. */
-  standInFor(inside: Inside, binding: Binding | undefined): AnyFunction | undefined {
+  standInFor(inside: CaptureOwner, binding: Binding | undefined): AnyFunction | undefined {
     if (binding?.ownNameAt === undefined) return undefined
     const known = this.#known.get(inside.fn) ?? new Map<Binding, AnyFunction | undefined>()
     this.#known.set(inside.fn, known)
@@ -341,10 +344,14 @@ export class OwnNames {
   /** What it is made from, with the variables as they are now. */
   makerOf(standIn: AnyFunction): MakerFunction | undefined {
     const maker = this.#makers.get(standIn)
-    return maker && { ...maker, view: this.#source.functionView(maker.fn) }
+    return maker && { ...maker, view: this.#source.functionView(maker.fn), isStandIn: true }
   }
 
-  #make({ fn, view, script, url }: Inside, nameAt: number, name: string): AnyFunction | undefined {
+  #make(
+    { fn, view, script, url }: CaptureOwner,
+    nameAt: number,
+    name: string,
+  ): AnyFunction | undefined {
     const site = script?.analysis?.namedFunction(nameAt)
     if (script === undefined || site === undefined || site.obstacles.length > 0) return undefined
     // Otherwise it could be seen that it is another one: it may have properties.

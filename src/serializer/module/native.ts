@@ -46,6 +46,15 @@ const LATE_OBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['NativeModule internal/crypto/webcrypto', ['crypto', 'crypto.subtle']],
 ])
 
+/**
+ * Classes of `node:fs` that it does not export, each with a way to an instance. The permission
+ * model may deny any path, but not the standard streams.
+ */
+const OF_INSTANCES: ReadonlyMap<string, () => object> = new Map<string, () => object>([
+  ['BigIntStats', () => process.getBuiltinModule('node:fs').fstatSync(2, { bigint: true })],
+  ['StatFs', () => process.getBuiltinModule('node:fs').statfsSync('/')],
+])
+
 const RealDate = Date
 
 /** Whether a date was made by a test runner's replacement of `Date`. */
@@ -79,6 +88,10 @@ export class NativeNames {
     const known = this.#names.get(fn)
     if (known !== undefined) return known
     const name = ownValue(fn, 'name')
+    if (classOfInstance(name) === fn) {
+      this.#names.set(fn, `node:fs#${String(name)}`)
+      return this.#names.get(fn)
+    }
     // Many globals are created on first use, so that they cannot be in the table.
     if (typeof name !== 'string' || (!NODE_GLOBALS.has(name) && !isNative(fn))) return undefined
     return globalNamed(name) === fn ? name : undefined
@@ -223,7 +236,20 @@ function globalNamed(name: string): unknown {
 function exportNamed(name: string): unknown {
   const [id = '', key] = name.split('#')
   const module: unknown = process.getBuiltinModule(id)
-  return key === undefined ? module : (module as Owner | undefined)?.[key]
+  if (key === undefined) return module
+  return (
+    (module as Owner | undefined)?.[key] ?? (id === 'node:fs' ? classOfInstance(key) : undefined)
+  )
+}
+
+/** Undefined if it is not such a class, or if this process may not make an instance. */
+function classOfInstance(name: unknown): unknown {
+  try {
+    const make = typeof name === 'string' ? OF_INSTANCES.get(name) : undefined
+    return make?.().constructor
+  } catch {
+    return undefined
+  }
 }
 
 /** The value of an own property that is not a getter: calling a getter may load modules or warn. */

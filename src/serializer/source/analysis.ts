@@ -10,7 +10,7 @@ import { LineIndex, type ScriptFacts, scriptFactsOf } from './script.js'
 import { siteOf } from './site.js'
 import type { Binding, Changes, FunctionSite, MemberSite, RuntimeName } from './sites.js'
 import { bindingOf, type RootFacts } from './variables.js'
-import { evaluationOf, innerWitnesses } from './witnesses.js'
+import { evaluationOf, innerWitnesses, isOfCall } from './witnesses.js'
 
 // How a script changes the values of the variables at its top. Few callers need this, so that a
 // separate walk finds it on request.
@@ -116,7 +116,7 @@ export function analyzeText(text: string, isStrict?: boolean): FunctionSite | un
     isStrict: isStrictText,
     isScriptKnown: false,
     binding: () => undefined,
-    innerWitnesses: () => [],
+    signs: () => ({ innerWitnesses: [], isApart: false }),
     runtimeKind: () => undefined,
     isDeclaration: false,
     hasNoThis: false,
@@ -179,7 +179,14 @@ class Analysis implements ScriptAnalysis {
     const { start, end } = variable.initializer
     const { scope } = variable
     const site = this.#makeSite(
-      { kind: 'arrow', isStrict: scope.isStrict, isDeclaration: false, hasNoThis: false, scope },
+      {
+        kind: 'arrow',
+        isStrict: scope.isStrict,
+        isDeclaration: false,
+        hasNoThis: false,
+        isOnceInCall: false,
+        scope,
+      },
       BEFORE_INITIALIZER + this.#source.slice(start, end) + AFTER_INITIALIZER,
       start - BEFORE_INITIALIZER.length,
     )
@@ -233,7 +240,7 @@ class Analysis implements ScriptAnalysis {
     text: string,
     start: number,
   ): FunctionSite | undefined {
-    const { kind, isStrict, isDeclaration, hasNoThis, scope } = root
+    const { kind, isStrict, isDeclaration, hasNoThis, scope, isOnceInCall } = root
     const lines = this.#lineIndex()
     return siteOf(text, {
       kind,
@@ -243,7 +250,10 @@ class Analysis implements ScriptAnalysis {
         const variable = scope.find(name)
         return variable === undefined ? undefined : bindingOf(variable, lines)
       },
-      innerWitnesses: (name) => innerWitnesses(scope, name),
+      signs: (name) => ({
+        innerWitnesses: innerWitnesses(scope, name),
+        isApart: isOnceInCall && isOfCall(scope, name),
+      }),
       isUnchanged: (name) => this.#isUnchanged(scope.find(name)),
       runtimeKind: (name) => runtimeKindOf(scope.find(name)),
       isDeclaration,

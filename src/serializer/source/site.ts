@@ -226,7 +226,7 @@ interface SitePlace {
   /** Whether a name without a binding is certainly not a variable of the surroundings. */
   readonly isScriptKnown: boolean
   readonly binding: (name: string) => Binding | undefined
-  readonly innerWitnesses: (name: string) => readonly string[]
+  readonly signs: (name: string) => Pick<FreeName, 'innerWitnesses' | 'isApart'>
   /** Whether nothing changes the members of a variable, as far as its script shows. */
   readonly isUnchanged?: (name: string) => boolean
   readonly runtimeKind: (name: string) => RuntimeName['kind'] | undefined
@@ -378,7 +378,7 @@ type PlaceOf = (position: number) => TextPlace
 
 function freeNameOf(
   uses: readonly Use[],
-  { binding, innerWitnesses }: SitePlace,
+  { binding, signs }: SitePlace,
   about: { readonly placeOf: PlaceOf; readonly depth: NameDepth | undefined },
 ): FreeName {
   const [first] = uses
@@ -390,7 +390,7 @@ function freeNameOf(
   return {
     name,
     binding: binding(name),
-    innerWitnesses: innerWitnesses(name),
+    ...signs(name),
     isAssigned: uses.some(({ access }) => access !== 'read'),
     isOnlyTypeof: others.length === 0,
     members: isMembers ? [...new Set(members)] : undefined,

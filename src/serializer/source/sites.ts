@@ -155,6 +155,8 @@ export interface FreeName {
   readonly calledMembers: readonly string[]
   /** Such as `witnesses` of the binding, in the scopes between the function and the variable. */
   readonly innerWitnesses: readonly string[]
+  /** Each function that is made at this place has captured another instance of the variable. */
+  readonly isApart: boolean
   /** The depth to which the function only reads its value (read-depth.ts); 0 if unknown. */
   readonly depth: number
   /** The same if it holds a module. */

@@ -34,7 +34,7 @@ import { inputsOf, makesContainer, makesValue, relianceOf, shapeOf } from './rem
 import { declareBody, isNeverAssigned, type Scope, type Variable } from './scope.js'
 import type { LineIndex } from './script.js'
 import type { Binding, FunctionSite, ImportOrigin } from './sites.js'
-import { type Access, ScopeWalk, type WalkListener } from './walk.js'
+import { type Access, isInLoop, ScopeWalk, type WalkListener } from './walk.js'
 import { witnessesOf } from './witnesses.js'
 
 // The result for a variable once a whole script has been walked.
@@ -133,6 +133,8 @@ export interface RootFacts {
   readonly hasNoThis: boolean
   /** For a method of a class: what it is there. */
   readonly member: MemberFacts | undefined
+  /** One call of the function around it makes it once at most: it is not in a loop there. */
+  readonly isOnceInCall: boolean
   site: FunctionSite | undefined
 }
 
@@ -224,6 +226,7 @@ export class VariableFacts implements WalkListener {
       isDeclaration: node.type === 'FunctionDeclaration',
       hasNoThis: kind === 'arrow' && thisOwner.kind === 'module',
       member: this.#members.get(node),
+      isOnceInCall: !scope.owner.isTop && !isInLoop(this.#walk.ancestors),
       site: undefined,
     })
   }

@@ -13,6 +13,7 @@ import {
 } from './scope.js'
 import {
   eachChild,
+  isFunction,
   saysStrict,
   statementsOf,
   type ClassNode,
@@ -398,3 +399,17 @@ export class ScopeWalk {
     this.loopDepth = loopDepth
   }
 }
+
+/** Whether a loop of the same function is among the ancestors of a node. */
+export function isInLoop(ancestors: readonly Node[]): boolean {
+  const nearest = ancestors.findLast((node) => isFunction(node) || LOOPS.has(node.type))
+  return nearest !== undefined && LOOPS.has(nearest.type)
+}
+
+const LOOPS: ReadonlySet<string> = new Set([
+  'ForStatement',
+  'ForInStatement',
+  'ForOfStatement',
+  'WhileStatement',
+  'DoWhileStatement',
+])

@@ -96,6 +96,46 @@ test('witnesses between a function and the variable are found, unless a name is 
   assert.equal(make("{ let w = {}; h(() => w); f(() => x); eval('1') }"), '')
 })
 
+test('a function that each call makes once at most has variables of its own', () => {
+  const isApart = (within: string, isModule = true): boolean | undefined =>
+    siteIn(`function g(p) { ${within} }`, '() => x', isModule).freeNames[0]?.isApart
+  for (const apart of [
+    'let x = 0; return () => x',
+    'let x = 0; f(h && (() => x))',
+    'let x = 0; if (h) { try { f(() => x) } finally {} }',
+    'let x = 0; for (;;) {} f(() => x)',
+    'let x = 0; f({ m: () => x })',
+    'let x = 0; f(class { static y = 1; [() => x]() {} })',
+    'for (;;) h(() => { let x = 0; f(() => x) })',
+  ]) {
+    assert.equal(isApart(apart), true, apart)
+    assert.equal(isApart(apart, false), true, apart)
+  }
+  for (const other of [
+    'let x = 0; for (;;) f(() => x)',
+    'let x = 0; while (f(() => x)) {}',
+    'let x = 0; do { f(() => x) } while (h)',
+    'let x = 0; for (const { y = () => x } of h) {}',
+    'let x = 0; for (const [y = () => x] in h) {}',
+    'let x = 0; for ({ y = () => x } of h) {}',
+    'let x = 0; for (p[f(() => x)] of h) {}',
+    'let x = 0; for (;; f(() => x)) {}',
+    'let x = 0; h(() => () => x)',
+    'let x = 0; h(() => { f(() => x) })',
+    'let x = 0; f(class { y = () => x })',
+    'let x = 0; f(class { static { f(() => x) } })',
+    'let x = 0; h((y = () => x) => y)',
+    "let x = 0; eval('x'); f(() => x)",
+  ]) {
+    assert.equal(isApart(other), false, other)
+    assert.equal(isApart(other, false), false, other)
+  }
+  assert.equal(isApart('let x = 0; with (h) f(() => x)', false), false)
+  for (const isModule of [true, false]) {
+    assert.equal(siteIn('let x = 0; f(() => x)', '() => x', isModule).freeNames[0]?.isApart, false)
+  }
+})
+
 test("esbuild's caller for names keeps a witness, anything else of that name does not", () => {
   const made = (callers: string, isModule: boolean): string => {
     const body = 'let x = 0; const w = __name(() => ++x, "w"); h(() => w); f(() => x)'

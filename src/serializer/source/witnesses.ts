@@ -31,6 +31,12 @@ export function innerWitnesses(place: Scope, name: string): readonly string[] {
   return [...found]
 }
 
+/** Whether a variable belongs to the call that makes a function in `place`. */
+export function isOfCall(place: Scope, name: string): boolean {
+  const { owner } = place.find(name)?.scope ?? {}
+  return owner === place.owner && !owner.isTop && !isInUnclearPlace(place)
+}
+
 function isWitness(variable: Variable): boolean {
   const { kind, scope, isCaptured, isFresh, freshVia } = variable
   if (!isCaptured || !isNeverAssigned(variable) || isInUnclearPlace(scope)) return false

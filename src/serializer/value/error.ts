@@ -22,9 +22,16 @@ const BUILT_IN: readonly string[] = (
   'SuppressedError'
 ).split(' ')
 
+/** The classes of `WebAssembly`: their names alone would be those of a user's own classes, too. */
+const OF_WEB_ASSEMBLY: readonly string[] = ['CompileError', 'LinkError', 'RuntimeError']
+
 const BY_NAME: ReadonlyMap<string, ErrorClass> = new Map([
-  ...BUILT_IN.filter((name) => name in globalThis).map(
-    (name) => [name, (globalThis as unknown as Record<string, ErrorClass>)[name]] as const,
+  ...classesOf(globalThis, BUILT_IN, ''),
+  // A Node without a compiler (`--jitless`) has none.
+  ...classesOf(
+    (globalThis as { readonly WebAssembly?: object }).WebAssembly ?? {},
+    OF_WEB_ASSEMBLY,
+    'WebAssembly.',
   ),
   ...Object.entries(errors),
 ] as [string, ErrorClass][])
@@ -32,6 +39,12 @@ const BY_NAME: ReadonlyMap<string, ErrorClass> = new Map([
 const BY_PROTOTYPE: ReadonlyMap<object, string> = new Map(
   Array.from(BY_NAME, ([name, { prototype }]) => [prototype, name]),
 )
+
+function classesOf(owner: object, names: readonly string[], prefix: string): unknown[][] {
+  return names
+    .filter((name) => name in owner)
+    .map((name) => [prefix + name, Reflect.get(owner, name)])
+}
 
 /** The nearest class of the error that the other side has, too. */
 export function errorClassName(error: object): string {
@@ -144,7 +157,7 @@ function isNamedByClass(error: object): boolean {
 }
 
 function isBuiltIn(name: string): boolean {
-  return BUILT_IN.includes(name)
+  return BUILT_IN.includes(name) || name.startsWith('WebAssembly.')
 }
 
 function constructorName(prototype: object): string {

@@ -8,7 +8,7 @@ import {
   type NativeNames,
   ownValue,
 } from '../module/native.js'
-import { Refusal, refuseClass, refuseHandle, refusePrivates } from '../refusal.js'
+import { Refusal, refuseClass, refuseHandle, refuseInstance, refusePrivates } from '../refusal.js'
 import { parser } from '../source/parse.js'
 import { isKnownError } from './error.js'
 import type { ObjectKind } from './kind.js'
@@ -117,13 +117,11 @@ const CLASSES: Readonly<Record<ObjectKind, readonly string[]>> = {
 /** Built-in classes whose instances consist only of their properties. */
 const PLAIN_CLASSES: ReadonlySet<string> = new Set(
   (
-    'Object Function EventEmitter Stats Dirent Url AssertionError Error AggregateError EvalError ' +
-    'RangeError ReferenceError SyntaxError TypeError URIError SuppressedError'
+    'Object Function EventEmitter Stats BigIntStats StatFs Dirent Url AssertionError Error ' +
+    'AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError ' +
+    'SuppressedError'
   ).split(' '),
 )
-
-/** The same, but the class cannot be accessed: only the properties are sent. */
-const HIDDEN_CLASSES: ReadonlySet<string> = new Set(['BigIntStats', 'StatFs'])
 
 /** Array and string iterators do not show their contents, but they all inherit from this. */
 const ITERATOR_PROTOTYPE = Object.getPrototypeOf(
@@ -176,7 +174,7 @@ export class Lineages {
       }
       return { kind: 'class', constructor }
     }
-    return HIDDEN_CLASSES.has(String(ownValue(constructor, 'name'))) ? 'standard' : issue
+    return refuseInstance(String(ownValue(constructor, 'name')), issue)
   }
 
   /**
@@ -247,6 +245,8 @@ export class Lineages {
 
   #builtInName(constructor: AnyFunction): string | undefined {
     const name = this.#natives.nameOf(constructor)
+    // Node has a class `Module`, too.
+    if (name?.startsWith('WebAssembly.')) return name
     if (name !== undefined)
       return name.slice(Math.max(name.lastIndexOf('#'), name.lastIndexOf('.')) + 1)
     return isNative(constructor) ? String(ownValue(constructor, 'name')) : undefined

@@ -102,9 +102,14 @@ export const INTEGRITY_SEALED = 2
 /** Nothing can be changed. */
 export const INTEGRITY_FROZEN = 3
 
-/** 0 for most objects, otherwise the restriction. */
+/**
+ * 0 for most objects, otherwise the restriction. Engines disagree on whether a view with elements
+ * can be sealed. That nothing can be added is all that there is to keep: elements stay writable,
+ * and each additional property has its attributes.
+ */
 export function integrityOf(object: object): number {
   if (Object.isExtensible(object)) return 0
+  if (ArrayBuffer.isView(object)) return INTEGRITY_NOT_EXTENSIBLE
   if (Object.isFrozen(object) && !hasOpenLength(object)) return INTEGRITY_FROZEN
   return Object.isSealed(object) ? INTEGRITY_SEALED : INTEGRITY_NOT_EXTENSIBLE
 }
@@ -117,7 +122,9 @@ function hasOpenLength(object: object): boolean {
 
 /** Applies the restriction of the original object. */
 export function applyIntegrity(object: object, integrity: number): void {
-  if (integrity === INTEGRITY_FROZEN) Object.freeze(object)
+  // An older sender may have written that a view is sealed.
+  if (integrity > 0 && ArrayBuffer.isView(object)) Object.preventExtensions(object)
+  else if (integrity === INTEGRITY_FROZEN) Object.freeze(object)
   else if (integrity === INTEGRITY_SEALED) Object.seal(object)
   else if (integrity === INTEGRITY_NOT_EXTENSIBLE) Object.preventExtensions(object)
 }
