@@ -10,6 +10,7 @@ import type {
   LostWorker as SentLoss,
   MonitorReport,
   MonitorState,
+  PeerChange,
   SchedulerReport,
   TaskEvent,
   TaskFailure,
@@ -97,8 +98,14 @@ export class ClusterPicture {
       if (this.#failures.length > MAX_FAILURES) this.#failures.shift()
     }
     if (report.lostEvents > 0) emit({ type: 'lost', count: report.lostEvents })
-    for (const event of report.events) emit(taskEnded(event, time))
-    for (const state of report.states) this.#onState(state, time, emit)
+    let told = 0
+    for (const change of report.peers) {
+      for (const event of report.events.slice(told, change.after)) emit(taskEnded(event, time))
+      told = Math.max(told, change.after)
+      this.#onPeer(change, report.hasAllPeers, emit)
+    }
+    for (const event of report.events.slice(told)) emit(taskEnded(event, time))
+    for (const state of report.states) this.#onState(state, report.hasAllPeers, time, emit)
   }
 
   /** Everything that is known. Call it only once there is a state. */
@@ -143,7 +150,27 @@ export class ClusterPicture {
     return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
 
-  #onState(state: MonitorState, time: number, emit: (event: ClusterEvent) => void): void {
+  /** `isSure`: states emit nothing. Otherwise one may have emitted it already. */
+  #onPeer(change: PeerChange, isSure: boolean, emit: (event: ClusterEvent) => void): void {
+    const verb = change.hasLeft ? 'left' : 'joined'
+    const mayEmit = isSure || (change.hasLeft && !this.isComplete)
+    for (const report of change.worker) {
+      const isNew = this.#workers.note(report.worker.workerId, report, change.hasLeft)
+      if (isNew || mayEmit) emit({ type: 'worker', change: verb, worker: workerInfo(report) })
+    }
+    for (const report of change.client) {
+      const isNew = this.#clients.note(report.client, report, change.hasLeft)
+      if (isNew || mayEmit) emit({ type: 'client', change: verb, client: clientInfo(report) })
+    }
+  }
+
+  /** `hasAllPeers`: who has come or left since the last state has been told. */
+  #onState(
+    state: MonitorState,
+    hasAllPeers: boolean,
+    time: number,
+    emit: (event: ClusterEvent) => void,
+  ): void {
     const wasComplete = this.isComplete
     this.#state = state
     this.#graphs.update(state.graphs, time)
@@ -157,12 +184,14 @@ export class ClusterPicture {
       { first: state.firstClient, total: state.clients },
     )
     // Those that are there at the beginning have not joined now.
-    if (wasComplete) {
+    if (wasComplete && !hasAllPeers) {
       for (const worker of workers.joined) emit({ type: 'worker', change: 'joined', worker })
       for (const client of clients.joined) emit({ type: 'client', change: 'joined', client })
     }
-    for (const worker of workers.left) emit({ type: 'worker', change: 'left', worker })
-    for (const client of clients.left) emit({ type: 'client', change: 'left', client })
+    if (!hasAllPeers) {
+      for (const worker of workers.left) emit({ type: 'worker', change: 'left', worker })
+      for (const client of clients.left) emit({ type: 'client', change: 'left', client })
+    }
     const info = this.isComplete ? this.info(time) : undefined
     if (info !== undefined) emit({ type: 'sample', info })
   }

@@ -33,6 +33,14 @@ export class Rows<Report, Info> {
     return [...this.#rows.values()].map(({ info }) => info)
   }
 
+  /** One row has come, or left. Returns whether that was not known. */
+  note(id: Identity, report: Report, hasLeft: boolean): boolean {
+    if (hasLeft) return this.#rows.delete(id)
+    const isNew = !this.#rows.has(id)
+    this.#rows.set(id, { report, info: this.#read(report), round: this.#round })
+    return isNew
+  }
+
   /** One part, which starts with row `first` of `total`. Returns who has come, and who has left. */
   update(
     part: readonly (readonly [Identity, Report])[],
