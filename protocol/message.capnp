@@ -875,6 +875,9 @@ struct MonitorRequest $extension {
 
   wantsGraphs @4 :Bool;
   # Whether states list graphs.
+
+  wantsPeers @5 :Bool;
+  # With wantsEvents: whether to report each worker and client that joins or leaves.
 }
 
 struct MonitorReport $extension {
@@ -897,7 +900,7 @@ struct MonitorReport $extension {
   # How many were omitted before these: they are no longer kept.
 
   peers @5 :List(PeerChange);
-  # Workers and clients that have joined or left, in this order; at most 100. Only with wantsEvents.
+  # Workers and clients that have joined or left, in this order; at most 100. Only with wantsPeers.
 
   hasAllPeers @6 :Bool;
   # Whether no change of `peers` is missing. If false, some can only be found by comparing states.

@@ -550,6 +550,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     wantsFailures: bool,
     failuresAfter: uint64,
     wantsGraphs: bool,
+    wantsPeers: bool,
   }),
   fc.record({
     kind: fc.constant('monitorReport' as const),

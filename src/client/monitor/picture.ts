@@ -102,7 +102,7 @@ export class ClusterPicture {
     for (const change of report.peers) {
       for (const event of report.events.slice(told, change.after)) emit(taskEnded(event, time))
       told = Math.max(told, change.after)
-      this.#onPeer(change, report.hasAllPeers, emit)
+      this.#onPeer(change, emit)
     }
     for (const event of report.events.slice(told)) emit(taskEnded(event, time))
     for (const state of report.states) this.#onState(state, report.hasAllPeers, time, emit)
@@ -150,24 +150,24 @@ export class ClusterPicture {
     return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
 
-  /** `isSure`: states emit nothing. Otherwise one may have emitted it already. */
-  #onPeer(change: PeerChange, isSure: boolean, emit: (event: ClusterEvent) => void): void {
-    const verb = change.hasLeft ? 'left' : 'joined'
-    const mayEmit = isSure || (change.hasLeft && !this.isComplete)
-    for (const report of change.worker) {
-      const isNew = this.#workers.note(report.worker.workerId, report, change.hasLeft)
-      if (isNew || mayEmit) emit({ type: 'worker', change: verb, worker: workerInfo(report) })
+  #onPeer({ hasLeft, worker, client }: PeerChange, emit: (event: ClusterEvent) => void): void {
+    const change = hasLeft ? 'left' : 'joined'
+    // It may have left before it was listed.
+    const isUnlisted = hasLeft && !this.isComplete
+    for (const report of worker) {
+      const isNew = this.#workers.note(report.worker.workerId, report, hasLeft)
+      if (isNew || isUnlisted) emit({ type: 'worker', change, worker: workerInfo(report) })
     }
-    for (const report of change.client) {
-      const isNew = this.#clients.note(report.client, report, change.hasLeft)
-      if (isNew || mayEmit) emit({ type: 'client', change: verb, client: clientInfo(report) })
+    for (const report of client) {
+      const isNew = this.#clients.note(report.client, report, hasLeft)
+      if (isNew || isUnlisted) emit({ type: 'client', change, client: clientInfo(report) })
     }
   }
 
-  /** `hasAllPeers`: who has come or left since the last state has been told. */
+  /** `hasChanges`: changes say who comes and goes; otherwise states are compared. */
   #onState(
     state: MonitorState,
-    hasAllPeers: boolean,
+    hasChanges: boolean,
     time: number,
     emit: (event: ClusterEvent) => void,
   ): void {
@@ -178,20 +178,20 @@ export class ClusterPicture {
     const workers = this.#workers.update(
       workerReports.map((report) => [report.worker.workerId, report]),
       { first: state.firstWorker, total: state.workers },
+      hasChanges,
     )
     const clients = this.#clients.update(
       clientReports.map((report) => [report.client, report]),
       { first: state.firstClient, total: state.clients },
+      hasChanges,
     )
     // Those that are there at the beginning have not joined now.
-    if (wasComplete && !hasAllPeers) {
+    if (wasComplete) {
       for (const worker of workers.joined) emit({ type: 'worker', change: 'joined', worker })
       for (const client of clients.joined) emit({ type: 'client', change: 'joined', client })
     }
-    if (!hasAllPeers) {
-      for (const worker of workers.left) emit({ type: 'worker', change: 'left', worker })
-      for (const client of clients.left) emit({ type: 'client', change: 'left', client })
-    }
+    for (const worker of workers.left) emit({ type: 'worker', change: 'left', worker })
+    for (const client of clients.left) emit({ type: 'client', change: 'left', client })
     const info = this.isComplete ? this.info(time) : undefined
     if (info !== undefined) emit({ type: 'sample', info })
   }

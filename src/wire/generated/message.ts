@@ -3556,6 +3556,8 @@ export interface MonitorRequest {
   readonly failuresAfter: number
   /** Whether states list graphs. */
   readonly wantsGraphs: boolean
+  /** With wantsEvents: whether to report each worker and client that joins or leaves. */
+  readonly wantsPeers: boolean
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -3573,6 +3575,7 @@ export function readMonitorRequest(reader: Reader, bytes: Uint8Array | undefined
     wantsFailures: reader.bool(structAt, 33, pointersAt),
     failuresAfter: reader.uint64(structAt + 8, pointersAt),
     wantsGraphs: reader.bool(structAt, 34, pointersAt),
+    wantsPeers: reader.bool(structAt, 35, pointersAt),
     bytes,
   }
 }
@@ -3599,6 +3602,7 @@ function writeMonitorRequest(writer: Writer, at: number, value: MonitorRequest):
   writer.bool(at, 33, value.wantsFailures)
   writer.uint64(at + 8, value.failuresAfter)
   writer.bool(at, 34, value.wantsGraphs)
+  writer.bool(at, 35, value.wantsPeers)
 }
 
 /** A report to a monitor: scheduler -> monitor. Uses one credit. (docs/protocol.md#struct-monitorreport) */
@@ -3614,7 +3618,7 @@ export interface MonitorReport {
   readonly failures: readonly TaskFailure[]
   /** How many were omitted before these: they are no longer kept. */
   readonly lostFailures: number
-  /** Workers and clients that have joined or left, in this order; at most 100. Only with wantsEvents. */
+  /** Workers and clients that have joined or left, in this order; at most 100. Only with wantsPeers. */
   readonly peers: readonly PeerChange[]
   /** Whether no change of `peers` is missing. If false, some can only be found by comparing states. */
   readonly hasAllPeers: boolean

@@ -98,7 +98,7 @@ interface Monitor {
   /** Whether it has not received the state of this second yet. */
   isStateDue: boolean
   /** Whether it can know all peers: a state has listed each since it missed a change. */
-  peers: 'unknown' | 'listing' | 'known'
+  peers: 'unwanted' | 'unknown' | 'listing' | 'known'
 }
 
 /** All monitors. */
@@ -153,10 +153,9 @@ export class Monitors {
     if (monitor === undefined) return
     const { credit, wantsEvents, wantsFailures, failuresAfter, wantsGraphs } = message
     monitor.credit = Math.min(MAX_CREDIT, monitor.credit + credit)
-    if (monitor.events === undefined) {
-      monitor.skippedEvents = this.#skippedEvents
-      monitor.peers = 'unknown'
-    }
+    if (monitor.events === undefined) monitor.skippedEvents = this.#skippedEvents
+    if (!wantsEvents || !message.wantsPeers) monitor.peers = 'unwanted'
+    else if (monitor.peers === 'unwanted') monitor.peers = 'unknown'
     monitor.events = wantsEvents ? (monitor.events ?? this.#events.end) : undefined
     monitor.wantsFailures = wantsFailures
     monitor.graphs = wantsGraphs ? (monitor.graphs ?? this.#graphs.start) : undefined
@@ -318,7 +317,7 @@ export class Monitors {
     }
     const none = { events: undefined, skippedEvents: 0, wantsFailures: false, failures: undefined }
     const rows = { graphs: undefined, firstWorker: 0, firstClient: 0, statesLeft: Infinity }
-    const unknown = { isStateDue: false, peers: 'unknown' } as const
+    const unknown = { isStateDue: false, peers: 'unwanted' } as const
     const monitor: Monitor = { client: id, credit: 0, ...none, ...rows, ...unknown }
     this.#byClient.set(client, monitor)
     turn.log('debug', 'a client subscribed as a monitor', { client: id })
@@ -334,7 +333,7 @@ export class Monitors {
   #onWishes(): void {
     this.wantsEvents = [...this.#byClient.values()].some(({ events }) => events !== undefined)
     if (!this.wantsEvents) this.#events.clear()
-    this.peers.isWanted = this.wantsEvents
+    this.peers.isWanted = [...this.#byClient.values()].some(({ peers }) => peers !== 'unwanted')
     this.wantsGraphs = [...this.#byClient.values()].some(({ graphs }) => graphs !== undefined)
     if (!this.wantsGraphs) this.#graphs.clear()
   }
@@ -378,7 +377,7 @@ export class Monitors {
       monitor.peers = 'listing'
     }
     const hasAllRows = monitor.firstWorker === 0 && monitor.firstClient === 0
-    const isUpToDate = monitor.events === this.#events.end
+    const isUpToDate = monitor.events === this.#events.end && !this.peers.hasMissing
     if (monitor.peers === 'listing' && hasAllRows && isUpToDate) monitor.peers = 'known'
   }
 
@@ -386,22 +385,21 @@ export class Monitors {
     const { output, turn } = this.#state
     const { now } = turn
     const news = nextOf(this.#events, monitor.events, MOST.events)
-    const { events, peers } = eventsOf(news.items, now)
+    const { count, ...lists } = eventsOf(news.items, monitor.peers !== 'unwanted', now)
     const failures = this.#nextFailures(monitor, now)
     const message: MonitorReport = {
       kind: 'monitorReport',
       states,
-      events,
+      ...lists,
       lostEvents: news.lost + (news === NO_NEWS ? 0 : this.#skippedEvents - monitor.skippedEvents),
       failures: failures.items.map((ended, index) => {
         return failureOf(ended, failures.from + index + 1, now)
       }),
       lostFailures: failures.lost,
-      peers,
-      hasAllPeers: monitor.events !== undefined && news.lost === 0 && monitor.peers === 'known',
+      hasAllPeers: news.lost === 0 && monitor.peers === 'known',
     }
-    if (monitor.events !== undefined) monitor.events = news.from + events.length + peers.length
-    if (news.lost > 0) monitor.peers = 'unknown'
+    if (monitor.events !== undefined) monitor.events = news.from + count
+    if (news.lost > 0 && monitor.peers !== 'unwanted') monitor.peers = 'unknown'
     for (const state of states) this.#noteListed(monitor, state)
     monitor.skippedEvents = this.#skippedEvents
     if (failures !== NO_NEWS) monitor.failures = failures.to

@@ -22,6 +22,7 @@ const REQUEST: MonitorRequest = {
   wantsFailures: false,
   failuresAfter: 0,
   wantsGraphs: false,
+  wantsPeers: true,
 }
 const LEAVE = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
 
@@ -147,14 +148,15 @@ test('a client that is registered again with its runtime has neither left nor jo
 test('monitors and other visitors are not told, and nothing is told without a request', () => {
   const scheduler = withPeers({})
   connect(scheduler, 'L', { ...REQUEST, wantsEvents: false })
+  connect(scheduler, 'O', { ...REQUEST, wantsPeers: false })
   connect(scheduler)
   scheduler.receive('X', { ...clientHeartbeat(), wantsReport: true }).receive('X', LEAVE)
   scheduler.receive('C', clientHeartbeat()).moveTo(200)
-  const actions = scheduler.actions()
-  const to = actions.flatMap((action) => {
-    return action.type === 'send' && action.message.kind === 'monitorReport' ? [action.to] : []
+  const known = scheduler.actions().flatMap((action) => {
+    if (action.type !== 'send' || action.message.kind !== 'monitorReport') return []
+    return [`${action.to}: ${lines(action.message).join(' ')}`]
   })
-  assert.deepEqual(to, ['M'])
+  assert.deepEqual(known, ['O: ', 'M: +C'])
   scheduler.receive('M', LEAVE).receive('C', LEAVE).receive('D', clientHeartbeat())
   assert.equal(told(scheduler, 2_000), '')
   connect(scheduler)

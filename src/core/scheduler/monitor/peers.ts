@@ -49,6 +49,11 @@ export class Peers {
     this.#alarm.clear()
   }
 
+  /** Whether some were cut off a moment ago, and are not listed in states. */
+  get hasMissing(): boolean {
+    return this.#missing.size > 0
+  }
+
   /** A peer has been registered, perhaps again. */
   onJoined(peer: Peer): void {
     if (!this.#isMeant(peer) || this.#missing.delete(identityOf(peer))) return
@@ -107,17 +112,20 @@ export function isTask(event: Ended | Change): event is Ended {
   return 'taskId' in event
 }
 
-/** As many of these events as fit in one message: the first ones. */
+/** As many of these events as fit in one message: the first `count`. */
 export function eventsOf(
   items: readonly (Ended | Change)[],
+  wantsPeers: boolean,
   now: InstantMs,
-): Pick<MonitorReport, 'events' | 'peers'> {
+): Pick<MonitorReport, 'events' | 'peers'> & { readonly count: number } {
   const events: TaskEvent[] = []
   const peers: PeerChange[] = []
+  let count = 0
   for (const item of items) {
     if (isTask(item)) events.push(eventOf(item, now))
     else if (peers.length === MAX_PEERS) break
-    else peers.push({ ...item, after: events.length })
+    else if (wantsPeers) peers.push({ ...item, after: events.length })
+    count += 1
   }
-  return { events, peers }
+  return { events, peers, count }
 }
