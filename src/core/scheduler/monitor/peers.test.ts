@@ -10,7 +10,7 @@ import {
   PYTHON,
   result,
   task,
-  TestScheduler,
+  type TestScheduler,
   withPeers,
   workerHeartbeat,
 } from '../scheduler.kit.js'
