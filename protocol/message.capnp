@@ -875,6 +875,9 @@ struct MonitorRequest $extension {
 
   wantsGraphs @4 :Bool;
   # Whether states list graphs.
+
+  wantsPeers @5 :Bool;
+  # With wantsEvents: whether to report each worker and client that joins or leaves.
 }
 
 struct MonitorReport $extension {
@@ -888,12 +891,35 @@ struct MonitorReport $extension {
 
   lostEvents @2 :UInt64;
   # How many were omitted here: the monitor had no credit, or too many tasks finished per second.
+  # Includes changes of `peers`.
 
   failures @3 :List(TaskFailure);
   # Tasks that have failed, in this order; at most 50.
 
   lostFailures @4 :UInt64;
   # How many were omitted before these: they are no longer kept.
+
+  peers @5 :List(PeerChange);
+  # Workers and clients that have joined or left, in this order; at most 100. Only with wantsPeers.
+
+  hasAllPeers @6 :Bool;
+  # Whether no change of `peers` is missing. If false, some can only be found by comparing states.
+}
+
+struct PeerChange $extension {
+  # A worker or a client, excluding monitors, has joined or left.
+
+  hasLeft @0 :Bool;
+  # Whether it has left; otherwise it has joined.
+
+  after @1 :UInt32;
+  # How many of the `events` of the same report came before.
+
+  worker @2 :List(WorkerReport);
+  # The worker as it was then; empty: a client.
+
+  client @3 :List(ClientReport);
+  # The client as it was then; empty: a worker.
 }
 
 struct MonitorState $extension {

@@ -21,7 +21,7 @@ import { DescriptorRoom } from '../transport/descriptor-room.js'
 import type { IncomingMessage } from '../transport/options.js'
 import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
-import { encodeFrame, type Message, type SharedObject } from '../wire/message.js'
+import { encodeFrame, type Message, type SharedObject, type WorkerReport } from '../wire/message.js'
 import {
   type CheckedSchedulerOptions,
   checkSchedulerOptions,
@@ -356,14 +356,17 @@ export class Scheduler implements AsyncDisposable {
 
   /** Adds what only this process knows: the addresses of workers. */
   #placed(message: Message): Message {
-    if (message.kind !== 'monitorReport' || message.states.length === 0) return message
-    const states = message.states.map((state) => {
-      const workerReports = state.workerReports.map((report) => {
+    if (message.kind !== 'monitorReport') return message
+    const placed = (reports: readonly WorkerReport[]): readonly WorkerReport[] => {
+      return reports.map((report) => {
         return { ...report, address: this.#places.ipOf(report.worker.workerId) }
       })
-      return { ...state, workerReports }
+    }
+    const states = message.states.map((state) => {
+      return { ...state, workerReports: placed(state.workerReports) }
     })
-    return { ...message, states }
+    const peers = message.peers.map((change) => ({ ...change, worker: placed(change.worker) }))
+    return { ...message, states, peers }
   }
 
   #echo({ report, ...echo }: ReportedEcho): Message {

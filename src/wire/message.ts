@@ -88,6 +88,7 @@ export type {
   OperatorRequest,
   OutputPlace,
   OutputStream,
+  PeerChange,
   ProcessorInitialized,
   SchedulerReport,
   SharedObject,

@@ -9,6 +9,7 @@ import {
   type ClusterEvent,
   type ClusterInfo,
   Scheduler,
+  SchedulerClusterCombo,
   TimeoutError,
 } from 'scaler-ts'
 import { until as untilBy } from './condition.js'
@@ -165,6 +166,39 @@ test('events() tells of all tasks, and of workers and clients that come and go',
   assert.ok(!seen(({ type }) => type === 'lost'))
   await client.close()
   await reader.ended
+})
+
+test('clients and workers that stay for a moment only are told, in order', async () => {
+  await using combo = await SchedulerClusterCombo.start({
+    address: 'tcp://127.0.0.1:0',
+    workers: 1,
+  })
+  await using client = await Client.connect(combo.address)
+  const reader = new Reader(client)
+  await reader.opened()
+  const known = reader.events.length
+  const expected: string[] = []
+  for (let at = 0; at < 5; at += 1) {
+    await using visitor = await Client.connect(combo.address, { name: `v${at}` })
+    assert.equal(await visitor.submit((x: number) => x, at), at)
+    expected.push(`v${at} joined`, 'task success', `v${at} left`)
+  }
+  const options = { address: combo.address, workers: 1, workerNames: ['w'] }
+  await (await Cluster.start(options)).shutdown()
+  expected.push('w joined', 'w left')
+  const lines = (): readonly string[] => {
+    return reader.events.slice(known).flatMap((event) => {
+      if (event.type === 'worker') return `${event.worker.name} ${event.change}`
+      if (event.type === 'client') return `${event.client.name} ${event.change}`
+      return event.type === 'task' ? `task ${event.status}` : []
+    })
+  }
+  await untilBy('all are told', () => lines().length >= expected.length, DEADLINE_MS)
+  const samples = (): number => reader.events.filter(({ type }) => type === 'sample').length
+  const seen = samples()
+  await untilBy('two more samples have come', () => samples() >= seen + 2, DEADLINE_MS)
+  assert.deepEqual(lines(), expected)
+  assert.ok(!reader.events.some(({ type }) => type === 'lost'))
 })
 
 test('events go on with the next scheduler at the address', async () => {

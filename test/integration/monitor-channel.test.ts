@@ -67,7 +67,13 @@ class TestMonitor implements AsyncDisposable {
         wantsReport: true,
       }),
     )
-    const wants = { wantsEvents: true, wantsFailures: true, failuresAfter: 0, wantsGraphs: true }
+    const wants = {
+      wantsEvents: true,
+      wantsFailures: true,
+      failuresAfter: 0,
+      wantsGraphs: true,
+      wantsPeers: false,
+    }
     this.#socket.send(encode({ kind: 'monitorRequest', credit, ...wants }))
   }
 }

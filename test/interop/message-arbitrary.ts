@@ -550,6 +550,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     wantsFailures: bool,
     failuresAfter: uint64,
     wantsGraphs: bool,
+    wantsPeers: bool,
   }),
   fc.record({
     kind: fc.constant('monitorReport' as const),
@@ -558,6 +559,15 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     lostEvents: uint64,
     failures: list(taskFailure, 4),
     lostFailures: uint64,
+    peers: list(
+      fc.record({
+        hasLeft: bool,
+        after: uint32,
+        worker: list(workerReport, 1),
+        client: list(clientReport, 1),
+      }),
+    ),
+    hasAllPeers: bool,
   }),
   fc.record({
     kind: fc.constant('workerHeartbeat' as const),

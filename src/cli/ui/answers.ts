@@ -58,7 +58,7 @@ export interface Overview extends Freshness {
   readonly cpu: number
   /** Of all workers, in bytes. */
   readonly memory: number
-  /** Ended tasks that were not reported, because there were too many. */
+  /** Events that were not reported, because there were too many. */
   readonly lostEvents: number
 }
 

@@ -75,7 +75,7 @@ export class Board {
     return this.#info
   }
 
-  /** How many ended tasks were not reported, because there were too many. */
+  /** How many events were not reported, because there were too many: most are of ended tasks. */
   get lostEvents(): number {
     return this.#lostEvents
   }

@@ -81,6 +81,24 @@ test('without causes, workers just leave; many together are one line', () => {
   assert.deepEqual(told(board, {}, joined), ['worker w1 joined on one'])
 })
 
+test('who comes and goes between two states is listed with the next one', () => {
+  const board = new Board()
+  told(board, {})
+  const loss = lostWorker('w7', { name: 'third', taskCount: 0 })
+  const shop = { id: 'C', name: 'shop', host: 'one', unfinished: 0, bytes: 0, worker: undefined }
+  const changes = (['joined', 'left'] as const).map((change) => {
+    return { type: 'client', change, client: shop } as const
+  })
+  const before = board.log.list().length
+  board.onEvents([left('w7'), ...changes], NOW + 500)
+  assert.equal(board.log.list().length, before)
+  assert.deepEqual(told(board, { time: later(1), lost: { count: 1, workers: [loss] } }), [
+    'client shop left on one',
+    'client shop connected on one',
+    '! worker third on vm was lost (connection closed)',
+  ])
+})
+
 test('failures with the same cause in one report are one line', () => {
   const board = new Board()
   told(board, {})
@@ -106,7 +124,7 @@ test('what happens again within a minute is one line that counts, at the top', (
   const [lost, failed, first, ...others] = board.log.list()
   assert.deepEqual(
     [lost?.text, lost?.time, lost?.since],
-    ['11,900 ended tasks not reported: too many at a time', later(119), later(1)],
+    ['11,900 events not reported: too many at a time', later(119), later(1)],
   )
   assert.deepEqual(
     [failed?.text, failed?.time, failed?.since],

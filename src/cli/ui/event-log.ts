@@ -67,6 +67,8 @@ export class EventLog {
   #losses = new Map<string, number>()
   /** The hosts of the workers of the last state. */
   #hosts: Hosts = new Map()
+  /** Those that have come or gone since the last state. */
+  #peers = newPeers()
   /** The problems, and when they were last seen. */
   readonly #problems = new Map<string, number>()
   /** By key; only entries that are listed. */
@@ -89,19 +91,23 @@ export class EventLog {
     const info = events.findLast((event) => event.type === 'sample')?.info
     if (info !== undefined) lines.push(...this.#stateLines(info, nowMs))
     const time = new Date(nowMs)
-    const peers: Peers = { joinedWorkers: [], leftWorkers: [], joinedClients: [], leftClients: [] }
+    const peers = this.#peers
     let lost = 0
     for (const event of events) {
       if (event.type === 'lost') lost += event.count
       else if (event.type === 'client') peers[`${event.change}Clients`].push(event.client)
       else if (event.type === 'worker') peers[`${event.change}Workers`].push(event.worker)
     }
-    const hosts = info === undefined ? this.#hosts : hostsOf(info)
-    lines.push(...peerLines(peers, { lost: info?.lost, hosts, before: this.#hosts }, time))
-    this.#hosts = hosts
+    // Only a state tells who was lost, and the hosts of workers.
+    if (info !== undefined) {
+      const hosts = hostsOf(info)
+      lines.push(...peerLines(peers, { lost: info.lost, hosts, before: this.#hosts }, time))
+      this.#hosts = hosts
+      this.#peers = newPeers()
+    }
     if (lost > 0) {
       const textOf = (count: number): string => {
-        return `${countText(count, 'ended task')} not reported: too many at a time`
+        return `${countText(count, 'event')} not reported: too many at a time`
       }
       const repeat = { key: 'lost', count: lost, first: time, textOf }
       lines.push({ time, kind: 'scheduler', text: textOf(lost), isBad: true, repeat })
@@ -240,6 +246,10 @@ interface Peers {
   readonly leftWorkers: WorkerInfo[]
   readonly joinedClients: ConnectedClient[]
   readonly leftClients: ConnectedClient[]
+}
+
+function newPeers(): Peers {
+  return { joinedWorkers: [], leftWorkers: [], joinedClients: [], leftClients: [] }
 }
 
 /** The host of each worker. */

@@ -42,7 +42,7 @@ export function uiMetrics(board: Board, nowMs: number): string {
       [{ function: name, outcome: 'other' }, count - failed],
     ]),
   )
-  text.counter('scaler_ui_lost_events', 'Ended tasks that were not reported.', one(lostEvents))
+  text.counter('scaler_ui_lost_events', 'Events that were not reported.', one(lostEvents))
   return text.end()
 }
 

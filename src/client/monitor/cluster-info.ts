@@ -336,8 +336,8 @@ export type ClusterEvent =
   /** About once per second. */
   | { readonly type: 'sample'; readonly info: ClusterInfo }
   /**
-   * The number of events of type `task` that were left out here: the loop was too slow, or more
-   * than 5,000 tasks ended per second.
+   * The number of events that were left out here: the loop was too slow, or more than 5,000 tasks
+   * ended per second. The latter leaves out events of type `task` only.
    */
   | { readonly type: 'lost'; readonly count: number }
 

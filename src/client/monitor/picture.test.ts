@@ -6,7 +6,9 @@ import type {
   GraphReport,
   MonitorReport,
   MonitorState,
+  PeerChange,
   PeerInfo,
+  TaskEvent,
   WorkerReport,
 } from '../../wire/message.js'
 import type { ClusterEvent } from './cluster-info.js'
@@ -123,7 +125,23 @@ function state(more: Partial<MonitorState> = {}): MonitorState {
 
 function report(more: Partial<MonitorReport> = {}): MonitorReport {
   const none = { states: [], events: [], lostEvents: 0, failures: [], lostFailures: 0 }
-  return { kind: 'monitorReport', ...none, ...more }
+  return { kind: 'monitorReport', ...none, peers: [], hasAllPeers: false, ...more }
+}
+
+const ENDED: TaskEvent = {
+  taskId: taskId('\u0002'),
+  name: '',
+  function: 'f',
+  client: identity('C'),
+  worker: identity(''),
+  status: 'canceled',
+  queuedAgoMS: 1_500,
+  startAgoMS: 0,
+  endAgoMS: 500,
+  durationMS: 0,
+  errorName: '',
+  attempts: 0,
+  past: [],
 }
 
 /** The events of a report, without samples. */
@@ -411,27 +429,69 @@ test('clients that come and go are told, those of the beginning are not', () => 
   assert.deepEqual(withClients(), ['D left'])
 })
 
+/** A worker or a client has joined or left. */
+function change(sign: '+' | '-', peer: WorkerReport | ClientReport, after = 0): PeerChange {
+  const about = { hasLeft: sign === '-', after }
+  return 'client' in peer
+    ? { ...about, worker: [], client: [peer] }
+    : { ...about, worker: [peer], client: [] }
+}
+
+/** What a report tells of peers: `+A -B`. */
+function peersTold(picture: ClusterPicture, message: Partial<MonitorReport>): string {
+  const lines = told(picture, report(message)).map((event) => {
+    if (event.type !== 'worker' && event.type !== 'client') return event.type
+    const { id } = event.type === 'worker' ? event.worker : event.client
+    return `${event.change === 'left' ? '-' : '+'}${id}`
+  })
+  return lines.join(' ')
+}
+
+test('peers are told as the scheduler tells them, between the tasks; states tell none', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const both = state({ workerReports: [worker('A')], clientReports: [client('C')] })
+  assert.equal(peersTold(picture, { states: [both] }), '')
+  const events = [ENDED, ENDED]
+  const sure = { hasAllPeers: true }
+  const peers = [
+    change('+', client('D')),
+    change('-', client('D'), 1),
+    change('+', worker('W'), 1),
+    change('-', worker('W'), 2),
+    change('-', worker('A'), 2),
+  ]
+  const order = peersTold(picture, { ...sure, events, peers })
+  assert.equal(order, '+D task -D +W task -W -A')
+  // The state is newer than what is told with it: B has joined, A again, and C has left.
+  const next = state({ workerReports: [worker('A'), worker('B')] })
+  assert.equal(peersTold(picture, { ...sure, states: [next] }), '')
+  const ids = picture.info(NOW)?.hosts.flatMap(({ workers }) => workers.map(({ id }) => id))
+  assert.deepEqual([ids, picture.info(NOW)?.clients], [['A', 'B'], []])
+  const late = [change('+', worker('B')), change('-', client('C')), change('+', worker('A'))]
+  assert.equal(peersTold(picture, { ...sure, peers: late }), '+B -C +A')
+})
+
+test('after changes were missed, states are compared, and no peer is told twice', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  // It left before its row was listed.
+  assert.equal(peersTold(picture, { peers: [change('-', client('Z'))] }), '-Z')
+  assert.equal(peersTold(picture, { states: [state({ workerReports: [worker('A')] })] }), '')
+  const next = state({ workerReports: [worker('B')] })
+  assert.equal(peersTold(picture, { states: [next] }), '+B -A')
+  const late = [change('+', worker('B')), change('-', worker('A')), change('+', worker('D'))]
+  assert.equal(peersTold(picture, { peers: late }), '+D')
+  const both = state({ workerReports: [worker('B'), worker('D')] })
+  assert.equal(peersTold(picture, { states: [both] }), '')
+  assert.equal(peersTold(picture, { peers: [change('-', worker('D'))] }), '-D')
+  assert.equal(peersTold(picture, { states: [next] }), '')
+})
+
 test('ended tasks are told with their times, after those that were lost', () => {
   const picture = new ClusterPicture('tcp://h:1')
-  const event = {
-    taskId: taskId('\u0002'),
-    name: '',
-    function: 'f',
-    client: identity('C'),
-    worker: identity(''),
-    status: 'canceled',
-    queuedAgoMS: 1_500,
-    startAgoMS: 0,
-    endAgoMS: 500,
-    durationMS: 0,
-    errorName: '',
-    attempts: 0,
-    past: [],
-  } as const
-  const ran = { ...event, worker: identity('W'), status: 'success', startAgoMS: 700 } as const
+  const ran = { ...ENDED, worker: identity('W'), status: 'success', startAgoMS: 700 } as const
   const events = told(
     picture,
-    report({ lostEvents: 4, events: [event, { ...ran, durationMS: 200 }] }),
+    report({ lostEvents: 4, events: [ENDED, { ...ran, durationMS: 200 }] }),
   )
   const known = {
     type: 'task',

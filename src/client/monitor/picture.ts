@@ -10,6 +10,7 @@ import type {
   LostWorker as SentLoss,
   MonitorReport,
   MonitorState,
+  PeerChange,
   SchedulerReport,
   TaskEvent,
   TaskFailure,
@@ -97,8 +98,14 @@ export class ClusterPicture {
       if (this.#failures.length > MAX_FAILURES) this.#failures.shift()
     }
     if (report.lostEvents > 0) emit({ type: 'lost', count: report.lostEvents })
-    for (const event of report.events) emit(taskEnded(event, time))
-    for (const state of report.states) this.#onState(state, time, emit)
+    let told = 0
+    for (const change of report.peers) {
+      for (const event of report.events.slice(told, change.after)) emit(taskEnded(event, time))
+      told = Math.max(told, change.after)
+      this.#onPeer(change, emit)
+    }
+    for (const event of report.events.slice(told)) emit(taskEnded(event, time))
+    for (const state of report.states) this.#onState(state, report.hasAllPeers, time, emit)
   }
 
   /** Everything that is known. Call it only once there is a state. */
@@ -143,7 +150,27 @@ export class ClusterPicture {
     return this.#published === undefined ? info : withoutUnknown(info, this.#published)
   }
 
-  #onState(state: MonitorState, time: number, emit: (event: ClusterEvent) => void): void {
+  #onPeer({ hasLeft, worker, client }: PeerChange, emit: (event: ClusterEvent) => void): void {
+    const change = hasLeft ? 'left' : 'joined'
+    // It may have left before it was listed.
+    const isUnlisted = hasLeft && !this.isComplete
+    for (const report of worker) {
+      const isNew = this.#workers.note(report.worker.workerId, report, hasLeft)
+      if (isNew || isUnlisted) emit({ type: 'worker', change, worker: workerInfo(report) })
+    }
+    for (const report of client) {
+      const isNew = this.#clients.note(report.client, report, hasLeft)
+      if (isNew || isUnlisted) emit({ type: 'client', change, client: clientInfo(report) })
+    }
+  }
+
+  /** `hasChanges`: changes say who comes and goes; otherwise states are compared. */
+  #onState(
+    state: MonitorState,
+    hasChanges: boolean,
+    time: number,
+    emit: (event: ClusterEvent) => void,
+  ): void {
     const wasComplete = this.isComplete
     this.#state = state
     this.#graphs.update(state.graphs, time)
@@ -151,10 +178,12 @@ export class ClusterPicture {
     const workers = this.#workers.update(
       workerReports.map((report) => [report.worker.workerId, report]),
       { first: state.firstWorker, total: state.workers },
+      hasChanges,
     )
     const clients = this.#clients.update(
       clientReports.map((report) => [report.client, report]),
       { first: state.firstClient, total: state.clients },
+      hasChanges,
     )
     // Those that are there at the beginning have not joined now.
     if (wasComplete) {

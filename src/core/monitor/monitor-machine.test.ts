@@ -36,6 +36,8 @@ class TestMonitor {
       lostEvents: 0,
       failures: failures.map((number) => ({ number }) as TaskFailure),
       lostFailures: 0,
+      peers: [],
+      hasAllPeers: false,
     })
   }
 

@@ -28,7 +28,7 @@ import type {
 
 /** What a monitor receives. */
 export interface MonitorWishes {
-  /** Each task that ends. */
+  /** Each task that ends, and who joins and leaves. */
   readonly events: boolean
   /** Failures with their texts: those that the scheduler keeps, and further ones. */
   readonly failures: boolean
@@ -241,6 +241,7 @@ export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
       wantsFailures: wishes.failures,
       failuresAfter: this.#lastFailure,
       wantsGraphs: wishes.graphs ?? false,
+      wantsPeers: wishes.events,
     })
   }
 }

@@ -136,7 +136,7 @@ export class PublishedState {
     this.#lostEvents = 0
     const states = [this.#monitorState(state, now)]
     this.#last = { at: now, state }
-    const none = { failures: [], lostFailures: 0 }
+    const none = { failures: [], lostFailures: 0, peers: [], hasAllPeers: false }
     return { kind: 'monitorReport', states, events, lostEvents, ...none }
   }
 

@@ -3556,6 +3556,8 @@ export interface MonitorRequest {
   readonly failuresAfter: number
   /** Whether states list graphs. */
   readonly wantsGraphs: boolean
+  /** With wantsEvents: whether to report each worker and client that joins or leaves. */
+  readonly wantsPeers: boolean
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -3573,6 +3575,7 @@ export function readMonitorRequest(reader: Reader, bytes: Uint8Array | undefined
     wantsFailures: reader.bool(structAt, 33, pointersAt),
     failuresAfter: reader.uint64(structAt + 8, pointersAt),
     wantsGraphs: reader.bool(structAt, 34, pointersAt),
+    wantsPeers: reader.bool(structAt, 35, pointersAt),
     bytes,
   }
 }
@@ -3599,6 +3602,7 @@ function writeMonitorRequest(writer: Writer, at: number, value: MonitorRequest):
   writer.bool(at, 33, value.wantsFailures)
   writer.uint64(at + 8, value.failuresAfter)
   writer.bool(at, 34, value.wantsGraphs)
+  writer.bool(at, 35, value.wantsPeers)
 }
 
 /** A report to a monitor: scheduler -> monitor. Uses one credit. (docs/protocol.md#struct-monitorreport) */
@@ -3608,12 +3612,16 @@ export interface MonitorReport {
   readonly states: readonly MonitorState[]
   /** Tasks that have finished, in this order; at most 500. */
   readonly events: readonly TaskEvent[]
-  /** How many were omitted here: the monitor had no credit, or too many tasks finished per second. */
+  /** How many were omitted here: the monitor had no credit, or too many tasks finished per second. Includes changes of `peers`. */
   readonly lostEvents: number
   /** Tasks that have failed, in this order; at most 50. */
   readonly failures: readonly TaskFailure[]
   /** How many were omitted before these: they are no longer kept. */
   readonly lostFailures: number
+  /** Workers and clients that have joined or left, in this order; at most 100. Only with wantsPeers. */
+  readonly peers: readonly PeerChange[]
+  /** Whether no change of `peers` is missing. If false, some can only be found by comparing states. */
+  readonly hasAllPeers: boolean
   /**
    * Inside this package, the encoded message that this was decoded from, if any. Always
    * undefined in `scaler-ts/protocol`.
@@ -3631,6 +3639,8 @@ export function readMonitorReport(reader: Reader, bytes: Uint8Array | undefined)
     lostEvents: reader.uint64(structAt, pointersAt),
     failures: readTaskFailureList(reader, pointersAt + 16, structEnd),
     lostFailures: reader.uint64(structAt + 8, pointersAt),
+    peers: readPeerChangeList(reader, pointersAt + 24, structEnd),
+    hasAllPeers: reader.bool(structAt, 128, pointersAt),
     bytes,
   }
 }
@@ -3640,28 +3650,112 @@ export function measureMonitorReport(value: MonitorReport, referenceFrom: number
   return (
     measureMonitorStateList(value.states, referenceFrom) +
     measureTaskEventList(value.events, referenceFrom) +
-    measureTaskFailureList(value.failures, referenceFrom)
+    measureTaskFailureList(value.failures, referenceFrom) +
+    measurePeerChangeList(value.peers, referenceFrom)
   )
 }
 
 /** Words of the struct and of everything that it points to. */
 export function sizeMonitorReport(value: MonitorReport, referenceFrom: number): number {
-  return 5 + measureMonitorReport(value, referenceFrom)
+  return 7 + measureMonitorReport(value, referenceFrom)
 }
 
 /** Adds the struct and sets the pointer to it. */
 export function addMonitorReport(writer: Writer, pointerAt: number, value: MonitorReport): void {
-  writeMonitorReport(writer, writer.struct(pointerAt, 2, 3), value)
+  writeMonitorReport(writer, writer.struct(pointerAt, 3, 4), value)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeMonitorReport(writer: Writer, at: number, value: MonitorReport): void {
-  const pointersAt = at + 16
+  const pointersAt = at + 24
   addMonitorStateList(writer, pointersAt, value.states)
   addTaskEventList(writer, pointersAt + 8, value.events)
   writer.uint64(at, value.lostEvents)
   addTaskFailureList(writer, pointersAt + 16, value.failures)
   writer.uint64(at + 8, value.lostFailures)
+  addPeerChangeList(writer, pointersAt + 24, value.peers)
+  writer.bool(at, 128, value.hasAllPeers)
+}
+
+/** A worker or a client, excluding monitors, has joined or left. */
+export interface PeerChange {
+  /** Whether it has left; otherwise it has joined. */
+  readonly hasLeft: boolean
+  /** How many of the `events` of the same report came before. */
+  readonly after: number
+  /** The worker as it was then; empty: a client. */
+  readonly worker: readonly WorkerReport[]
+  /** The client as it was then; empty: a worker. */
+  readonly client: readonly ClientReport[]
+}
+
+/** Reads the struct that was entered last. */
+export function readPeerChange(reader: Reader): PeerChange {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    hasLeft: reader.bool(structAt, 0, pointersAt),
+    after: reader.uint32(structAt + 4, pointersAt),
+    worker: readWorkerReportList(reader, pointersAt, structEnd),
+    client: readClientReportList(reader, pointersAt + 8, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readPeerChangeList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly PeerChange[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: PeerChange[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readPeerChange(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of everything that the struct points to. */
+export function measurePeerChange(value: PeerChange, referenceFrom: number): number {
+  return (
+    measureWorkerReportList(value.worker, referenceFrom) +
+    measureClientReportList(value.client, referenceFrom)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measurePeerChangeList(
+  values: readonly PeerChange[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 3)
+  for (const value of values) words += measurePeerChange(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writePeerChange(writer: Writer, at: number, value: PeerChange): void {
+  const pointersAt = at + 8
+  writer.bool(at, 0, value.hasLeft)
+  writer.uint32(at + 4, value.after)
+  addWorkerReportList(writer, pointersAt, value.worker)
+  addClientReportList(writer, pointersAt + 8, value.client)
+}
+
+/** Adds a list of the struct and sets the pointer to it. */
+export function addPeerChangeList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly PeerChange[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 2)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writePeerChange(writer, at, value)
+    at += 24
+  }
 }
 
 /** The complete state. */

@@ -93,6 +93,7 @@ export function clientOf(
     objectBytes: 0,
   }
   state.clients.set(identity, client)
+  state.monitors.peers.onJoined({ client })
   state.turn.log(levelOf(client), 'client connected', {
     client: identity,
     runtime: client.runtime,
@@ -118,9 +119,18 @@ function clearOut(state: SchedulerState, host: WorkerEntry): void {
   }
 }
 
-/** Cancels the unfinished tasks of a client, and releases its objects. */
-export function removeClient(state: SchedulerState, client: ClientEntry, reason: string): void {
+/**
+ * Cancels the unfinished tasks of a client, and releases its objects. `mayReturn`: it is cut off,
+ * and probably registers again.
+ */
+export function removeClient(
+  state: SchedulerState,
+  client: ClientEntry,
+  reason: string,
+  mayReturn = false,
+): void {
   tellOf(state, client, reason)
+  state.monitors.peers.onLeft({ client }, mayReturn)
   client.hasLeft = true
   state.monitors.leave(client)
   state.operators.leave(client)

@@ -14,6 +14,7 @@ const WISH: MonitorRequest = {
   wantsFailures: false,
   failuresAfter: 0,
   wantsGraphs: true,
+  wantsPeers: false,
 }
 
 function watched(wish: Partial<MonitorRequest> = {}): TestScheduler {
@@ -141,7 +142,7 @@ test('many layers are added up, and many nodes only counted', () => {
 })
 
 test('without a monitor that wants graphs, only small ones are remembered', () => {
-  const scheduler = watched({ wantsGraphs: false })
+  const scheduler = watched({ wantsGraphs: false, wantsPeers: false })
   scheduler.receive('C', graph('small', ['d'], DIAMOND))
   const many = Array.from({ length: 201 }, (_, at) => node(`n${at}`))
   scheduler.receive('C', graph('large', ['n1'], many))

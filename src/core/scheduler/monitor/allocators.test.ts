@@ -54,7 +54,13 @@ function outcomeFor(scheduler: TestScheduler, peer: string): string | undefined 
 
 /** The allocators in the next state. */
 function statuses(scheduler: TestScheduler): readonly AllocatorStatus[] {
-  const wishes = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
+  const wishes = {
+    wantsEvents: false,
+    wantsFailures: false,
+    failuresAfter: 0,
+    wantsGraphs: false,
+    wantsPeers: false,
+  }
   scheduler.receive('M', { kind: 'monitorRequest', credit: 4, ...wishes })
   const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
   scheduler.handle({ type: 'statisticsSampled', ...use })
@@ -155,7 +161,13 @@ function statesUntil(scheduler: TestScheduler, end: number): readonly string[] {
 
 test('an allocator gets the state at once if tasks wait and there is no worker, then often', () => {
   const scheduler = withPeers({ clients: ['C', 'A', 'M'] })
-  const wishes = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
+  const wishes = {
+    wantsEvents: false,
+    wantsFailures: false,
+    failuresAfter: 0,
+    wantsGraphs: false,
+    wantsPeers: false,
+  }
   const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
   scheduler.handle({ type: 'statisticsSampled', ...use })
   for (const monitor of ['A', 'M']) {
@@ -171,7 +183,13 @@ test('an allocator gets the state at once if tasks wait and there is no worker, 
 
 test('an allocator that connects while tasks wait gets the state at once', () => {
   const scheduler = withPeers({ clients: ['C', 'A'] })
-  const wishes = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
+  const wishes = {
+    wantsEvents: false,
+    wantsFailures: false,
+    failuresAfter: 0,
+    wantsGraphs: false,
+    wantsPeers: false,
+  }
   const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
   scheduler.handle({ type: 'statisticsSampled', ...use })
   scheduler.receive('A', { kind: 'monitorRequest', credit: 30, ...wishes }).moveTo(1_000)
@@ -185,7 +203,13 @@ test('an allocator that connects while tasks wait gets the state at once', () =>
 test('many allocators get the state less often', () => {
   const names = Array.from({ length: 9 }, (_, at) => `A${at}`)
   const scheduler = withPeers({ clients: ['C', ...names] })
-  const wishes = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
+  const wishes = {
+    wantsEvents: false,
+    wantsFailures: false,
+    failuresAfter: 0,
+    wantsGraphs: false,
+    wantsPeers: false,
+  }
   const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
   scheduler.handle({ type: 'statisticsSampled', ...use })
   for (const name of names) {

@@ -15,7 +15,13 @@ import {
 /** The state that a monitor receives now. */
 function stateOf(scheduler: TestScheduler): MonitorState {
   const name = `M${scheduler.now}`
-  const wants = { wantsEvents: false, wantsFailures: false, failuresAfter: 0, wantsGraphs: false }
+  const wants = {
+    wantsEvents: false,
+    wantsFailures: false,
+    failuresAfter: 0,
+    wantsGraphs: false,
+    wantsPeers: false,
+  }
   const request = { kind: 'monitorRequest', credit: 2, ...wants } as const
   scheduler.receive(name, clientHeartbeat()).receive(name, request)
   const usage = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }

@@ -34,6 +34,7 @@ const NOTHING: MonitorRequest = {
   wantsFailures: false,
   failuresAfter: 0,
   wantsGraphs: false,
+  wantsPeers: false,
 }
 const ALL: MonitorRequest = { ...NOTHING, credit: 100, wantsEvents: true, wantsFailures: true }
 const ALLOCATOR: AllocatorStatus = {

@@ -27,8 +27,9 @@ import {
   newRoom,
   type ReportRoom,
 } from '../graph/shape.js'
-import { type Ended, endedOf, eventOf, failureOf, type TaskEnding } from './ended.js'
+import { type Ended, endedOf, failureOf, type TaskEnding } from './ended.js'
 import { History, nextOf, NO_NEWS, type News } from './history.js'
+import { type Change, eventsOf, isTask, Peers } from './peers.js'
 import { hasFailed } from '../../function-tally.js'
 
 /** Maximum number of events that are kept for slow monitors. */
@@ -96,12 +97,14 @@ interface Monitor {
   statesLeft: number
   /** Whether it has not received the state of this second yet. */
   isStateDue: boolean
+  /** Whether it can know all peers: a state has listed each since it missed a change. */
+  peers: 'unwanted' | 'unknown' | 'listing' | 'known'
 }
 
 /** All monitors. */
 export class Monitors {
   readonly #byClient = new Map<ClientEntry, Monitor>()
-  readonly #events = new History<Ended>(MAX_EVENTS)
+  readonly #events = new History<Ended | Change>(MAX_EVENTS)
   readonly #failures = new History<Ended>(MAX_FAILURES)
   readonly #graphs: History<EndedGraph> = endedGraphs()
   readonly #eventRate = new Budget(EVENT_RATE.perMs, EVENT_RATE.burst)
@@ -124,10 +127,16 @@ export class Monitors {
   wantsEvents = false
   /** Whether a monitor requested graphs. */
   wantsGraphs = false
+  /** Those that join and leave. */
+  readonly peers: Peers
 
   constructor(state: SchedulerState) {
     this.#state = state
     this.#alarm = state.turn.alarm(() => (this.#isDue = true))
+    this.peers = new Peers(state, (change) => {
+      this.#events.push(change)
+      this.#tellSoon()
+    })
   }
 
   /** A client subscribes, changes its subscription, or adds credit. */
@@ -140,11 +149,13 @@ export class Monitors {
       return
     }
     const known = this.#byClient.get(client)
-    const monitor = known ?? this.#add(client)
+    const monitor = known ?? this.#subscribe(client)
     if (monitor === undefined) return
     const { credit, wantsEvents, wantsFailures, failuresAfter, wantsGraphs } = message
     monitor.credit = Math.min(MAX_CREDIT, monitor.credit + credit)
     if (monitor.events === undefined) monitor.skippedEvents = this.#skippedEvents
+    if (!wantsEvents || !message.wantsPeers) monitor.peers = 'unwanted'
+    else if (monitor.peers === 'unwanted') monitor.peers = 'unknown'
     monitor.events = wantsEvents ? (monitor.events ?? this.#events.end) : undefined
     monitor.wantsFailures = wantsFailures
     monitor.graphs = wantsGraphs ? (monitor.graphs ?? this.#graphs.start) : undefined
@@ -189,9 +200,7 @@ export class Monitors {
       this.#eventRate.spend(1)
       this.#events.push(ended)
     }
-    if (this.#byClient.size === 0) return
-    if (this.#events.end % MOST.events === 0) this.#isDue = true
-    else this.#alarm.setBy(this.#state.turn.now + DELAY_MS)
+    if (this.#byClient.size > 0) this.#tellSoon()
   }
 
   /** A graph is about to end. */
@@ -205,7 +214,7 @@ export class Monitors {
     const found = new Map<TaskId, Ended>()
     for (const history of [this.#failures, this.#events]) {
       for (const ended of history.slice(history.start, MAX_EVENTS)) {
-        if (isMeant(ended.taskId)) found.set(ended.taskId, ended)
+        if (isTask(ended) && isMeant(ended.taskId)) found.set(ended.taskId, ended)
         if (found.size >= most) return [...found.values()]
       }
     }
@@ -214,6 +223,7 @@ export class Monitors {
 
   /** Sends what is due, as far as the budget of this turn allows. Called after each event. */
   flush(): void {
+    this.peers.settle()
     if (!this.#isDue) return
     this.#isDue = false
     this.#alarm.clear()
@@ -294,7 +304,7 @@ export class Monitors {
     return [...graphReports(this.#state), ...items.map((ended) => endedReport(ended, turn.now))]
   }
 
-  #add(client: ClientEntry): Monitor | undefined {
+  #subscribe(client: ClientEntry): Monitor | undefined {
     const { identity: id } = client
     const { turn } = this.#state
     if (this.#byClient.size >= MAX_MONITORS) {
@@ -307,15 +317,23 @@ export class Monitors {
     }
     const none = { events: undefined, skippedEvents: 0, wantsFailures: false, failures: undefined }
     const rows = { graphs: undefined, firstWorker: 0, firstClient: 0, statesLeft: Infinity }
-    const monitor: Monitor = { client: id, credit: 0, ...none, ...rows, isStateDue: false }
+    const unknown = { isStateDue: false, peers: 'unwanted' } as const
+    const monitor: Monitor = { client: id, credit: 0, ...none, ...rows, ...unknown }
     this.#byClient.set(client, monitor)
     turn.log('debug', 'a client subscribed as a monitor', { client: id })
     return monitor
   }
 
+  /** Something has happened: monitors get it with others, unless that fills a message. */
+  #tellSoon(): void {
+    if (this.#events.end % MOST.events === 0) this.#isDue = true
+    else this.#alarm.setBy(this.#state.turn.now + DELAY_MS)
+  }
+
   #onWishes(): void {
     this.wantsEvents = [...this.#byClient.values()].some(({ events }) => events !== undefined)
     if (!this.wantsEvents) this.#events.clear()
+    this.peers.isWanted = [...this.#byClient.values()].some(({ peers }) => peers !== 'unwanted')
     this.wantsGraphs = [...this.#byClient.values()].some(({ graphs }) => graphs !== undefined)
     if (!this.wantsGraphs) this.#graphs.clear()
   }
@@ -353,23 +371,36 @@ export class Monitors {
     return { ...news, items: items.slice(0, count), to: news.from + count }
   }
 
+  /** A monitor has received a state, and the events of the same message. */
+  #noteListed(monitor: Monitor, { firstWorker, firstClient }: MonitorState): void {
+    if (monitor.peers === 'unknown' && firstWorker === 0 && firstClient === 0) {
+      monitor.peers = 'listing'
+    }
+    const hasAllRows = monitor.firstWorker === 0 && monitor.firstClient === 0
+    const isUpToDate = monitor.events === this.#events.end && !this.peers.hasMissing
+    if (monitor.peers === 'listing' && hasAllRows && isUpToDate) monitor.peers = 'known'
+  }
+
   #tell(monitor: Monitor, states: readonly MonitorState[]): void {
     const { output, turn } = this.#state
     const { now } = turn
-    const events = nextOf(this.#events, monitor.events, MOST.events)
+    const news = nextOf(this.#events, monitor.events, MOST.events)
+    const { count, ...lists } = eventsOf(news.items, monitor.peers !== 'unwanted', now)
     const failures = this.#nextFailures(monitor, now)
     const message: MonitorReport = {
       kind: 'monitorReport',
       states,
-      events: events.items.map((ended) => eventOf(ended, now)),
-      lostEvents:
-        events.lost + (events === NO_NEWS ? 0 : this.#skippedEvents - monitor.skippedEvents),
+      ...lists,
+      lostEvents: news.lost + (news === NO_NEWS ? 0 : this.#skippedEvents - monitor.skippedEvents),
       failures: failures.items.map((ended, index) => {
         return failureOf(ended, failures.from + index + 1, now)
       }),
       lostFailures: failures.lost,
+      hasAllPeers: news.lost === 0 && monitor.peers === 'known',
     }
-    if (monitor.events !== undefined) monitor.events = events.to
+    if (monitor.events !== undefined) monitor.events = news.from + count
+    if (news.lost > 0 && monitor.peers !== 'unwanted') monitor.peers = 'unknown'
+    for (const state of states) this.#noteListed(monitor, state)
     monitor.skippedEvents = this.#skippedEvents
     if (failures !== NO_NEWS) monitor.failures = failures.to
     monitor.credit -= 1
@@ -383,8 +414,9 @@ function lengthOf(failure: Ended | undefined): number {
   return FAILURE_LENGTH + name.length + message.length + stack.length
 }
 
-function costOf({ states, events, failures }: MonitorReport): number {
-  const base = COST.message + COST.item * events.length + COST.failure * failures.length
+function costOf({ states, events, peers, failures }: MonitorReport): number {
+  const items = events.length + peers.length
+  const base = COST.message + COST.item * items + COST.failure * failures.length
   return states.reduce((sum, state) => sum + COST.state + COST.item * itemsOf(state), base)
 }
 

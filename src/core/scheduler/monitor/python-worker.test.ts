@@ -20,6 +20,7 @@ const STATES: MonitorRequest = {
   wantsFailures: false,
   failuresAfter: 0,
   wantsGraphs: false,
+  wantsPeers: false,
 }
 const BUSY = { hasTask: true, suspended: false }
 const SUSPENDED = { hasTask: true, suspended: true }

@@ -230,7 +230,7 @@ function uses({ funcObjectId, functionArgs }: Task, lost: Ids): boolean {
 /** A client is removed, as if it had been silent for too long: it sends everything again. */
 function giveUp(state: SchedulerState, client: ClientEntry, reason: string): void {
   forgetSerializer(state, client)
-  removeClient(state, client, `is disconnected, because objects are lost: ${reason}`)
+  removeClient(state, client, `is disconnected, because objects are lost: ${reason}`, true)
   disconnect(state, client.identity, reason)
 }
 

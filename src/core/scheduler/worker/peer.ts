@@ -70,6 +70,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
     tasksTakenBack: worker.taskCount,
     ...(oldest === undefined ? {} : taskFields(oldest)),
   })
+  state.monitors.peers.onLeft({ worker }, isLost)
   state.workers.delete(worker.identity)
   state.runless.delete(worker)
   const tasks = state.pools[worker.runtime].remove(worker)
@@ -80,7 +81,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   state.operators.forget(worker)
   publishWorker(state, worker, false)
   for (const client of worker.nestedClients ?? []) {
-    removeClient(state, client, 'lost its worker')
+    removeClient(state, client, 'lost its worker', isLost)
     // If it is still alive, it notices and registers again. At a shutdown it exits anyway.
     if (end !== 'shut down') disconnect(state, client.identity, 'its worker has left')
   }
@@ -149,6 +150,7 @@ function addWorker(
   state.pools[runtime].add(worker)
   state.turn.log('info', 'worker connected', { worker: identity, runtime })
   publishWorker(state, worker, true)
+  state.monitors.peers.onJoined({ worker })
   return worker
 }
 
