@@ -46,6 +46,8 @@ test('signals and Ctrl-C restore the terminal', { skip }, async (t) => {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
     ['SIGINT', 130],
+    ['SIGQUIT', 131],
+    ['SIGALRM', 142],
     [undefined, 130],
   ] as const) {
     const top = openTop(t, [address])

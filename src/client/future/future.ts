@@ -53,7 +53,7 @@ function timeoutError(
   limit: number | undefined,
   told: WaitingState | undefined,
 ): TimeoutError {
-  const waiting = state.state === 'queued' ? (told ?? state.waiting) : state.waiting
+  const waiting = state.waitingAfter(told)
   const why = waiting === undefined ? '' : `: ${waiting.text} (${waiting.reason})`
   const id = idToHex(state.taskId)
   const message = `task ${id} has no result after ${limit} ms; it continues${why}`

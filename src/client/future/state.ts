@@ -60,6 +60,10 @@ const OWN_REASONS: ReadonlySet<WaitingReason> = new Set(['no-scheduler', 'depend
 
 const NOTHING: TaskReport = { metadata: NO_BYTES, worker: identity(''), failedTaskId: undefined }
 
+function isCertain(waiting: WaitingState | undefined): boolean {
+  return waiting !== undefined && OWN_REASONS.has(waiting.reason)
+}
+
 /** The inside of one future. There may be millions: each field counts. */
 export class FutureState implements TaskOwner, Cancellable {
   readonly taskId: TaskId
@@ -116,9 +120,14 @@ export class FutureState implements TaskOwner, Cancellable {
    * has reported without being asked may be about another task of this client.
    */
   get isUnexplained(): boolean {
-    const reason = this.waiting?.reason
-    const isKnown = reason !== undefined && OWN_REASONS.has(reason)
-    return this.state === 'queued' && !isKnown && !this.#home.connection.explanations.isBusy
+    const { state, waiting } = this
+    return state === 'queued' && !isCertain(waiting) && !this.#home.connection.explanations.isBusy
+  }
+
+  /** Why it waits now; `told`: why the scheduler said that it did. */
+  waitingAfter(told: WaitingState | undefined): WaitingState | undefined {
+    const { state, waiting } = this
+    return isCertain(waiting) || state !== 'queued' ? waiting : (told ?? waiting)
   }
 
   /** See `Future.explain`. */

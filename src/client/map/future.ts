@@ -28,8 +28,9 @@ export interface MapOptions {
 }
 
 /**
- * The items when iterating over a map with options `O`: results, or pairs with `ordered: false`;
- * results, too, if the type of the options is only known to be `MapOptions`.
+ * The items when iterating over a map with options `O`: results, or pairs with `ordered: false`. If
+ * the compiler only knows that the options are `MapOptions`, it takes the items for results, and
+ * does not see the pairs.
  */
 export type MapItem<R, O extends MapOptions> = O extends { readonly ordered: false }
   ? [index: number, result: R]

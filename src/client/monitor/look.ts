@@ -5,6 +5,7 @@ import { ConfigError, ConnectError, TimeoutError } from '../../base/errors.js'
 import { identity, taskId } from '../../base/ids.js'
 import { checkNames } from '../../base/option.js'
 import type { OperatorRequest } from '../../wire/message.js'
+import { signalWatches } from '../submit/signal.js'
 import type { ClusterEvent, ClusterInfo } from './cluster-info.js'
 import {
   ClusterLink,
@@ -19,7 +20,6 @@ import {
   type OperatorReply,
   operatorReply,
 } from './operator-reply.js'
-import { signalWatches } from '../submit/signal.js'
 
 /** Options of `Client.info` and `Client.events`. */
 export interface LookOptions {

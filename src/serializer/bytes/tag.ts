@@ -78,12 +78,12 @@ export const VALUE_CLOSURE = 0x1b
 export const VALUE_BOUND = 0x1c
 /** A captured constant that is made where it is used. The content: the function that does. */
 export const VALUE_MADE = 0x1d
-// Objects that are complete at once.
 /**
  * Then a class, MEMBER_STATIC plus MEMBER_GET or MEMBER_SET, and a name: a method or accessor that
  * the text of the class defines (class/originals.ts).
  */
 export const VALUE_MEMBER = 0x1e
+// Objects that are complete at once.
 /** Then the time as float64. */
 export const VALUE_DATE = 0x20
 /** Then source and flags. */

@@ -6,8 +6,7 @@
 // where the class was written, they are those that were found when it was sent.
 
 import type { ClassMember, FunctionAnalyst, FunctionParts } from '../function/parts.js'
-import type { AnyFunction } from '../module/native.js'
-import { ownValue } from '../module/native.js'
+import { type AnyFunction, ownValue } from '../module/native.js'
 import type { Refusal } from '../refusal.js'
 import { isOfText, isUntouched } from './member.js'
 

@@ -37,8 +37,6 @@ export interface ReadCapture {
   readonly partialUse: FreeName | undefined
 }
 
-/** The function whose captures are read. */
-
 /** The settings of a capture reader. */
 interface CaptureReaderOptions {
   readonly modules: ModuleNames

@@ -317,7 +317,7 @@ export class DeadZones {
 // value, but it can only be that function. Its text is known, and its own variables are visible
 // around the function inside: another function with the same text and variables takes its place.
 
-/** A function that has captured variables. */
+/** The function whose captures are read. */
 export type CaptureOwner = Pick<MakerFunction, 'fn' | 'view' | 'url' | 'isStandIn'> & {
   readonly script: KnownScript | undefined
 }

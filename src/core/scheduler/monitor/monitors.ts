@@ -317,8 +317,8 @@ export class Monitors {
     }
     const none = { events: undefined, skippedEvents: 0, wantsFailures: false, failures: undefined }
     const rows = { graphs: undefined, firstWorker: 0, firstClient: 0, statesLeft: Infinity }
-    const unknown = { isStateDue: false, peers: 'unwanted' } as const
-    const monitor: Monitor = { client: id, credit: 0, ...none, ...rows, ...unknown }
+    const nothing = { isStateDue: false, peers: 'unwanted' } as const
+    const monitor: Monitor = { client: id, credit: 0, ...none, ...rows, ...nothing }
     this.#byClient.set(client, monitor)
     turn.log('debug', 'a client subscribed as a monitor', { client: id })
     return monitor
