@@ -32,7 +32,7 @@ export interface ClientOptions extends TlsOption {
   readonly timeoutMs?: number | undefined
   /**
    * 2,000, or a quarter of `timeoutMs` if that is less: how often the client sends a heartbeat. 1
-   * to 3,600,000, and less than `timeoutMs`. A broken link is noticed after four times that, 2 to 8
+   * to 3,600,000, and less than `timeoutMs`. A broken link is noticed after four times that, 5 to 8
    * seconds.
    */
   readonly heartbeatIntervalMs?: number | undefined

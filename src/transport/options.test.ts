@@ -89,6 +89,6 @@ for (const [text, check, why] of wrong) {
 test('whoever sends heartbeats more often notices a broken link sooner, within limits', () => {
   assert.equal(pingIntervalFor(2_000), 2_000)
   assert.equal(pingIntervalFor(60_000), 2_000)
-  assert.equal(pingIntervalFor(700), 700)
-  assert.equal(pingIntervalFor(1), 500)
+  assert.equal(pingIntervalFor(1_300), 1_300)
+  assert.equal(pingIntervalFor(1), 1_250)
 })

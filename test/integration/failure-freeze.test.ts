@@ -158,6 +158,8 @@ test(
     assert.deepEqual(ids(after), ids(before))
     const [pid = 0] = runsOf(cluster)
     writeFileSync(join(cluster.folder, `go-${pid}`), '')
+    // Had it run twice, its second run would wait for ever.
+    await until('its only run ends', () => long.state === 'done')
     assert.equal(await long, pid)
     assert.deepEqual(runsOf(cluster), [pid])
     await cluster.removeFile('runs', `go-${pid}`)
