@@ -13,7 +13,7 @@ import type { Inspector } from '../inspect/inspector.js'
 import { type AnyFunction, ownValue } from '../module/native.js'
 import { Refusal } from '../refusal.js'
 import type { ClassSite } from '../source/sites.js'
-import { ownKeysOf, type RecordKeys } from '../value/shape.js'
+import { integrityOf, ownKeysOf, type RecordKeys } from '../value/shape.js'
 import { prototypeOf } from './prototype-chain.js'
 
 /** Every function has these, and they follow from its text. */
@@ -43,6 +43,40 @@ export function prototypeKeys(prototype: object, text: string | undefined): Reco
     return text === undefined || !isFromText(prototype, key, text)
   })
 }
+
+/** A function that the text of a class defines, where it has more than that text gives it. */
+export interface ExtendedMember extends Omit<ClassMember, 'owner'> {
+  readonly fn: AnyFunction
+  readonly keys: RecordKeys
+  readonly integrity: number
+}
+
+/** Those of a class with this text; none for anything else. */
+export function extendedMembers(fn: AnyFunction, text: string | undefined): ExtendedMember[] {
+  const found: ExtendedMember[] = []
+  if (text === undefined) return found
+  for (const isStatic of [true, false]) {
+    const holder = isStatic ? fn : ownValue(fn, 'prototype')
+    if (holder === null || (typeof holder !== 'object' && typeof holder !== 'function')) continue
+    for (const key of ownKeysOf(holder)) {
+      if (!isStatic && key === 'constructor') continue
+      const property = Object.getOwnPropertyDescriptor(holder, key)
+      for (const slot of MEMBER_SLOTS) {
+        const member: unknown = property?.[slot]
+        if (typeof member !== 'function') continue
+        const keys = functionKeys(member as AnyFunction, undefined)
+        const integrity = integrityOf(member)
+        if (keys.length === 0 && integrity === 0) continue
+        if (!isFromText(holder, key, text)) continue
+        found.push({ fn: member as AnyFunction, key, isStatic, slot, keys, integrity })
+      }
+    }
+  }
+  return found
+}
+
+/** Where a property may hold a function. */
+export const MEMBER_SLOTS: readonly ClassMember['slot'][] = ['value', 'get', 'set']
 
 /** Whether `name` is as the engine makes it, and a text. */
 export function hasPlainName(fn: AnyFunction): boolean {

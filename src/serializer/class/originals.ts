@@ -8,15 +8,13 @@
 import type { ClassMember, FunctionAnalyst, FunctionParts } from '../function/parts.js'
 import { type AnyFunction, ownValue } from '../module/native.js'
 import type { Refusal } from '../refusal.js'
-import { isOfText, isUntouched } from './member.js'
+import { isOfText, isUntouched, MEMBER_SLOTS } from './member.js'
 
 /** The functions of a class by name, for the class itself and for its prototype. */
 type Functions = Readonly<Record<Side, Map<string | symbol, Partial<Record<Slot, AnyFunction>>>>>
 
 type Side = 'own' | 'prototype'
 type Slot = ClassMember['slot']
-
-const SLOTS: readonly Slot[] = ['value', 'get', 'set']
 
 /** The members of the classes of a process. */
 export class OriginalMembers {
@@ -35,7 +33,7 @@ export class OriginalMembers {
       const holder = holderOf(owner, side)
       for (const key of holder === undefined ? [] : Reflect.ownKeys(holder)) {
         if (key === (side === 'own' ? 'prototype' : 'constructor')) continue
-        for (const slot of SLOTS) {
+        for (const slot of MEMBER_SLOTS) {
           const fn = functionIn(holder, key, slot)
           if (fn !== undefined) this.#add(fn, { owner, key, isStatic: side === 'own', slot })
         }

@@ -596,3 +596,85 @@ test('private fields as compilers write them follow their instances', () => {
   assert.ok(home instanceof Lowered)
   assert.deepEqual([store.get(home), store.get(second), marks.has(home)], [8, 7, true])
 })
+
+test('what was added to methods and accessors travels with their class', () => {
+  const sides = new TwoSides()
+  class Base {
+    hello(): string {
+      return 'hello'
+    }
+  }
+  class Service extends Base {
+    readonly #secret = 7
+    static create(): Service {
+      return new Service()
+    }
+    plain(): number {
+      return 1
+    }
+    override hello(): string {
+      return `${super.hello()} again`
+    }
+    get secret(): number {
+      return this.#secret
+    }
+    *[Symbol.iterator](): Generator<number> {
+      yield this.#secret
+    }
+  }
+  const getter = Object.getOwnPropertyDescriptor(Service.prototype, 'secret')?.get
+  const shared = { route: '/' }
+  Object.assign(Service.create, { self: Service, shared })
+  Object.assign(Service.prototype.hello, { shared, [Symbol.for('tag')]: 1 })
+  Object.assign(Service.prototype[Symbol.iterator], { at: new Date(5) })
+  Object.assign(getter ?? {}, { cached: true })
+  Object.freeze(Service.prototype.plain)
+
+  const first = sides.send(Service)
+  // A task passes it on to another one.
+  const bytes = sides.there.serializer.serialize(first)
+  const second = makeSide().serializer.deserialize(bytes) as typeof Service
+  for (const copy of [first, second]) {
+    const members = copy.prototype
+    const copied = Object.getOwnPropertyDescriptor(members, 'secret')?.get
+    const { self, shared: one } = copy.create as unknown as Record<string, unknown>
+    const { shared: other } = members.hello as unknown as Record<string, unknown>
+    assert.equal(self, copy)
+    assert.deepEqual(one, shared)
+    assert.equal(one, other)
+    assert.equal(Reflect.get(members.hello, Symbol.for('tag')), 1)
+    assert.deepEqual(Reflect.get(members[Symbol.iterator], 'at'), new Date(5))
+    assert.equal(Reflect.get(copied ?? {}, 'cached'), true)
+    assert.ok(Object.isFrozen(members.plain) && !Object.isFrozen(members.hello))
+    assert.deepEqual(Object.keys(members), [])
+    const service = copy.create()
+    assert.deepEqual([service.hello(), service.secret, ...service], ['hello again', 7, 7])
+  }
+})
+
+test('what is added to a method between two messages is in the second', () => {
+  class Counter {
+    count(): number {
+      return 1
+    }
+  }
+  const read = (): unknown => Reflect.get(Counter.prototype.count, 'limit')
+  const { here } = new TwoSides()
+  const values = [undefined, 1, 2].map((limit) => {
+    if (limit !== undefined) Object.assign(Counter.prototype.count, { limit })
+    const bytes = here.serializer.serialize(read)
+    return (new TwoSides().there.serializer.deserialize(bytes) as typeof read)()
+  })
+  assert.deepEqual(values, [undefined, 1, 2])
+})
+
+test('what was added to a method and cannot travel is named', () => {
+  class Watched {
+    look(): void {}
+  }
+  Object.assign(Watched.prototype.look, { seen: new WeakSet() })
+  assert.throws(
+    () => new TwoSides().send(Watched),
+    (error: unknown) => error instanceof SerializeError && /seen/.test(error.message),
+  )
+})

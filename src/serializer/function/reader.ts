@@ -21,6 +21,7 @@ import {
   CAPTURE_CONSTANT,
   CAPTURE_EARLY,
   CAPTURE_LATE,
+  FUNCTION_EXTENDED_MEMBERS,
   FUNCTION_INTEGRITY,
   FUNCTION_MEMBERS,
   FUNCTION_OTHER_PROTOTYPE,
@@ -107,6 +108,7 @@ export class FunctionReader {
       Object.defineProperty(fn, 'prototype', { value: this.#source.value() })
     }
     if ((flags & FUNCTION_INTEGRITY) !== 0) applyIntegrity(fn, this.#source.reader.byte())
+    if ((flags & FUNCTION_EXTENDED_MEMBERS) !== 0) this.#extendMembers(fn)
   }
 
   /** A bound function, after its flags. */
@@ -124,7 +126,19 @@ export class FunctionReader {
 
   /** A method or accessor that the text of its class defines. */
   member(): AnyFunction {
-    const owner = this.#source.functionValue()
+    return this.#memberOf(this.#source.functionValue())
+  }
+
+  #extendMembers(owner: AnyFunction): void {
+    for (let left = this.#source.reader.count(3); left > 0; left -= 1) {
+      const fn = this.#memberOf(owner)
+      this.#properties.define(fn)
+      const integrity = this.#source.reader.byte()
+      if (integrity !== 0) applyIntegrity(fn, integrity)
+    }
+  }
+
+  #memberOf(owner: AnyFunction): AnyFunction {
     const bits = this.#source.reader.byte()
     const slot = MEMBER_SLOTS.get(bits & ~MEMBER_STATIC)
     const key = this.#source.primitive()
@@ -133,7 +147,7 @@ export class FunctionReader {
     const { originals } = this.#source.context.tools
     const found = isKey && slot && originals.find({ owner, key, isStatic, slot })
     if (typeof found === 'function') return found
-    throw new DeserializeError(`a class does not define ${String(key)}, which a function calls`)
+    throw new DeserializeError(`a class does not define ${String(key)}, which is needed`)
   }
 
   /** `import` or `require` of a file. */

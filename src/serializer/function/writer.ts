@@ -8,7 +8,8 @@
 // and later, as content, everything that may refer back to it:
 //
 //   the late variables; static private fields: count, then name and value
-//   flags, then the parts that they announce: [[Prototype]], own properties, those of `prototype`
+//   flags, then the parts that they announce: [[Prototype]], own properties, those of `prototype`, ...
+//   of functions that the text of a class defines: count, then place, properties and integrity
 //
 // A value that is passed when the code is evaluated is a constant for the engine, which is faster.
 // Functions are late because any of them may capture this one; so is everything in an anchor that
@@ -16,7 +17,13 @@
 
 import { writeReference } from '../bytes/leaf.js'
 import * as tag from '../bytes/tag.js'
-import { functionKeys, hasOwnPrototype, hasPlainName, prototypeKeys } from '../class/member.js'
+import {
+  extendedMembers,
+  functionKeys,
+  hasOwnPrototype,
+  hasPlainName,
+  prototypeKeys,
+} from '../class/member.js'
 import { type AnyFunction, ownValue } from '../module/native.js'
 import { NamedStep, Refusal } from '../refusal.js'
 import type { CodeName } from '../source/sites.js'
@@ -26,7 +33,13 @@ import type { Unit } from '../value/unit.js'
 import { writeRecord } from '../value/content-writer.js'
 import { writeEarly } from './early.js'
 import { STANDARD_PROTOTYPES } from './obstacle.js'
-import { type Capture, captureOf, type FunctionParts, type SourceParts } from './parts.js'
+import {
+  type Capture,
+  captureOf,
+  type ClassMember,
+  type FunctionParts,
+  type SourceParts,
+} from './parts.js'
 
 /** How a captured variable is passed: later; */
 export const CAPTURE_LATE = 0
@@ -47,8 +60,10 @@ export const FUNCTION_MEMBERS = 4
 export const FUNCTION_PARENT_MEMBERS = 8
 /** a `prototype` that was assigned; */
 export const FUNCTION_OTHER_PROTOTYPE = 16
-/** how far it is closed. */
+/** how far it is closed; */
 export const FUNCTION_INTEGRITY = 32
+/** properties of functions that the text of a class defines. */
+export const FUNCTION_EXTENDED_MEMBERS = 64
 
 /** Which member of a class: a static one; */
 export const MEMBER_STATIC = 1
@@ -177,13 +192,15 @@ export function writeFunctionContent(unit: Unit, plan: FunctionPlan): void {
       : []
   const keys = functionKeys(fn, text)
   const integrity = integrityOf(fn)
+  const extended = extendedMembers(fn, text)
   const flags =
     (hasStandardPrototype(plan) ? 0 : FUNCTION_PROTOTYPE) |
     (keys.length > 0 ? FUNCTION_PROPERTIES : 0) |
     (members.length > 0 ? FUNCTION_MEMBERS : 0) |
     (hasStandardParentMembers(plan) ? 0 : FUNCTION_PARENT_MEMBERS) |
     (hasOtherPrototype(plan) ? FUNCTION_OTHER_PROTOTYPE : 0) |
-    (integrity === 0 ? 0 : FUNCTION_INTEGRITY)
+    (integrity === 0 ? 0 : FUNCTION_INTEGRITY) |
+    (extended.length > 0 ? FUNCTION_EXTENDED_MEMBERS : 0)
   unit.bytes.byte(flags)
   if ((flags & FUNCTION_PROTOTYPE) !== 0) {
     unit.value(Object.getPrototypeOf(fn), new NamedStep('[[Prototype]]'))
@@ -195,6 +212,19 @@ export function writeFunctionContent(unit: Unit, plan: FunctionPlan): void {
   }
   if ((flags & FUNCTION_OTHER_PROTOTYPE) !== 0) unit.value(prototype, 'prototype')
   if (integrity !== 0) unit.bytes.byte(integrity)
+  if (extended.length > 0) unit.bytes.varint(extended.length)
+  for (const member of extended) {
+    writePlace(unit, member)
+    writeRecord(unit, member.fn, member.keys, member.integrity)
+    unit.bytes.byte(member.integrity)
+  }
+}
+
+/** Appends where a class has a function. */
+function writePlace(unit: Unit, { key, isStatic, slot }: Omit<ClassMember, 'owner'>): void {
+  const part = slot === 'value' ? 0 : slot === 'get' ? MEMBER_GET : MEMBER_SET
+  unit.bytes.byte(part | (isStatic ? MEMBER_STATIC : 0))
+  unit.tables.primitive(key)
 }
 
 /** Whether a function that is not a class has anything that is not in its text. */
@@ -319,13 +349,11 @@ function writeClosure(unit: Unit, about: Omit<FunctionPlan, 'late'>): void {
 function writeMember(
   unit: Unit,
   fn: AnyFunction,
-  { owner, key, isStatic, slot }: FunctionParts & { readonly kind: 'member' },
+  parts: FunctionParts & { readonly kind: 'member' },
 ): void {
   unit.bytes.byte(tag.VALUE_MEMBER)
-  unit.ownerOf(fn, owner)
-  const part = slot === 'value' ? 0 : slot === 'get' ? MEMBER_GET : MEMBER_SET
-  unit.bytes.byte(part | (isStatic ? MEMBER_STATIC : 0))
-  unit.tables.primitive(key)
+  unit.ownerOf(fn, parts.owner)
+  writePlace(unit, parts)
 }
 
 function writeBound(
