@@ -73,7 +73,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     sender.addSource(this.#graphs)
     this.#flow.ends.onRecall = (task) => this.#inquiries.askAttempts(task)
     this.#shutdown = new Shutdown(this.#turn)
-    this.#link = new Link(options, this.#turn, (sentAt) => objects.confirmRemovals(sentAt))
+    this.#link = new Link(options, this.#turn, (sentBefore) => sender.confirm(sentBefore))
     this.#silence = new Silence(this.#turn, options.timeoutMs)
     this.#inquiries = new Inquiries(this.#turn, this.#link, sender)
     this.#waiting = new ClientWaiting(this.#turn, {

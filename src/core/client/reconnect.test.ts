@@ -525,6 +525,46 @@ test('the echo of a heartbeat that was sent after a deletion confirms it', () =>
   assert.deepEqual(summary(harness.flush()), [])
 })
 
+test('a cancel that the scheduler may not have read is sent to it again', () => {
+  for (const scheduler of ['S1', '']) {
+    const harness = new Harness()
+    harness.open(scheduler)
+    harness.submit('a')
+    harness.submit('b')
+    harness.flush()
+    assert.deepEqual(cancels(harness.cancel('a')), ['cancel a'])
+    harness.disconnect()
+    assert.deepEqual(cancels(harness.cancel('b')), [])
+    for (let round = 0; round < 2; round += 1) {
+      const actions = [...harness.open(scheduler), ...harness.flush()]
+      assert.deepEqual(cancels(actions), ['cancel b', 'cancel a'])
+      harness.disconnect()
+    }
+    harness.open(scheduler)
+    harness.flush()
+    harness.advance(2_000)
+    harness.echo(scheduler)
+    harness.disconnect()
+    assert.deepEqual(cancels([...harness.open(scheduler), ...harness.flush()]), [])
+  }
+})
+
+function cancels(actions: Parameters<typeof summary>[0]): string[] {
+  const texts = summary(actions).filter((text) => text.startsWith('cancel'))
+  // Without force if the scheduler is of 1.9.9.
+  return texts.map((text) => text.replace('!', ''))
+}
+
+test('another scheduler is not sent the cancels of the last one', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a')
+  harness.flush()
+  harness.cancel('a')
+  harness.disconnect()
+  assert.deepEqual(cancels([...harness.open('S2'), ...harness.flush()]), [])
+})
+
 test('the echo of an earlier heartbeat, or of one on a new connection, confirms no deletion', () => {
   const harness = new Harness()
   harness.open()

@@ -8,7 +8,8 @@ import {
   hasFeature,
 } from '../../base/features.js'
 import type { SchedulerId } from '../../base/ids.js'
-import type { Message } from '../../wire/message.js'
+import type { InstantMs } from '../../base/machine.js'
+import type { Message, TaskCancel } from '../../wire/message.js'
 import { type ClientCoreOptions, type ClientTurn, send } from './events.js'
 import type { SchedulerMemory } from './link.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
@@ -25,6 +26,8 @@ import {
 
 /** Objects of at least this size are sent in separate messages. */
 const LARGE_OBJECT_BYTES = 1024 ** 2
+/** The most cancels that are kept in case they are lost with their connection. */
+const MAX_UNCONFIRMED = 100_000
 
 /** The tables that the sender reads. */
 interface SenderParts<Owner> {
@@ -53,6 +56,8 @@ export class Sender<Owner> {
   readonly #turn: ClientTurn<Owner>
   readonly #outbox = new ClientOutbox<Owner>()
   readonly #shared: SharedNames<Owner>
+  /** Cancels that the scheduler may not have read, and when they were sent: in that order. */
+  readonly #cancels = new Map<TaskCancel, InstantMs>()
   #source: MessageSource | undefined
   #features = 0
   #schedulerId: SchedulerId | undefined
@@ -150,6 +155,21 @@ export class Sender<Owner> {
     this.#outbox.addMessage(message)
   }
 
+  /** Queues a cancel of a task that is never sent again. The same if its connection is lost. */
+  cancel(message: TaskCancel): void {
+    this.#cancels.set(message, Infinity)
+    this.post(message)
+  }
+
+  /** The scheduler has read everything that was sent before this time. */
+  confirm(sentBefore: InstantMs): void {
+    this.#objects.confirmRemovals(sentBefore)
+    for (const [cancel, sentAt] of this.#cancels) {
+      if (sentAt >= sentBefore) return
+      this.#cancels.delete(cancel)
+    }
+  }
+
   /** Sends a message of about this many bytes immediately. Only while `hasCredit`. */
   send(message: Message, bytes: number): void {
     send(this.#turn, message)
@@ -170,6 +190,11 @@ export class Sender<Owner> {
   onConnected(): void {
     this.#outbox.grantCredit()
     this.#outbox.dropRequests()
+    for (const [cancel, sentAt] of this.#cancels) {
+      if (sentAt === Infinity) break
+      this.#cancels.delete(cancel)
+      this.cancel(cancel)
+    }
     this.#objects.repeatRemovals((id) => this.#tasks.storedIn(id) !== undefined)
   }
 
@@ -179,6 +204,7 @@ export class Sender<Owner> {
     // A different scheduler knows nothing of what was cancelled or deleted.
     if (!isSame) {
       this.#outbox.dropMessages()
+      this.#cancels.clear()
       this.#objects.forgetRemovals()
     }
     this.#outbox.setRoom(undefined)
@@ -201,12 +227,22 @@ export class Sender<Owner> {
     while (outbox.hasCredit) {
       const message = outbox.takeMessage()
       if (message === undefined) break
+      if (message.kind === 'taskCancel') this.#noteSent(message)
       this.send(message, 0)
     }
     if (isRequested || outbox.hasBatch) this.#sendTasks()
     const hasMore = this.#hasRemovals || this.#objects.hasFresh || this.#shared.hasUnsent
     const when = outbox.requestFlush(hasMore || this.#source?.hasUnsent === true)
     if (when !== undefined) this.#turn.act({ type: 'requestFlush', when })
+  }
+
+  #noteSent(cancel: TaskCancel): void {
+    if (!this.#cancels.has(cancel)) return
+    this.#cancels.set(cancel, this.#turn.now)
+    for (const oldest of this.#cancels.keys()) {
+      if (this.#cancels.size <= MAX_UNCONFIRMED) break
+      this.#cancels.delete(oldest)
+    }
   }
 
   /** Whether the scheduler must be notified of deletions now. */

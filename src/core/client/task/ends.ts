@@ -155,7 +155,7 @@ export class ClientTaskEnds<Owner> {
     if (task.state !== 'sent') return
     this.onRecall(task)
     if (task.graph !== undefined) return task.graph.recall(task)
-    this.#parts.sender.post(taskCancelMessage(task.id, this.mayForce, task.count))
+    this.#parts.sender.cancel(taskCancelMessage(task.id, this.mayForce, task.count))
   }
 
   /** Gives up all tasks that have not ended; their results may be in the cluster. */
