@@ -13,7 +13,7 @@ import type { Inspector } from '../inspect/inspector.js'
 import { type AnyFunction, ownValue } from '../module/native.js'
 import { Refusal } from '../refusal.js'
 import type { ClassSite } from '../source/sites.js'
-import { integrityOf, ownKeysOf, type RecordKeys } from '../value/shape.js'
+import { engineShapes, integrityOf, ownKeysOf, type RecordKeys } from '../value/shape.js'
 import { prototypeOf } from './prototype-chain.js'
 
 /** Every function has these, and they follow from its text. */
@@ -63,7 +63,7 @@ export function extendedMembers(fn: AnyFunction, text: string | undefined): Exte
       const property = Object.getOwnPropertyDescriptor(holder, key)
       for (const slot of MEMBER_SLOTS) {
         const member: unknown = property?.[slot]
-        if (typeof member !== 'function') continue
+        if (typeof member !== 'function' || isAsDefined(member)) continue
         const keys = functionKeys(member as AnyFunction, undefined)
         const integrity = integrityOf(member)
         if (keys.length === 0 && integrity === 0) continue
@@ -74,6 +74,14 @@ export function extendedMembers(fn: AnyFunction, text: string | undefined): Exte
   }
   return found
 }
+
+/** Most members: the hidden class shows quickly that nothing was done to them. */
+function isAsDefined(member: object): boolean {
+  return engineShapes.areAlike(member, UNTOUCHED)
+}
+
+/** A method of our own, which has the same hidden class. */
+const UNTOUCHED = Reflect.get({ method() {} }, 'method') as object
 
 /** Where a property may hold a function. */
 export const MEMBER_SLOTS: readonly ClassMember['slot'][] = ['value', 'get', 'set']

@@ -8,8 +8,8 @@
 // and later, as content, everything that may refer back to it:
 //
 //   the late variables; static private fields: count, then name and value
-//   flags, then the parts that they announce: [[Prototype]], own properties, those of `prototype`, ...
-//   of functions that the text of a class defines: count, then place, properties and integrity
+//   flags, then the parts that they announce: [[Prototype]], own properties, those of `prototype`;
+//   functions that the text of a class defines: count, then place, own properties and integrity
 //
 // A value that is passed when the code is evaluated is a constant for the engine, which is faster.
 // Functions are late because any of them may capture this one; so is everything in an anchor that
