@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from 'scaler-ts'
+import { Client, TaskCancelledError } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { isIdle } from '../chaos/monitor.js'
+import { until } from './condition.js'
 import { sized } from '#src/base/short-run.kit.js'
 import { TcpProxy, type Direction, type LinkFaults } from '../chaos/tcp-proxy.js'
 
@@ -121,6 +122,31 @@ test('an object that was released just before a link broke is deleted all the sa
   } finally {
     await client.disconnect()
     await watcher.disconnect()
+    await proxy.close()
+  }
+  await cluster.monitor.until('empty tables', isIdle)
+})
+
+test('a task that was cancelled just before a link broke is stopped all the same', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const proxy = await TcpProxy.start(cluster.address)
+  const client = new Client(proxy.address, { heartbeatIntervalMs: 150 })
+  try {
+    for (let round = 0; round < 5; round += 1) {
+      const endless = client.submit(() => new Promise<never>(() => setInterval(() => {}, 1_000)))
+      await until('it runs', () => endless.state === 'running')
+      // What the client sends from now on is lost.
+      proxy.stop()
+      assert.ok(endless.cancel())
+      await assert.rejects(endless, TaskCancelledError)
+      proxy.admit()
+      proxy.cut()
+      // The only worker has to be free for it.
+      const next = client.submit((x: number) => x, round)
+      assert.equal(await next.result({ timeoutMs: 30_000 }), round)
+    }
+  } finally {
+    await client.disconnect()
     await proxy.close()
   }
   await cluster.monitor.until('empty tables', isIdle)
