@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Heartbeat } from './heartbeat.js'
+import { Heartbeat, Unconfirmed } from './heartbeat.js'
 import { Turn } from './machine.js'
 
 /** Whether the scheduler that echoes is one of ours. */
@@ -136,4 +136,24 @@ test('a heartbeat can be sent early, unless an echo is outstanding', () => {
   rhythm.echo(200, OURS)
   rhythm.heartbeat.hasten()
   assert.deepEqual(rhythm.until(1_200), [200, 1_200])
+})
+
+test('what was sent is remembered until a later heartbeat is answered, in order', () => {
+  const unconfirmed = new Unconfirmed<string>()
+  for (const [index, item] of ['a', 'b', 'c', 'a'].entries()) unconfirmed.add(item, index)
+  assert.ok(unconfirmed.delete('c'))
+  assert.ok(!unconfirmed.delete('d'))
+  unconfirmed.confirm(1)
+  assert.deepEqual(unconfirmed.takeAll(), ['b', 'a'])
+  assert.deepEqual(unconfirmed.takeAll(), [])
+  for (const item of ['x', 'y']) unconfirmed.add(item, item === 'x' ? 4 : 5)
+  unconfirmed.confirm(5)
+  assert.deepEqual(unconfirmed.takeAll(), ['y'])
+})
+
+test('of very much that was sent, the oldest is forgotten', () => {
+  const unconfirmed = new Unconfirmed<number>()
+  for (let item = 0; item < 100_003; item += 1) unconfirmed.add(item, item)
+  const items = unconfirmed.takeAll()
+  assert.deepEqual([items.length, items[0], items.at(-1)], [100_000, 3, 100_002])
 })

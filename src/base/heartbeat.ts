@@ -96,3 +96,41 @@ export class Heartbeat {
     else this.#alarm.set(this.#turn.now + this.#intervalMs)
   }
 }
+
+/** The most things that are remembered; the oldest are forgotten first. */
+const MAX_UNCONFIRMED = 100_000
+
+/** What was sent, until the echo of a later heartbeat shows that the scheduler has read it. */
+export class Unconfirmed<T> {
+  /** In the order in which they were sent. */
+  readonly #sentAt = new Map<T, InstantMs>()
+
+  add(item: T, now: InstantMs): void {
+    this.#sentAt.delete(item)
+    this.#sentAt.set(item, now)
+    for (const oldest of this.#sentAt.keys()) {
+      if (this.#sentAt.size <= MAX_UNCONFIRMED) break
+      this.#sentAt.delete(oldest)
+    }
+  }
+
+  /** Returns whether it was there. */
+  delete(item: T): boolean {
+    return this.#sentAt.delete(item)
+  }
+
+  /** The scheduler has read everything that was sent before this time. */
+  confirm(sentBefore: InstantMs): void {
+    for (const [item, sentAt] of this.#sentAt) {
+      if (sentAt >= sentBefore) return
+      this.#sentAt.delete(item)
+    }
+  }
+
+  /** Removes and returns all, oldest first. */
+  takeAll(): T[] {
+    const items = [...this.#sentAt.keys()]
+    this.#sentAt.clear()
+    return items
+  }
+}

@@ -7,6 +7,7 @@ import { assert } from '../../base/assert.js'
 import type { Alarm, InstantMs, Timing } from '../../base/machine.js'
 import { NO_BYTES } from '../../base/bytes.js'
 import { Fifo, type FifoNode } from '../../base/collection/fifo.js'
+import { Unconfirmed } from '../../base/heartbeat.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { FiledContent, StoredValue } from './events.js'
 import { type NamedObject, OwnNames } from './own-names.js'
@@ -33,9 +34,6 @@ const IDLE_BOUNDS: Readonly<Record<ObjectRole, IdleBounds>> = {
 
 /** Deletions are collected for this long. */
 const SWEEP_INTERVAL_MS = 500
-
-/** Deletions are sent again after a reconnect unless so many were sent after them. */
-const MAX_UNCONFIRMED = 100_000
 
 /** An object for which there was no room is sent again after this time, at the earliest. */
 const REFUSED_MS = 1_000
@@ -94,7 +92,7 @@ export class ClientObjectTable {
   /** Deleted objects of which the scheduler has not been notified. */
   readonly #removals = new Set<ObjectId>()
   /** Those of which it was notified, but perhaps in vain, and when. Invariant: in that order. */
-  readonly #unconfirmed = new Map<ObjectId, InstantMs>()
+  readonly #unconfirmed = new Unconfirmed<ObjectId>()
   /** Objects that were pinned before they were sent. Some may have been sent or deleted since. */
   readonly #fresh = new Fifo<ClientObject>()
   /** The objects of other clients, of which this client must stay a user. */
@@ -276,35 +274,24 @@ export class ClientObjectTable {
   takeRemovals(): readonly ObjectId[] {
     const ids = [...this.#removals]
     this.#removals.clear()
-    for (const id of ids) {
-      this.#unconfirmed.delete(id)
-      this.#unconfirmed.set(id, this.#turn.now)
-    }
-    for (const id of this.#unconfirmed.keys()) {
-      if (this.#unconfirmed.size <= MAX_UNCONFIRMED) break
-      this.#unconfirmed.delete(id)
-    }
+    for (const id of ids) this.#unconfirmed.add(id, this.#turn.now)
     return ids
   }
 
   /** The scheduler has read everything that was sent before this time. */
   confirmRemovals(sentBefore: InstantMs): void {
-    for (const [id, sentAt] of this.#unconfirmed) {
-      if (sentAt >= sentBefore) return
-      this.#unconfirmed.delete(id)
-    }
+    this.#unconfirmed.confirm(sentBefore)
   }
 
   /** There is a new connection: what was deleted over the last one may still be stored. */
   repeatRemovals(isNeeded: (id: ObjectId) => boolean): void {
-    for (const id of this.#unconfirmed.keys()) if (!isNeeded(id)) this.#removals.add(id)
-    this.#unconfirmed.clear()
+    for (const id of this.#unconfirmed.takeAll()) if (!isNeeded(id)) this.#removals.add(id)
   }
 
   /** This scheduler knows nothing of what was deleted. */
   forgetRemovals(): void {
     this.#removals.clear()
-    this.#unconfirmed.clear()
+    this.#unconfirmed.takeAll()
   }
 
   /** All objects that may be in the scheduler. */

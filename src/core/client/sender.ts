@@ -7,6 +7,7 @@ import {
   FEATURE_TASK_UPDATES,
   hasFeature,
 } from '../../base/features.js'
+import { Unconfirmed } from '../../base/heartbeat.js'
 import type { SchedulerId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { Message, TaskCancel } from '../../wire/message.js'
@@ -26,8 +27,6 @@ import {
 
 /** Objects of at least this size are sent in separate messages. */
 const LARGE_OBJECT_BYTES = 1024 ** 2
-/** The most cancels that are kept in case they are lost with their connection. */
-const MAX_UNCONFIRMED = 100_000
 
 /** The tables that the sender reads. */
 interface SenderParts<Owner> {
@@ -56,8 +55,9 @@ export class Sender<Owner> {
   readonly #turn: ClientTurn<Owner>
   readonly #outbox = new ClientOutbox<Owner>()
   readonly #shared: SharedNames<Owner>
-  /** Cancels that the scheduler may not have read, and when they were sent: in that order. */
-  readonly #cancels = new Map<TaskCancel, InstantMs>()
+  /** Cancels that wait in the outbox, and those that the scheduler may not have read. */
+  readonly #waitingCancels = new Set<TaskCancel>()
+  readonly #sentCancels = new Unconfirmed<TaskCancel>()
   #source: MessageSource | undefined
   #features = 0
   #schedulerId: SchedulerId | undefined
@@ -155,19 +155,19 @@ export class Sender<Owner> {
     this.#outbox.addMessage(message)
   }
 
-  /** Queues a cancel of a task that is never sent again. The same if its connection is lost. */
+  /**
+   * Queues the cancel of a task that is never sent again. If it may have been lost with its
+   * connection, it is repeated on the next one.
+   */
   cancel(message: TaskCancel): void {
-    this.#cancels.set(message, Infinity)
+    this.#waitingCancels.add(message)
     this.post(message)
   }
 
   /** The scheduler has read everything that was sent before this time. */
   confirm(sentBefore: InstantMs): void {
     this.#objects.confirmRemovals(sentBefore)
-    for (const [cancel, sentAt] of this.#cancels) {
-      if (sentAt >= sentBefore) return
-      this.#cancels.delete(cancel)
-    }
+    this.#sentCancels.confirm(sentBefore)
   }
 
   /** Sends a message of about this many bytes immediately. Only while `hasCredit`. */
@@ -190,11 +190,7 @@ export class Sender<Owner> {
   onConnected(): void {
     this.#outbox.grantCredit()
     this.#outbox.dropRequests()
-    for (const [cancel, sentAt] of this.#cancels) {
-      if (sentAt === Infinity) break
-      this.#cancels.delete(cancel)
-      this.cancel(cancel)
-    }
+    for (const cancel of this.#sentCancels.takeAll()) this.cancel(cancel)
     this.#objects.repeatRemovals((id) => this.#tasks.storedIn(id) !== undefined)
   }
 
@@ -204,7 +200,8 @@ export class Sender<Owner> {
     // A different scheduler knows nothing of what was cancelled or deleted.
     if (!isSame) {
       this.#outbox.dropMessages()
-      this.#cancels.clear()
+      this.#waitingCancels.clear()
+      this.#sentCancels.takeAll()
       this.#objects.forgetRemovals()
     }
     this.#outbox.setRoom(undefined)
@@ -227,22 +224,15 @@ export class Sender<Owner> {
     while (outbox.hasCredit) {
       const message = outbox.takeMessage()
       if (message === undefined) break
-      if (message.kind === 'taskCancel') this.#noteSent(message)
+      if (message.kind === 'taskCancel' && this.#waitingCancels.delete(message)) {
+        this.#sentCancels.add(message, this.#turn.now)
+      }
       this.send(message, 0)
     }
     if (isRequested || outbox.hasBatch) this.#sendTasks()
     const hasMore = this.#hasRemovals || this.#objects.hasFresh || this.#shared.hasUnsent
     const when = outbox.requestFlush(hasMore || this.#source?.hasUnsent === true)
     if (when !== undefined) this.#turn.act({ type: 'requestFlush', when })
-  }
-
-  #noteSent(cancel: TaskCancel): void {
-    if (!this.#cancels.has(cancel)) return
-    this.#cancels.set(cancel, this.#turn.now)
-    for (const oldest of this.#cancels.keys()) {
-      if (this.#cancels.size <= MAX_UNCONFIRMED) break
-      this.#cancels.delete(oldest)
-    }
   }
 
   /** Whether the scheduler must be notified of deletions now. */
