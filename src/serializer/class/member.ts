@@ -53,26 +53,44 @@ export interface ExtendedMember extends Omit<ClassMember, 'owner'> {
 
 /** Those of a class with this text; none for anything else. */
 export function extendedMembers(fn: AnyFunction, text: string | undefined): ExtendedMember[] {
-  const found: ExtendedMember[] = []
-  if (text === undefined) return found
+  if (text === undefined) return []
+  return membersOf(fn).flatMap((member) => {
+    if (isAsDefined(member.fn)) return []
+    const keys = functionKeys(member.fn, undefined)
+    const integrity = integrityOf(member.fn)
+    if (keys.length === 0 && integrity === 0) return []
+    const holder = holderOf(fn, member.isStatic)
+    const isOwn = holder !== undefined && isFromText(holder, member.key, text)
+    return isOwn ? [{ ...member, keys, integrity }] : []
+  })
+}
+
+/** A function that is a member of a class, and its place. */
+type PlacedMember = Omit<ClassMember, 'owner'> & { readonly fn: AnyFunction }
+
+/** All functions in the properties of a class and its prototype, except the class itself. */
+export function membersOf(owner: AnyFunction): PlacedMember[] {
+  const found: PlacedMember[] = []
   for (const isStatic of [true, false]) {
-    const holder = isStatic ? fn : ownValue(fn, 'prototype')
-    if (holder === null || (typeof holder !== 'object' && typeof holder !== 'function')) continue
+    const holder = holderOf(owner, isStatic)
+    if (holder === undefined) continue
     for (const key of ownKeysOf(holder)) {
-      if (!isStatic && key === 'constructor') continue
+      if (key === (isStatic ? 'prototype' : 'constructor')) continue
       const property = Object.getOwnPropertyDescriptor(holder, key)
       for (const slot of MEMBER_SLOTS) {
-        const member: unknown = property?.[slot]
-        if (typeof member !== 'function' || isAsDefined(member)) continue
-        const keys = functionKeys(member as AnyFunction, undefined)
-        const integrity = integrityOf(member)
-        if (keys.length === 0 && integrity === 0) continue
-        if (!isFromText(holder, key, text)) continue
-        found.push({ fn: member as AnyFunction, key, isStatic, slot, keys, integrity })
+        const fn: unknown = property?.[slot]
+        if (typeof fn === 'function') found.push({ fn: fn as AnyFunction, key, isStatic, slot })
       }
     }
   }
   return found
+}
+
+/** Where the members of a class are. */
+export function holderOf(owner: AnyFunction, isStatic: boolean): object | undefined {
+  if (isStatic) return owner
+  const prototype = ownValue(owner, 'prototype')
+  return typeof prototype === 'object' && prototype !== null ? prototype : undefined
 }
 
 /** Most members: the hidden class shows quickly that nothing was done to them. */
@@ -84,7 +102,7 @@ function isAsDefined(member: object): boolean {
 const UNTOUCHED = Reflect.get({ method() {} }, 'method') as object
 
 /** Where a property may hold a function. */
-export const MEMBER_SLOTS: readonly ClassMember['slot'][] = ['value', 'get', 'set']
+const MEMBER_SLOTS: readonly ClassMember['slot'][] = ['value', 'get', 'set']
 
 /** Whether `name` is as the engine makes it, and a text. */
 export function hasPlainName(fn: AnyFunction): boolean {

@@ -6,9 +6,9 @@
 // where the class was written, they are those that were found when it was sent.
 
 import type { ClassMember, FunctionAnalyst, FunctionParts } from '../function/parts.js'
-import { type AnyFunction, ownValue } from '../module/native.js'
+import type { AnyFunction } from '../module/native.js'
 import type { Refusal } from '../refusal.js'
-import { isOfText, isUntouched, MEMBER_SLOTS } from './member.js'
+import { holderOf, isOfText, isUntouched, membersOf } from './member.js'
 
 /** The functions of a class by name, for the class itself and for its prototype. */
 type Functions = Readonly<Record<Side, Map<string | symbol, Partial<Record<Slot, AnyFunction>>>>>
@@ -29,16 +29,7 @@ export class OriginalMembers {
   /** Takes in a class that has just been created from this text. */
   addClass(owner: AnyFunction, text: string): void {
     if (!text.includes('#') && !text.includes('super')) return
-    for (const side of ['own', 'prototype'] as const) {
-      const holder = holderOf(owner, side)
-      for (const key of holder === undefined ? [] : Reflect.ownKeys(holder)) {
-        if (key === (side === 'own' ? 'prototype' : 'constructor')) continue
-        for (const slot of MEMBER_SLOTS) {
-          const fn = functionIn(holder, key, slot)
-          if (fn !== undefined) this.#add(fn, { owner, key, isStatic: side === 'own', slot })
-        }
-      }
-    }
+    for (const { fn, ...place } of membersOf(owner)) this.#add(fn, { owner, ...place })
   }
 
   /**
@@ -61,7 +52,7 @@ export class OriginalMembers {
     const side = member.isStatic ? 'own' : 'prototype'
     const known = this.#functions.get(owner)?.[side].get(key)?.[slot]
     if (known !== undefined) return known
-    const present = functionIn(holderOf(owner, side), key, slot)
+    const present = functionIn(holderOf(owner, member.isStatic), key, slot)
     return present !== undefined && isOfText(present, member) ? present : undefined
   }
 
@@ -85,12 +76,6 @@ function* classesIn(
   for (const [fn, parts] of message) {
     if ('kind' in parts && parts.kind === 'source' && parts.classParts !== undefined) yield fn
   }
-}
-
-function holderOf(owner: AnyFunction, side: Side): object | undefined {
-  if (side === 'own') return owner
-  const prototype = ownValue(owner, 'prototype')
-  return typeof prototype === 'object' && prototype !== null ? prototype : undefined
 }
 
 function functionIn(
