@@ -32,8 +32,8 @@ export interface ClientOptions extends TlsOption {
   readonly timeoutMs?: number | undefined
   /**
    * 2,000, or a quarter of `timeoutMs` if that is less: how often the client sends a heartbeat. 1
-   * to 3,600,000, and less than `timeoutMs`. A broken link is noticed after four times that, 5 to 8
-   * seconds.
+   * to 3,600,000, and less than `timeoutMs`. A broken link is noticed after four times that, but
+   * after 5 seconds at the earliest and 8 at the latest.
    */
   readonly heartbeatIntervalMs?: number | undefined
   /**

@@ -113,7 +113,7 @@ const MAX_IDENTITY_BYTES = 255
 const DEFAULT_PING_INTERVAL_MS = 2000
 /** How many ping intervals may pass unanswered before a peer is given up. */
 const PING_ROUNDS = 4
-/** More often, a scheduler that only stood still for some seconds would lose its peers. */
+/** With less, a scheduler that was only suspended for some seconds would lose its peers. */
 const MIN_PING_INTERVAL_MS = 1250
 const DEFAULT_RECONNECT_MIN_MS = 100
 const DEFAULT_RECONNECT_MAX_MS = 1000
@@ -129,7 +129,7 @@ const NO_PINGS: PingDefaults = { intervalMs: 0, rounds: 0 }
 
 /**
  * How often a process that sends a heartbeat this often asks whether its link is alive: a broken
- * one is noticed after four times that, which is 5 to 8 seconds. Both in milliseconds.
+ * one is noticed after four times that, between 5 and 8 seconds. Both in milliseconds.
  */
 export function pingIntervalFor(heartbeatIntervalMs: number): number {
   return Math.min(Math.max(heartbeatIntervalMs, MIN_PING_INTERVAL_MS), DEFAULT_PING_INTERVAL_MS)

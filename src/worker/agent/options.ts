@@ -95,7 +95,7 @@ export interface AgentOptions extends TlsOption {
   readonly allocation?: string | undefined
   /**
    * 2,000: how often each worker sends a heartbeat to the scheduler. 10 to 3,600,000. A broken link
-   * is noticed after four times that, 5 to 8 seconds.
+   * is noticed after four times that, but after 5 seconds at the earliest and 8 at the latest.
    */
   readonly heartbeatIntervalMs?: number | undefined
   /**
