@@ -242,14 +242,23 @@ export class Writer {
     return at
   }
 
+  /** Like that of the reader, it makes no further calls. */
   #pointer(at: number, target: number, kind: number, upper: number): void {
     const distance = target - at - WORD
     if (distance > MAX_DISTANCE) {
       throw new ProtocolError(`message of more than ${target} bytes: too long for its pointers`)
     }
-    // Words in the upper 30 bits: half of the bytes. Unsigned, as bit 31 may be set.
-    this.#int32(at, (distance >>> 1) | kind)
-    this.#int32(at + 4, upper)
+    // Words in the upper 30 bits: half of the bytes.
+    const lower = (distance >>> 1) | kind
+    const bytes = this.#bytes
+    bytes[at] = lower
+    bytes[at + 1] = lower >>> 8
+    bytes[at + 2] = lower >>> 16
+    bytes[at + 3] = lower >>> 24
+    bytes[at + 4] = upper
+    bytes[at + 5] = upper >>> 8
+    bytes[at + 6] = upper >>> 16
+    bytes[at + 7] = upper >>> 24
   }
 
   #int64(at: number, value: number): void {
