@@ -26,7 +26,7 @@ export class ByteTail {
 
   /** Drops everything. */
   clear(): void {
-    this.#tail = Buffer.alloc(0)
+    if (this.#tail.length > 0) this.#tail = Buffer.alloc(0)
   }
 
   /** The kept bytes as text, without a partial character at the beginning. */
