@@ -272,8 +272,8 @@ export class Reader {
   }
 
   /**
-   * Decodes a pointer; false for a null one. Its target still has to be visited. Reads it without
-   * further calls: until V8 optimizes this, they cost more than the rest.
+   * Decodes a pointer; false for a null one. Its target still has to be visited. The pointer is
+   * read in place: the first messages of a process are read before V8 inlines any calls.
    */
   #follow(at: number): boolean {
     const bytes = this.#bytes

@@ -30,7 +30,7 @@ export function numberAtEnd(id: TaskId): number {
 
 /** The position of an id in its block: 0 to 4,095. */
 export function placeInBlock(id: TaskId): number {
-  // Written out: it is called for every task, often before V8 optimizes it.
+  // Without `numberIn`: it is called several times for each task, also before V8 inlines calls.
   return (id.charCodeAt(ID_LENGTH - 2) * 256 + id.charCodeAt(ID_LENGTH - 1)) % MAX_RUN_TASKS
 }
 

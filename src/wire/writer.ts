@@ -242,13 +242,13 @@ export class Writer {
     return at
   }
 
-  /** Like that of the reader, it makes no further calls. */
+  /** Sets a pointer, in place like the reader, which says why. */
   #pointer(at: number, target: number, kind: number, upper: number): void {
     const distance = target - at - WORD
     if (distance > MAX_DISTANCE) {
       throw new ProtocolError(`message of more than ${target} bytes: too long for its pointers`)
     }
-    // Words in the upper 30 bits: half of the bytes.
+    // Words in the upper 30 bits: half of the bytes. Unsigned, as bit 31 may be set.
     const lower = (distance >>> 1) | kind
     const bytes = this.#bytes
     bytes[at] = lower
