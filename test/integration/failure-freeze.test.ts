@@ -166,6 +166,32 @@ test(
   },
 )
 
+test(
+  'a scheduler that stood still until its worker had closed the connection runs no task twice',
+  { skip },
+  async (t) => {
+    const cluster = await TestCluster.start(t, { agents: [1, 1] })
+    const client = cluster.client()
+    const long = client.submit(guarded, cluster.folder)
+    await until('it runs', () => runsOf(cluster).length === 1)
+    const [pid = 0] = runsOf(cluster)
+    const closed = agentOf(cluster, pid).line((line) => {
+      return String(line['message']).startsWith('lost the connection')
+    })
+    cluster.scheduler.freeze()
+    await closed
+    cluster.scheduler.thaw()
+    // The other worker is idle, and would get it.
+    assert.equal(await client.submit(same, 1), 1)
+    await cluster.scheduler.line((line) => line['message'] === 'worker returned with tasks')
+    writeFileSync(join(cluster.folder, `go-${pid}`), '')
+    await until('its only run ends', () => long.state === 'done')
+    assert.equal(await long, pid)
+    assert.deepEqual(runsOf(cluster), [pid])
+    await cluster.removeFile('runs', `go-${pid}`)
+  },
+)
+
 test('busy loops on every worker change nothing, however long they take', { skip }, async (t) => {
   // A minute of it with a timeout of a minute is equivalent to 4 seconds with 2.
   const cluster = await TestCluster.start(t, { agents: [2], schedulerArgs: QUICK })

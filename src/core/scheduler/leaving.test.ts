@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { objectId } from '../../base/ids.js'
+import { objectId, taskId } from '../../base/ids.js'
 import { graph, large, node } from './graph/graph.kit.js'
 import {
   cancel,
+  child,
   clientHeartbeat,
   instruction,
   OURS,
@@ -131,3 +132,57 @@ test('no worker is given up because the scheduler itself was stalled', () => {
   const lines = scheduler.lines().filter((line) => !line.includes('echo'))
   assert.deepEqual(lines, [])
 })
+
+/** The scheduler stands still, and finds that worker `W` has closed its connection meanwhile. */
+const STANDSTILLS: readonly [string, (scheduler: TestScheduler) => TestScheduler][] = [
+  ['after the alarm that is late', (s) => s.handle({ type: 'tick' }).handle(lost('W'))],
+  ['before it', (s) => s.handle(lost('W')).handle({ type: 'tick' })],
+]
+
+const lost = (name: string) => ({ type: 'peerDisconnected', peer: peer(name) }) as const
+
+/** The first heartbeat of a worker that returns with task `a`. */
+const back = { ...workerHeartbeat(), tasks: [taskId('a')] }
+
+/** `W` has a task that waits for its child, which `V` runs; then nothing runs for nine seconds. */
+function stalled(end: (scheduler: TestScheduler) => TestScheduler): TestScheduler {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('a', 'C')).receive('V', workerHeartbeat())
+  scheduler.receive('N', clientHeartbeat(OURS, 'W')).receive('W', update('a', 'waiting'))
+  scheduler
+    .receive('N', child('b', 'N', 'a'))
+    .receive('N', child('c', 'N', 'a'))
+    .actions()
+  scheduler.now += 9000
+  end(scheduler)
+  const lines = scheduler.lines().filter((line) => !line.includes('echo'))
+  assert.deepEqual(lines, [])
+  return scheduler
+}
+
+for (const [title, end] of STANDSTILLS) {
+  test(`a worker cut off by a standstill of the scheduler, noticed ${title}, keeps its task`, () => {
+    const scheduler = stalled(end).receive('V', result('b'))
+    scheduler
+      .moveTo(scheduler.now + 1000)
+      .receive('W', back)
+      .receive('W', update('a', 'waiting'))
+    scheduler.receive('N', clientHeartbeat(OURS, 'W'))
+    const expected = ['N <- result b success', 'W <- echo S', 'W <- task a']
+    const lines = scheduler.lines().filter((line) => !line.includes('N <- echo'))
+    assert.deepEqual(lines.slice(0, 3), expected)
+    scheduler.moveTo(scheduler.now + 1000).receive('W', result('a'))
+    assert.ok(scheduler.lines().includes('C <- result a success'))
+  })
+
+  test(`a worker cut off by a standstill, noticed ${title}, has a second and a half to return`, () => {
+    const scheduler = stalled(end)
+    scheduler.receive('V', result('b')).actions()
+    scheduler.moveTo(scheduler.now + 1400)
+    assert.deepEqual(scheduler.lines(), [])
+    scheduler.moveTo(scheduler.now + 200)
+    assert.deepEqual(scheduler.lines(), ['N <- result c canceled', 'V <- task a'])
+    scheduler.receive('W', back)
+    assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- cancel a by force'])
+  })
+}

@@ -321,11 +321,14 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   /**
-   * A worker's tasks go to other workers immediately. A client of this version gets a few seconds
-   * to reconnect; it then resubmits its unfinished tasks, so nothing more is lost if it returns
-   * later. A 1.9.9 client does not notice a lost connection, so the normal client timeout applies.
+   * A worker's tasks go to other workers immediately, unless it was cut off because this scheduler
+   * stood still; the end of its connection may be read before the alarm that is late. A client of
+   * this version gets a few seconds to reconnect; it then resubmits its unfinished tasks, so
+   * nothing more is lost if it returns later. A 1.9.9 client does not notice a lost connection, so
+   * the normal client timeout applies.
    */
   #onPeerDisconnected(peer: Identity): void {
+    this.#state.noteLateness(this.#state.turn.now - this.#sweep.at)
     const worker = this.#state.workers.get(peer)
     if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
     const client = this.#state.clients.get(peer)
@@ -368,6 +371,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   /** `latenessMs`: how much later than planned this sweep is. */
   #onSweep(latenessMs: number): void {
     this.#sweep.set(this.#state.turn.now + SWEEP_INTERVAL_MS)
+    this.#state.noteLateness(latenessMs)
     // Everything that arrived in the meantime will have been read before the next sweep.
     if (latenessMs > SWEEP_INTERVAL_MS) return this.#forgive(latenessMs)
     dropSilentClients(this.#state)

@@ -42,6 +42,9 @@ import { WorkerPool } from './worker/pool.js'
  */
 const NEW_MS = 1500
 
+/** A scheduler that did nothing for this long may find that peers have closed their connections. */
+const STANDSTILL_MS = 4000
+
 /** The whole state of one scheduler. */
 export class SchedulerState {
   readonly options: SchedulerCoreOptions
@@ -86,6 +89,7 @@ export class SchedulerState {
   /** The JavaScript workers that could not read a run. */
   readonly runless: Set<WorkerEntry> = new Set()
   #startedAt: InstantMs | undefined
+  #returnsUntil: InstantMs = -Infinity
 
   constructor(options: SchedulerCoreOptions) {
     const { turn } = this
@@ -125,6 +129,19 @@ export class SchedulerState {
   /** When the workers of the previous scheduler, if there was one, should have reconnected. */
   get settledAt(): InstantMs {
     return (this.#startedAt ?? this.turn.now) + NEW_MS
+  }
+
+  /**
+   * When workers should have reconnected that closed their connections because this scheduler stood
+   * still; undefined if it did not, or that time is over.
+   */
+  get returnsUntil(): InstantMs | undefined {
+    return this.#returnsUntil > this.turn.now ? this.#returnsUntil : undefined
+  }
+
+  /** Something is handled `latenessMs` after it was due. */
+  noteLateness(latenessMs: number): void {
+    if (latenessMs >= STANDSTILL_MS) this.#returnsUntil = this.turn.now + NEW_MS
   }
 
   /** Begins an event; the first one is the start of the scheduler. */

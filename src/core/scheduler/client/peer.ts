@@ -182,6 +182,15 @@ function isInBusyWorker(client: ClientEntry): boolean {
   return client.host !== undefined && client.isConnected
 }
 
+/**
+ * The worker of a nested client was cut off, and probably returns: nothing that this client has
+ * submitted ends because of that, but what is queued waits for its next message.
+ */
+export function leaveHost(state: SchedulerState, client: ClientEntry): void {
+  state.pools[client.runtime].queue.park(client)
+  attach(client, undefined)
+}
+
 /** Attaches a client to the worker that runs it; undefined: to no worker. */
 function attach(client: ClientEntry, host: WorkerEntry | undefined): void {
   if (client.host === host) return

@@ -5,6 +5,7 @@
 import { NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_OPERATORS, FEATURE_PEERS, hasFeature } from '../../../base/features.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
+import type { InstantMs } from '../../../base/machine.js'
 import { durationMsOf, durationsOf, largestPeakBytes, peakBytesOf } from '../../../wire/metadata.js'
 import { countField, countOf, nthTaskId } from '../../../wire/run.js'
 import {
@@ -123,6 +124,28 @@ export function takeTasksBack(
   }
 }
 
+/**
+ * Takes a task from a worker that was cut off, for which it waits until then before it goes to
+ * another one. Its children continue; they end when it is assigned to a worker without it.
+ */
+export function expectBack(
+  state: SchedulerState,
+  task: TaskEntry,
+  worker: WorkerEntry,
+  until: InstantMs,
+): void {
+  forgetLinks(state, task)
+  const next = state.lifecycle.next(task.id, task.state, 'workerLost')
+  if (next !== 'inactive') {
+    endTask(state, task, statusResult(task.id, 'canceled', task.count), worker)
+    return
+  }
+  rememberAttempt(task, worker.identity, 'workerLost', state.turn.now)
+  if (task.runtime === 'javascript') countAttempt(task)
+  toQueue(state, task)
+  state.pools[task.runtime].hold(task, until)
+}
+
 /** Counts a lost worker, or result. Returns true if the task has reached its limit. */
 export function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
   const extra = extraOf(task)
@@ -138,6 +161,7 @@ export function assignNext(state: SchedulerState, pool: WorkerPool): boolean {
   const { task, worker } = choice
   const slice = pool.sliceFor(task, worker)
   if (slice < task.count) pool.queue.putBack(state.tasks.cut(task, slice))
+  cancelChildren(state, task)
   assign(state, task, worker)
   return true
 }
@@ -220,10 +244,14 @@ export function sendStatus(state: SchedulerState, client: ClientEntry, result: T
 /** Requeues an unfinished task before the other tasks of its client. */
 export function waitInFront(state: SchedulerState, task: TaskEntry): void {
   cancelChildren(state, task)
+  toQueue(state, task)
+  state.pools[task.runtime].queue.putBack(task)
+}
+
+function toQueue(state: SchedulerState, task: TaskEntry): void {
   task.state = 'inactive'
   task.changedAt = state.turn.now
   tellQueued(state, task)
-  state.pools[task.runtime].queue.putBack(task)
   publishTask(state, task, 'inactive')
 }
 

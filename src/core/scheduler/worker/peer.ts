@@ -5,14 +5,14 @@ import { FEATURE_RECOVERY, FEATURE_RUNS, hasFeature } from '../../../base/featur
 import { Fifo } from '../../../base/collection/fifo.js'
 import type { Identity } from '../../../base/ids.js'
 import type { DisconnectRequest, WorkerHeartbeat } from '../../../wire/message.js'
-import { disconnect, removeClient } from '../client/peer.js'
+import { disconnect, leaveHost, removeClient } from '../client/peer.js'
 import type { WorkerEntry } from '../entries.js'
 import { keptInfo } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
 import { publishWorker } from '../publication.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
 import { taskFields } from '../task/extra.js'
-import { takeTasksBack } from '../task/task.js'
+import { expectBack, takeTasksBack } from '../task/task.js'
 import { windowSeconds } from './load.js'
 import { onReturn } from './return.js'
 import { type SilenceBounds, WorkerSilence } from './silence.js'
@@ -63,6 +63,7 @@ type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | 'timed o
 /** Removes a worker with its nested clients, and requeues its tasks. */
 export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
   const isLost = end === 'lost its connection' || end === 'timed out'
+  const until = end === 'lost its connection' && canReturn(worker) ? state.returnsUntil : undefined
   const { first: oldest } = worker.assigned
   if (isLost) state.losses.add(worker, end === 'timed out' ? 'silence' : 'connection')
   state.turn.log(isLost ? 'warn' : 'info', `worker ${end}`, {
@@ -81,11 +82,16 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   state.operators.forget(worker)
   publishWorker(state, worker, false)
   for (const client of worker.nestedClients ?? []) {
+    if (until !== undefined) {
+      leaveHost(state, client)
+      continue
+    }
     removeClient(state, client, 'lost its worker', isLost)
     // If it is still alive, it notices and registers again. At a shutdown it exits anyway.
     if (end !== 'shut down') disconnect(state, client.identity, 'its worker has left')
   }
-  takeTasksBack(state, tasks, worker, isLost)
+  if (until === undefined) takeTasksBack(state, tasks, worker, isLost)
+  else for (const task of tasks) expectBack(state, task, worker, until)
 }
 
 /** Drops workers that were silent for too long. */
@@ -97,11 +103,15 @@ export function dropSilentWorkers(state: SchedulerState): void {
   }
 }
 
+/** Whether it reports the tasks that it still has when it reconnects. */
+function canReturn({ heartbeat }: WorkerEntry): boolean {
+  return hasFeature(heartbeat.features, FEATURE_RECOVERY)
+}
+
 /** Only a worker that can return with its tasks has the shorter limit. */
-function silenceBounds(state: SchedulerState, { heartbeat }: WorkerEntry): SilenceBounds {
+function silenceBounds(state: SchedulerState, worker: WorkerEntry): SilenceBounds {
   const { workerSilenceMs, workerTimeoutMs } = state.options
-  const canReturn = hasFeature(heartbeat.features, FEATURE_RECOVERY)
-  return { leastMs: canReturn ? workerSilenceMs : workerTimeoutMs, mostMs: workerTimeoutMs }
+  return { leastMs: canReturn(worker) ? workerSilenceMs : workerTimeoutMs, mostMs: workerTimeoutMs }
 }
 
 function addWorker(
