@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { StringDecoder } from 'node:string_decoder'
 import { test } from 'node:test'
+import { PackageTree } from './module/package-tree.kit.js'
 import { counts, registry } from './registry.kit.js'
 import { Keeper, mark, markedBlobs, show, steadyBlobs } from './remade-variable.kit.js'
 import { TwoSides } from './two-sides.kit.js'
@@ -164,4 +165,26 @@ test('a decoder that holds a part of a character is refused', () => {
   assert.throws(() => sides.send(() => heldDecoder.write(euro)), holds)
   assert.throws(() => sides.send(() => textDecoder.decode(euro)), holds)
   assert.throws(() => sides.send({ textDecoder }), /a TextDecoder cannot travel/)
+})
+
+test('a constant that holds the time when it was made is refused, another date is not', async (t) => {
+  const tree = new PackageTree(t)
+  const text = `export const clock = (time) => ({ at: new Date(time), secret: new WeakMap() })
+  export const now = () => clock(Date.now())`
+  tree.install('clocks', { exports: './main.mjs' }, { 'main.mjs': text })
+  tree.write({
+    'app/main.mjs': `
+      import { clock, now } from 'clocks'
+      const started = now()
+      const first = clock(0)
+      export const readStarted = () => started.at.getTime()
+      export const readFirst = () => first.at.getTime()
+    `,
+  })
+  const app = (await import(tree.url('app/main.mjs'))) as Record<string, () => number>
+  assert.equal(app['readFirst'] && sides.send(app['readFirst'])(), 0)
+  assert.throws(
+    () => sides.send(app['readStarted']),
+    /started is not made again on the worker because it holds the time when it was made/,
+  )
 })

@@ -289,6 +289,8 @@ export class SourceAnalyst implements FunctionAnalyst {
     const reference = modules.referenceOf(fn, url, () => names, {
       isStatic: isStatic(view),
       variables: view.scopes.find(({ type }) => type === 'module')?.variables,
+      scopes: view.scopes.map(({ variables }) => variables),
+      scriptId: view.location?.scriptId,
     })
     if (reference === undefined) return modules.refusalOf(fn, url)
     const parts: FunctionParts = { kind: 'reference', reference }

@@ -255,6 +255,7 @@ function troubleWith(value: unknown): string | undefined {
     if (isHandle(object)) return 'a socket or thread of it is at work here'
     if (isDecoder(object) && holdsBytes(object))
       return 'a decoder in it holds a part of a character'
+    if (types.isDate(object) && isOfThisRun(object)) return 'it holds the time when it was made'
     for (const { value: part } of Object.values(Object.getOwnPropertyDescriptors(object))) {
       queue.push(part)
     }
@@ -265,6 +266,12 @@ function troubleWith(value: unknown): string | undefined {
     if (types.isSet(object)) queue.push(...object)
   }
   return undefined
+}
+
+/** Whether it is between the start of the process and now. */
+function isOfThisRun(date: Date): boolean {
+  const time = Date.prototype.getTime.call(date)
+  return time >= performance.timeOrigin && time <= Date.now()
 }
 
 function isHandle(object: object): boolean {

@@ -3,6 +3,7 @@
 
 import { createRequire } from 'node:module'
 import { types } from 'node:util'
+import type { ExportedValues } from './hidden.js'
 
 /** A value among the exports of a file. */
 interface LoadedExport {
@@ -53,6 +54,14 @@ export class LoadedExports {
   has(filename: string): boolean {
     const entry = this.#cache[filename]
     return entry !== undefined && !types.isModuleNamespaceObject(entry.exports)
+  }
+
+  /** What the file exports; undefined unless it was loaded and may be examined. */
+  exportsOf(filename: string): ExportedValues | undefined {
+    const whole: unknown = this.#cache[filename]?.exports
+    if (!isOpen(whole) || !this.#accepts(filename)) return undefined
+    const keys = Object.getOwnPropertyNames(whole)
+    return { whole, parts: keys.map((key) => [key, exportOf(whole, key)] as const) }
   }
 
   /** The exports may have changed since they were indexed. */

@@ -5,6 +5,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DeserializeError } from '../../base/errors.js'
 import { textOf } from '../refusal.js'
+import { hiddenPath, hiddenValue } from './hidden.js'
 import { ownNamespace, ownPathOf, pathOf } from './package.js'
 import { ModulePlace, needsTime, quietly } from './place.js'
 import {
@@ -105,7 +106,12 @@ class Loader implements ModuleLoader {
     const key = keyOf(module, form)
     let root = this.#roots.get(key)
     if (root === undefined && !this.#roots.has(key)) root = this.#loadRoot(key, module, form)
-    return this.#follow(root, path, form, nameOf(module))
+    const hidden = hiddenPath(path)
+    if (hidden === undefined) return this.#follow(root, path, form, nameOf(module))
+    const exported = this.#follow(root, hidden.exported, form, nameOf(module))
+    const value = hiddenValue(exported, hidden)
+    if (typeof value !== 'function') throw this.#missing(nameOf(module), path)
+    return value
   }
 
   importOf(url: string): RuntimeFunction {

@@ -7,6 +7,7 @@ import { types } from 'node:util'
 import { Refusal } from '../refusal.js'
 import type { ImportOrigin } from '../source/sites.js'
 import { LoadedExports } from './exports.js'
+import { type HiddenFunction, hiddenSteps } from './hidden.js'
 import { type AnyFunction, type NativeNames, ownValue } from './native.js'
 import { fileReference, type ModuleName, OriginResolver } from './origin.js'
 import {
@@ -67,7 +68,7 @@ function refuseMock(packageName: string): Refusal {
 export type ExportsOf = (url: string) => ReadonlyMap<string, string> | undefined
 
 /** The known facts about the place of a function. */
-interface Surroundings {
+interface Surroundings extends Partial<HiddenFunction> {
   readonly isStatic?: boolean
   /** Undefined if the function is not in an ES module, or if V8 does not say. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined
@@ -162,14 +163,14 @@ export class ModuleNames {
     value: AnyFunction | object,
     fileUrl: string | undefined,
     exportsOf: ExportsOf,
-    { isStatic = false, variables }: Surroundings = {},
+    surroundings: Surroundings = {},
   ): ExportReference | undefined {
     this.#forgetIfChanged()
     const known = this.#known.get(value)
     if (known !== undefined) return known
     let found: ExportReference | undefined
     try {
-      found = this.#find(value, fileUrl, exportsOf, { isStatic, variables })
+      found = this.#find(value, fileUrl, exportsOf, surroundings)
     } catch {
       // A module that failed to load, or a path that does not lead to a module.
     }
@@ -197,7 +198,27 @@ export class ModuleNames {
       url !== undefined && names !== undefined && names.size > 0
         ? this.#importReference(value as AnyFunction, url, names, surroundings)
         : undefined
-    return imported ?? this.#requireReference(value, path)
+    return (
+      imported ??
+      this.#requireReference(value, path) ??
+      this.#hiddenReference(value as AnyFunction, path, surroundings)
+    )
+  }
+
+  /** A function that exports of its file can see. */
+  #hiddenReference(
+    value: AnyFunction,
+    path: string,
+    { scopes = [], scriptId }: Surroundings,
+  ): ExportReference | undefined {
+    const module = fileReference(path, this.#policy)
+    if (module === undefined || scriptId === undefined) return undefined
+    const required = this.#loaded.exportsOf(path)
+    const namespace = required ? undefined : this.#namespaceAt(fileUrlOf(path) ?? '')
+    const names = namespace ? Object.getOwnPropertyNames(namespace) : []
+    const parts = names.map((key) => [key, namespace && valueIn(namespace, key)] as const)
+    const steps = hiddenSteps(required ?? { whole: undefined, parts }, value, { scopes, scriptId })
+    return steps && { module, form: required ? 'require' : 'import', path: steps }
   }
 
   /** Searches the exports that `require` has returned in this process. */
@@ -215,7 +236,7 @@ export class ModuleNames {
     value: AnyFunction,
     url: string,
     names: ReadonlyMap<string, string>,
-    { isStatic, variables }: Surroundings,
+    { isStatic = false, variables }: Surroundings,
   ): ExportReference | undefined {
     const path = pathOf(url)
     const module = path === undefined ? undefined : fileReference(path, this.#policy)

@@ -42,15 +42,19 @@ export class ClassCheck {
 
   #find(constructor: AnyFunction): Refusal | undefined {
     let next: unknown = constructor
+    let isImported = false
     while (typeof next === 'function' && next !== Function.prototype) {
-      const parts = this.#source.partsOf(next as AnyFunction)
-      if (parts instanceof Refusal) return parts
-      if (parts.kind === 'native') return undefined
-      if (parts.kind === 'bound' || parts.kind === 'runtime') return refuseClass('bound function')
+      const fn = next as AnyFunction
+      const found = this.#source.partsOf(fn)
+      // Its parent comes with an imported class, exported or not.
+      const comes: boolean = isImported && !isNative(fn)
+      if (found instanceof Refusal && !comes) return found
+      const parts: FunctionParts | undefined = found instanceof Refusal ? undefined : found
+      if (parts?.kind === 'native') return undefined
+      if (parts?.kind === 'bound' || parts?.kind === 'runtime') return refuseClass('bound function')
+      isImported = parts?.kind !== 'source'
       const names =
-        parts.kind === 'source'
-          ? (parts.classParts?.instancePrivates ?? [])
-          : privateNames(next as AnyFunction)
+        parts?.kind === 'source' ? (parts.classParts?.instancePrivates ?? []) : privateNames(fn)
       if (names.length > 0) {
         return refusePrivates(String(ownValue(constructor, 'name')), names[0] ?? '')
       }
