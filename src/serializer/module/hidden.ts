@@ -85,7 +85,7 @@ function isExtended(fn: AnyFunction, scriptId: string | undefined, inspector: In
   const owners = isOpen(prototype) ? [fn, prototype] : [fn]
   return owners.some((owner) =>
     Object.values(Object.getOwnPropertyDescriptors(owner)).some((property) => {
-      const member: unknown = property.value ?? property.get
+      const member: unknown = valueOf(property, 'value') ?? valueOf(property, 'get')
       if (typeof member !== 'function' || types.isProxy(member)) return false
       const { location } = inspector.functionView(member as AnyFunction)
       return location !== undefined && location.scriptId !== scriptId

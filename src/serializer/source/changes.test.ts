@@ -50,6 +50,13 @@ const CHANGED: readonly (readonly [line: number, text: string])[] = [
   [2, 'const x = new Map([[1, {}]]); const touch = (one) => { one.n = 1 }\ntouch(x.get(1))'],
   [2, 'const x = [{}]; const touch = (all) => { for (const y of all.slice(1)) y.n = 1 }\ntouch(x)'],
   [3, 'const x = [{}]; const y = x; const w = y.at(0)\nw.n = 1'],
+  [3, 'const x = z.container();\nx.bind(1).toConstant(2)'],
+  [3, 'const x = z.command();\nx.command("a").description("b").option("c")'],
+  [3, 'const x = z.graph();\n[1, 2].forEach((n) => x.link(n))'],
+  [3, 'const x = z.graph();\nws.forEach(async ([n]) => await x.link(n).twice())'],
+  [3, 'const x = z.graph();\nawait Promise.all(ws.map((n) => x.link(n)))'],
+  [3, 'const x = z.engine();\nObject.entries({}).forEach(([n, f]) => x.registerHelper(n, f))'],
+  [3, 'const x = z.net();\nconst stats = x.train([1])'],
 ]
 
 const UNCHANGED: readonly string[] = [
@@ -69,6 +76,12 @@ const UNCHANGED: readonly string[] = [
   'const x = [{}]; const y = x.slice(); y.push(1); y[0] = 2; x.filter(Boolean).sort()',
   'const x = new Map([[1, 2]]); const all = [...x.values()].sort(); for (let y of x.values()) y += 1',
   'const x = pino(); const y = x.get(1); y.n = 1',
+  'const x = z.api(); x.get(1).then((r) => console.log(r)); x.list().forEach((r) => r.show())',
+  'const x = z.object(); z.array(x).parse(1); z.array(x).min(1).parse(2)',
+  'const x = z.object(); const all = [1, 2].map((n) => x.coerce(n)); const f = (n) => x.coerce(n)',
+  'const x = z.object(); const all = await Promise.all([1].map((n) => x.coerce(n)))',
+  'const x = z.object(); [1].forEach((n) => x.parse(n)); ws.on("a", (n) => x.coerce(n))',
+  'const x = z.object(); const y = x.merge(x); const w = x.extend({})',
 ]
 
 test('changes to the value of a variable, also through another variable, are found', () => {

@@ -219,7 +219,7 @@ export class VariableChanges {
       case 'ReturnStatement':
         return around
       case 'CallExpression':
-        return this.#passCall(parent, reached, isUnused(use.ancestors, index), use)
+        return this.#passCall(parent, reached, index, use)
       case 'ArrowFunctionExpression':
       case 'FunctionExpression':
         if (parent.body !== node && node.type !== 'ReturnStatement') return undefined
@@ -266,11 +266,12 @@ export class VariableChanges {
   #passCall(
     call: acorn.CallExpression,
     { node, distance, isReturned = false, isResult = false, isPart = false }: Reached,
-    unused: boolean,
+    index: number,
     use: Use,
   ): Reached | undefined {
     const { variable, scope } = use
     const { callee } = call
+    const unused = isUnused(use.ancestors, index, callee === node)
     const name = calleeName(callee) ?? ''
     const place = { at: call.start, isLate: isLate(scope) }
     const result = { node: call, distance, isResult: true, isPart }

@@ -1,6 +1,7 @@
 // What calls may change: known by the names of functions and methods, and by how their results are
 // used.
 
+import type * as acorn from 'acorn'
 import { calleeName } from './initializer.js'
 import { eachChild, isFunction, staticName, type Node } from './parse.js'
 import { rootNameOf, STEADY_GLOBALS } from './remaking.js'
@@ -16,7 +17,8 @@ export const HARMLESS: RegExp = new RegExp(
 /** Methods that change the object that they are called on, even where their result is used. */
 export const CHANGING: RegExp = new RegExp(
   '^(?:push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin|clear|delete|append|use|' +
-    'register|configure|(?:set|add|remove|enable|disable)(?:[A-Z]\\w*)?)$',
+    'configure|train|fit|seed|define|merge[A-Z]\\w*|' +
+    '(?:set|add|remove|enable|disable|register|insert|upsert)(?:[A-Z]\\w*)?)$',
 )
 
 /** The same for functions of the language that take the object as an argument. */
@@ -43,8 +45,14 @@ export function isOfLanguage(name: string = ''): boolean {
   return STEADY_GLOBALS.has(name) || ['Reflect', 'Promise', 'console'].includes(name)
 }
 
-/** Whether a call is made for its effects, and its result is unused. */
-export function isUnused(ancestors: readonly Node[], index: number): boolean {
+/** Methods that are called on results for what these are: `api.get(url).then(print)`. */
+const USING = /^(?:then|catch|finally|pipe|on|once|subscribe|json|text|toString|join)$/
+
+/**
+ * Whether a call is made for its effects, and its result is unused. `isMethod`: a method of the
+ * object in question is called; then calls that go on with the result may have effects on it, too.
+ */
+export function isUnused(ancestors: readonly Node[], index: number, isMethod: boolean): boolean {
   let value = ancestors[index]
   for (let at = index - 1; at >= 0; at -= 1) {
     const parent = ancestors[at]
@@ -56,6 +64,24 @@ export function isUnused(ancestors: readonly Node[], index: number): boolean {
       case 'SequenceExpression':
         if (parent.expressions.at(-1) !== value) return true
         break
+      case 'MemberExpression': {
+        // `x.bind(1).to(2)`
+        const call = ancestors[at - 1]
+        if (!isMethod || parent.object !== value || call?.type !== 'CallExpression') return false
+        if (call.callee !== parent || isUsing(parent)) return false
+        break
+      }
+      case 'CallExpression':
+        if (parent.callee !== value && !isGathering(parent)) return false
+        break
+      case 'ArrowFunctionExpression': {
+        // `list.forEach((each) => x.insert(each))`
+        const call = ancestors[at - 1]
+        if (parent.body !== value || call?.type !== 'CallExpression') return false
+        const name = calleeName(call.callee) ?? ''
+        if (call.callee === parent || !VISITING.test(name)) return false
+        return name === 'forEach' || (name === 'map' && isUnused(ancestors, at - 1, true))
+      }
       case 'ChainExpression':
       case 'ParenthesizedExpression':
       case 'AwaitExpression':
@@ -68,6 +94,16 @@ export function isUnused(ancestors: readonly Node[], index: number): boolean {
     value = parent
   }
   return false
+}
+
+function isUsing({ property, computed }: acorn.MemberExpression): boolean {
+  const name = staticName(property, computed) ?? ''
+  return USING.test(name) || VISITING.test(name)
+}
+
+/** `Promise.all(x)`: unused, if its result is. */
+function isGathering({ callee }: acorn.CallExpression): boolean {
+  return rootNameOf(callee) === 'Promise' && /^all/.test(calleeName(callee) ?? '')
 }
 
 /** `Object.assign(x)`, `Reflect.set(x)`, `Array.prototype.push.call(x)`. */
