@@ -437,7 +437,7 @@ test('processors that cannot start are reported and retried', async (context) =>
     await agent.stop()
     await scheduler.close()
   })
-  const isReported = (line: LogLine): boolean => /without having finished a task/.test(line.text)
+  const isReported = (line: LogLine): boolean => /finished a task: .*not today/.test(line.text)
   const ends = (): number => log.lines.filter(({ text }) => /exited with code 1/.test(text)).length
   await until('another attempt', () => ends() >= 2)
   assert.equal(log.lines.filter(isReported).length, 1)

@@ -708,6 +708,26 @@ test('a worker whose processors cannot start, for Node knows an option not, ends
   ])
 })
 
+test('so does one whose processors lack a module that they import at their start', () => {
+  const worker = new ScriptedWorker()
+  worker.handle({ type: 'started' })
+  worker.handle({ type: 'connected' })
+  const report = [
+    'node:internal/modules/esm/resolve:1',
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'odd' imported from /app/",
+    '    at resolve (node:internal/modules/esm/resolve:1:1) {',
+    "  code: 'ERR_MODULE_NOT_FOUND'",
+    '}',
+    '',
+    'Node.js v20.20.2',
+  ]
+  const death = { exitCode: 1, signal: undefined, stderr: report.join('\n') }
+  const reason = "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'odd' imported from /app/"
+  assert.deepEqual(worker.die('unknown', death), [
+    `end Node cannot start a processor: ${reason} (failure)`,
+  ])
+})
+
 test('one whose processors have started before goes on: that code is as good as any', () => {
   const worker = ScriptedWorker.ready()
   const death = { exitCode: 9, signal: undefined, stderr: '' }

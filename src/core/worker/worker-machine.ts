@@ -18,13 +18,10 @@ import { Departure, type Leaving, Outage } from './life.js'
 import { send, type WorkerAction, type WorkerCoreOptions, type WorkerEvent } from './events.js'
 import { ownHeartbeat } from './own-heartbeat.js'
 import { answerOperator, StackRequests, storiesOf } from './operators.js'
-import { causeOf } from './processor/death.js'
+import { causeOf, lastLineOf, certainFailureOf } from './processor/death.js'
 import { IdleCollection, ProcessorSlot } from './processor/slot.js'
 import { WorkerTaskFlow } from './task/flow.js'
 import { fieldsOf, taskCountOf } from './task/task.js'
-
-/** Node exits with this code if it does not support one of its options. */
-const BAD_OPTION_EXIT_CODE = 9
 
 /** One worker. Its first event must be `started`; after `end` it ignores all events. */
 export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
@@ -303,11 +300,12 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const { exitCode, signal, stderr } = event.death
     if (this.#options.gateway !== undefined && this.#canRegister) this.#outage.begin()
     const isFirst = !this.#canRegister && !this.#outage.isLong
-    if (isFirst && exitCode === BAD_OPTION_EXIT_CODE) {
+    const failure = isFirst ? certainFailureOf(event.death) : undefined
+    if (failure !== undefined) {
       // The next one would fail in the same way.
       const { name } = this.#options.gateway ?? {}
       const what = name === undefined ? 'Node cannot start a processor' : `no ${name}`
-      return this.#end(`${what}: ${stderr.trim().split('\n', 1)[0]}`, true)
+      return this.#end(`${what}: ${failure}`, true)
     }
     const wasKilled = this.#slot.state === 'dying'
     const text = `the ${this.#options.gateway?.name ?? 'processor'} ${causeOf(event.death)}`
@@ -316,7 +314,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#stacks.onProcessorExited()
     const isUnstarted = pid === 0 && exitCode === undefined && signal === undefined
     const isUnusable = event.lastRun === 'unusable'
-    this.#slot.onExited(isUnstarted ? stderr : undefined, isUnusable)
+    const reason = isUnstarted ? stderr : undefined
+    this.#slot.onExited({ reason, isUnusable, lastLine: lastLineOf(stderr) })
     const because = this.#flow.onProcessorExited(event.death, event.lastRun)
     if (isUnstarted || isUnusable) return
     this.#turn.log(wasKilled ? 'info' : 'warn', text, { ...fields, ...because })

@@ -103,7 +103,7 @@ function isUsing({ property, computed }: acorn.MemberExpression): boolean {
 
 /** `Promise.all(x)`: unused, if its result is. */
 function isGathering({ callee }: acorn.CallExpression): boolean {
-  return rootNameOf(callee) === 'Promise' && /^all/.test(calleeName(callee) ?? '')
+  return rootNameOf(callee) === 'Promise' && calleeName(callee)?.startsWith('all') === true
 }
 
 /** `Object.assign(x)`, `Reflect.set(x)`, `Array.prototype.push.call(x)`. */

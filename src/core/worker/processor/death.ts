@@ -135,6 +135,17 @@ function hasRunOutOfMemory({ stderr }: ProcessorDeath): boolean {
   return stderr.includes('JavaScript heap out of memory')
 }
 
+/** Node exits with this code if it does not support one of its options. */
+const BAD_OPTION_EXIT_CODE = 9
+/** A module of `--import` or `--require`, or one that these load. */
+const MISSING_MODULE = /\b(?:ERR_)?MODULE_NOT_FOUND\b/
+
+/** Why no processor will ever start; undefined if that is not certain. */
+export function certainFailureOf({ exitCode, stderr }: ProcessorDeath): string | undefined {
+  if (exitCode === BAD_OPTION_EXIT_CODE) return stderr.trim().split('\n', 1)[0] ?? ''
+  return exitCode === 1 && MISSING_MODULE.test(stderr) ? lastLineOf(stderr) : undefined
+}
+
 /** How a processor ended, as the rest of a sentence. */
 export function causeOf(death: ProcessorDeath): string {
   if (hasRunOutOfMemory(death)) return 'ran out of memory'

@@ -31,6 +31,13 @@ const NO_THREAD = 'the processor cannot start a thread: too many processes, or t
 /** `none`: the next one has to be started. `dying`: it was killed and has not exited yet. */
 type SlotState = 'none' | 'starting' | 'ready' | 'dying'
 
+/** How a processor has exited: see `onExited`. */
+interface SlotExit {
+  readonly reason?: string | undefined
+  readonly isUnusable?: boolean
+  readonly lastLine?: string
+}
+
 /** The current processor, and when the next one starts. */
 export class ProcessorSlot {
   readonly #turn: WorkerTurn
@@ -113,9 +120,9 @@ export class ProcessorSlot {
   /**
    * It has exited or could not be started. The next one starts immediately, or after a pause if
    * this one was never given a task, or was `unusable`, which is no task's fault. `reason`: why it
-   * could not be started, if known.
+   * could not be started, if known. `lastLine`: the last one that it has written.
    */
-  onExited(reason?: string, isUnusable = false): void {
+  onExited({ reason, isUnusable = false, lastLine = '' }: SlotExit): void {
     const { now } = this.#turn
     const isDeath = this.#state !== 'dying' && reason === undefined && !isUnusable
     if (isDeath) this.#countDeath(now)
@@ -130,7 +137,8 @@ export class ProcessorSlot {
     this.#failures += 1
     this.#alarm.set(now + pauseMs)
     const count = this.#useless.note(now)
-    const problem = reason ?? (isUnusable ? NO_THREAD : `the ${this.#name} ${USELESS}`)
+    const useless = `the ${this.#name} ${USELESS}${lastLine === '' ? '' : `: ${lastLine}`}`
+    const problem = reason ?? (isUnusable ? NO_THREAD : useless)
     const fields = { pauseMs, ...(count > 1 ? { count } : {}) }
     if (count > 0) this.#turn.log('warn', `${problem}; trying again`, fields)
   }
