@@ -32,7 +32,7 @@ test('a value that is not allowed is refused, and the error names the option', (
       /^option provider: expected local, ssh, slurm, kubernetes or command/,
     ],
     [{ address: 'nowhere' }, /^address "nowhere": /],
-    [{ workerAddress: 'tcp://h:0' }, /^address "tcp:\/\/h:0": /],
+    [{ workerAddress: 'tcp://h:0' }, /^option workerAddress: address "tcp:\/\/h:0": /],
     [{ name: 'a b' }, /^option name: expected 1 to 64 letters, /],
     [{ name: '' }, /^option name: /],
     [{ minWorkers: -1 }, /^option minWorkers: expected a whole number from 0 to 100000, got -1/],

@@ -4,7 +4,7 @@
 import { ConfigError } from '../base/errors.js'
 import { type Logger, silentLogger } from '../base/logger.js'
 import { checkOptions, loggerOption, type OptionTable, type Settled, show } from '../base/option.js'
-import { parseConnectAddress } from '../transport/address.js'
+import { checkAddressOption, parseConnectAddress } from '../transport/address.js'
 import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import { AGENT_OPTIONS, checkCapabilities } from '../worker/agent/options.js'
 
@@ -310,9 +310,9 @@ export function checkAllocatorOptions(options: AllocatorOptions): CheckedAllocat
   const { provider, address, name = provider } = checked
   if (provider === undefined) throw new ConfigError('option provider: expected text, got nothing')
   if (address === undefined) throw new ConfigError('option address: expected text, got nothing')
-  for (const each of [address, checked.workerAddress]) {
-    if (each !== undefined) parseConnectAddress(each)
-  }
+  parseConnectAddress(address)
+  if (checked.workerAddress !== undefined)
+    checkAddressOption('workerAddress', checked.workerAddress, parseConnectAddress)
   if (!NAME.test(name)) {
     const rule = '1 to 64 letters, digits, dots, underscores and dashes'
     throw new ConfigError(`option name: expected ${rule}, got ${show(name)}`)

@@ -197,7 +197,7 @@ export class Client implements AsyncDisposable {
 
   /**
    * Runs `fn(input)` for every input. The function is serialized once, before this returns; inputs
-   * are pulled while there is room, the first 2,000 immediately. Throws `TypeError` if `fn` is not
+   * are pulled while there is room, the first few for each worker immediately. Throws `TypeError` if `fn` is not
    * a function or `inputs` not iterable, and `ConfigError` for a bad option; every other failure
    * rejects the map.
    */

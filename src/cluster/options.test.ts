@@ -199,7 +199,7 @@ test('the error for a wrong value names the option', () => {
     [{ workerNames: 'a,b' }, /^option workerNames: expected a list of strings, got "a,b"$/],
     [{ address: 'nonsense' }, /^address "nonsense": expected tcp/],
     [{ address: 'tcp://127.0.0.1:70000' }, /port must be a number from 0 to 65535/],
-    [{ monitorAddress: 'udp://x:1' }, /^address "udp:\/\/x:1": udp/],
+    [{ monitorAddress: 'udp://x:1' }, /^option monitorAddress: address "udp:\/\/x:1": udp/],
     [{ eventLoop: 'tokio' }, /^option eventLoop: expected builtin or uvloop, got "tokio"/],
     [{ cwd: '/no/such/folder' }, /^option cwd: "\/no\/such\/folder" is not a directory$/],
     [{ cwd: '/dev/null/x' }, /^option cwd: /],

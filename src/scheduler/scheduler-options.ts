@@ -12,8 +12,12 @@ import {
 } from '../base/option.js'
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
-import { messageOf } from '../base/text.js'
-import { localAddress, parseAddress, parseConnectAddress } from '../transport/address.js'
+import {
+  checkAddressOption,
+  localAddress,
+  parseAddress,
+  parseConnectAddress,
+} from '../transport/address.js'
 import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import { checkDirectoryOption } from '../runtime/directory-option.js'
 
@@ -308,7 +312,8 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   const own = optionsIn(SCHEDULER_OPTIONS, checked)
   const { monitorAddress, metricsAddress, logger, protected: isProtected = false, ...rest } = own
   parseAddress(checked.address)
-  if (monitorAddress !== undefined && monitorAddress !== '') parseAddress(monitorAddress)
+  if (monitorAddress !== undefined && monitorAddress !== '')
+    checkAddressOption('monitorAddress', monitorAddress)
   checkServerAddresses(own.objectStorageAddresses ?? [])
   if (metricsAddress !== undefined) parseMetricsAddress(metricsAddress)
   checkDirectoryOption('objectDirectory', own.objectDirectory)
@@ -320,13 +325,8 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
 
 /** Throws `ConfigError`, which names the option. `*` is a host, but port 0 names no server. */
 function checkServerAddresses(addresses: readonly string[]): void {
-  for (const text of addresses) {
-    try {
-      parseConnectAddress(localAddress(text))
-    } catch (error) {
-      throw new ConfigError(`option objectStorageAddresses: ${messageOf(error)}`, { cause: error })
-    }
-  }
+  for (const text of addresses)
+    checkAddressOption('objectStorageAddresses', localAddress(text), parseConnectAddress)
 }
 
 /** Parses `host:port`. Throws `ConfigError`, which names the option. */

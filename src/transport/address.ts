@@ -71,6 +71,19 @@ export function parseConnectAddress(text: string): Address {
   return address
 }
 
+/** Throws `ConfigError`, which names the option, if `parse` throws one. */
+export function checkAddressOption(
+  option: string,
+  text: string,
+  parse: (text: string) => Address = parseAddress,
+): void {
+  try {
+    parse(text)
+  } catch (error) {
+    throw new ConfigError(`option ${option}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
 /** The address by which a process on this machine reaches a listener bound to `text`. */
 export function localAddress(text: string): string {
   const address = parseAddress(text)
@@ -102,7 +115,7 @@ function parseTcp(text: string, rest: string): TcpAddress {
     const isBareIpv6 = isIPv6(rest) || isIPv6(rest.slice(0, Math.max(rest.lastIndexOf(':'), 0)))
     const hint = isBareIpv6
       ? 'write an IPv6 address in brackets: tcp://[::1]:port'
-      : 'expected tcp://host:port'
+      : `expected ${text.slice(0, 6).toLowerCase()}host:port`
     throw wrong(text, hint)
   }
   if (bracketed !== undefined && !isIPv6(bracketed))

@@ -53,6 +53,7 @@ test('gather() rejects with the first failure, and the other tasks continue', as
 
 test('gather() takes futures and nothing else', async () => {
   for (const wrong of [undefined, null, 5, [1], [Promise.resolve(1)], {}]) {
-    await assert.rejects(gather(wrong as never), TypeError)
+    const name = 'TypeError'
+    await assert.rejects(gather(wrong as never), { name, message: /expected futures/ })
   }
 })

@@ -58,6 +58,7 @@ export async function wait<F extends Future<unknown>>(
 export function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): readonly F[] {
   // JavaScript callers may pass anything, and an array would accept some of it as empty.
   if (typeof futures !== 'object' || (futures as unknown) === null) throw notFutures()
+  if (!(Symbol.iterator in futures)) throw notFutures()
   const all = [...futures]
   for (const future of all as readonly unknown[]) {
     if (!(future instanceof Future)) throw notFutures()
