@@ -197,9 +197,9 @@ export class Client implements AsyncDisposable {
 
   /**
    * Runs `fn(input)` for every input. The function is serialized once, before this returns; inputs
-   * are pulled while there is room, the first few for each worker immediately. Throws `TypeError` if `fn` is not
-   * a function or `inputs` not iterable, and `ConfigError` for a bad option; every other failure
-   * rejects the map.
+   * are pulled while there is room, the first few for each worker immediately. Throws `TypeError`
+   * if `fn` is not a function or `inputs` not iterable, and `ConfigError` for a bad option; every
+   * other failure rejects the map.
    */
   map<T, R, O extends MapOptions = MapOptions>(
     fn: (input: T) => R,

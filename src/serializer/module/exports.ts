@@ -43,7 +43,7 @@ export class LoadedExports {
     filename: string | undefined,
     isBetter: (filename: string) => boolean,
   ): LoadedExport | undefined {
-    const inFile = filename === undefined ? undefined : this.#inFile(value, filename)
+    const inFile = filename === undefined ? undefined : this.inFile(value, filename)
     if (inFile !== undefined) return inFile
     if (filename !== undefined || looksLikeExports(value)) this.#refresh()
     const all = this.#found.get(value)?.filter((found) => this.#holds(found, value)) ?? []
@@ -64,20 +64,21 @@ export class LoadedExports {
     return { whole, parts: keys.map((key) => [key, exportOf(whole, key)] as const) }
   }
 
+  /** Where the file exports the value, if it was loaded. */
+  inFile(value: object, filename: string): LoadedExport | undefined {
+    if (!this.#accepts(filename)) return undefined
+    const whole: unknown = this.#cache[filename]?.exports
+    if (whole === value) return { filename, path: [] }
+    const key = isOpen(whole) ? keyOf(whole, value) : undefined
+    return key === undefined ? undefined : { filename, path: [key] }
+  }
+
   /** The exports may have changed since they were indexed. */
   #holds({ filename, path }: LoadedExport, value: object): boolean {
     const whole: unknown = this.#cache[filename]?.exports
     const [key] = path
     if (key === undefined) return whole === value
     return isOpen(whole) && exportOf(whole, key) === value
-  }
-
-  #inFile(value: object, filename: string): LoadedExport | undefined {
-    if (!this.#accepts(filename)) return undefined
-    const whole: unknown = this.#cache[filename]?.exports
-    if (whole === value) return { filename, path: [] }
-    const key = isOpen(whole) ? keyOf(whole, value) : undefined
-    return key === undefined ? undefined : { filename, path: [key] }
   }
 
   #refresh(): void {

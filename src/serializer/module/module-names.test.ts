@@ -275,6 +275,28 @@ describe('a value of a CommonJS package', () => {
     assert.equal(load(tree, found), made)
   })
 
+  test('is found in the main file of its package, which may prepare the one that defines it', (t) => {
+    const tree = new PackageTree(t)
+    tree.install(
+      'lib',
+      {},
+      {
+        'index.js': `exports.K = require('./part').K; exports.K.ready = true`,
+        'part.js': `exports.K = class K {}; exports.L = class L {}`,
+      },
+    )
+    const require = createRequire(tree.path('app/main.cjs'))
+    const part = require('lib/part') as Exports
+    const at = tree.path('app/node_modules/lib/part.js')
+    const fileOf = (value: unknown): unknown => {
+      const { module } = finder().referenceOf(value as object, at, NO_MODULE) ?? {}
+      return module?.kind === 'packageFile' ? module.file : undefined
+    }
+    assert.equal(fileOf(part['K']), 'part.js')
+    require('lib')
+    assert.deepEqual([fileOf(part['K']), fileOf(part['L'])], ['index.js', 'part.js'])
+  })
+
   test("is not found in the user's own files", (t) => {
     const tree = new PackageTree(t, { 'app/own.js': 'exports.f = () => 1' })
     tree.install('lib', {}, { 'index.js': '' })

@@ -1,8 +1,8 @@
 // Finds the reference for a value, which a worker can resolve. Exports of Node, installed packages
 // and this package are found by identity, so that a reference is never to the wrong value.
 
-import { isBuiltin } from 'node:module'
-import { dirname } from 'node:path'
+import { createRequire, isBuiltin } from 'node:module'
+import { dirname, join } from 'node:path'
 import { types } from 'node:util'
 import { Refusal } from '../refusal.js'
 import type { ImportOrigin } from '../source/sites.js'
@@ -88,6 +88,8 @@ export class ModuleNames {
   readonly #files = new Map<string, boolean>()
   #loaded: LoadedExports
   readonly #namespaces = new Map<string, object>()
+  /** The path of the main file by folder of the package; empty: it has none. */
+  readonly #mains = new Map<string, string>()
   #ownExports: ReadonlyMap<unknown, OwnExport> | undefined
   readonly #roles: Pick<ModuleLoader, 'roleOf'> | undefined
   #version: number
@@ -221,14 +223,33 @@ export class ModuleNames {
     return steps && { module, form: required ? 'require' : 'import', path: steps }
   }
 
-  /** Searches the exports that `require` has returned in this process. */
+  /**
+   * Searches the exports that `require` has returned in this process. The main file of a package
+   * comes before the one that defines the value: it may have to prepare that one.
+   */
   #requireReference(value: object, path: string | undefined): ExportReference | undefined {
     const packageFolder = path === undefined ? undefined : packageFileOf(path)?.folder
     const isBetter = (other: string): boolean => packageFileOf(other)?.folder === packageFolder
-    const found = this.#loaded.find(value, path, isBetter)
+    const main = packageFolder === undefined ? undefined : this.#mainOf(packageFolder)
+    const found =
+      (main === undefined ? undefined : this.#loaded.inFile(value, main)) ??
+      this.#loaded.find(value, path, isBetter)
     const module = found === undefined ? undefined : fileReference(found.filename, this.#policy)
     if (found === undefined || module === undefined) return undefined
     return { module, form: 'require', path: found.path }
+  }
+
+  #mainOf(packageFolder: string): string | undefined {
+    const known = this.#mains.get(packageFolder)
+    if (known !== undefined) return known === '' ? undefined : known
+    let main = ''
+    try {
+      main = createRequire(join(packageFolder, 'package.json')).resolve(packageFolder)
+    } catch {
+      // It has none, or none for `require`.
+    }
+    this.#mains.set(packageFolder, main)
+    return this.#mainOf(packageFolder)
   }
 
   /** Searches the exports of the ES module that defines the value. */
