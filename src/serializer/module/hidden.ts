@@ -168,7 +168,9 @@ function functionsIn({ whole, parts }: ExportedValues): readonly Exported[] {
   return found
 }
 
+/** None of long lists: bytes and tables hold no functions. */
 function partsOf(owner: object): readonly (readonly [string, unknown])[] {
+  if (ArrayBuffer.isView(owner) || (Array.isArray(owner) && owner.length > MAX_LOOKS)) return []
   return Object.getOwnPropertyNames(owner).map((key) => [key, valueOf(owner, key)] as const)
 }
 

@@ -211,12 +211,14 @@ export class ModuleNames {
   #hiddenReference(
     value: AnyFunction,
     path: string,
-    { scopes = [], scriptId }: Surroundings,
+    { scopes = [], scriptId, variables }: Surroundings,
   ): ExportReference | undefined {
     const module = fileReference(path, this.#policy)
     if (module === undefined || scriptId === undefined) return undefined
     const required = this.#loaded.exportsOf(path)
-    const namespace = required ? undefined : this.#namespaceAt(fileUrlOf(path) ?? '')
+    // Only of an ES module: another file, of a sandbox, would be loaded once more.
+    const isModule = required === undefined && variables !== undefined
+    const namespace = isModule ? this.#namespaceAt(fileUrlOf(path) ?? '') : undefined
     const names = namespace ? Object.getOwnPropertyNames(namespace) : []
     const parts = names.map((key) => [key, namespace && valueIn(namespace, key)] as const)
     const steps = hiddenSteps(required ?? { whole: undefined, parts }, value, { scopes, scriptId })
