@@ -40,6 +40,10 @@ export class FakeAnalyst implements FunctionAnalyst {
     return false
   }
 
+  keepsContents(): boolean {
+    return false
+  }
+
   gettersOf(): ReadonlyMap<string, AnyFunction> {
     return new Map()
   }

@@ -4,6 +4,7 @@
 
 import { types } from 'node:util'
 import { type FunctionView, Inspector } from '../inspect/inspector.js'
+import { valueOf } from '../module/hidden.js'
 import type { ExportsOf, ModuleNames } from '../module/names.js'
 import type { ExportReference, RuntimeRole } from '../module/policy.js'
 import { isNative, ownValue, type AnyFunction, type NativeNames } from '../module/native.js'
@@ -85,6 +86,8 @@ export class SourceAnalyst implements FunctionAnalyst {
   readonly #promisified = new PromisifiedFunctions()
   readonly #remade = new RemadeVariables()
   readonly #live = new LiveExports()
+  /** See `keepsContents`. */
+  readonly #keepers = new WeakMap<AnyFunction, readonly WeakMap<object, unknown>[]>()
   readonly #compilers = new CompilerFunctions()
   #tools: Tools | undefined
   #hasLooked = false
@@ -151,6 +154,16 @@ export class SourceAnalyst implements FunctionAnalyst {
   referenceOf(object: object): ExportReference | undefined {
     if (types.isProxy(object)) return undefined
     return this.#options.modules.referenceOf(object, undefined, this.#exportsOf)
+  }
+
+  keepsContents(constructor: AnyFunction, object: object): boolean {
+    let keepers = this.#keepers.get(constructor)
+    if (keepers === undefined) {
+      const { scopes = [] } = this.#inspection()?.inspector.functionView(constructor) ?? {}
+      keepers = scopes.flatMap(({ variables }) => keepersIn(variables))
+      this.#keepers.set(constructor, keepers)
+    }
+    return keepers.some((keeper) => keeper.has(object))
   }
 
   gettersOf(namespace: object): ReadonlyMap<string, AnyFunction> {
@@ -375,6 +388,14 @@ function isStatic({ scopes }: FunctionView): boolean {
     ({ type, variables }) =>
       type === 'module' || type === 'script' || Object.keys(variables).length === 0,
   )
+}
+
+/** The weak maps of a scope. */
+function keepersIn(variables: Readonly<Record<string, unknown>>): WeakMap<object, unknown>[] {
+  return Object.keys(variables).flatMap((name) => {
+    const value = valueOf(variables, name)
+    return types.isWeakMap(value) ? [value] : []
+  })
 }
 
 /** Everything that needs the inspector. */

@@ -146,3 +146,24 @@ describe('refused is', () => {
     refused(make(1))
   })
 })
+
+test('an object whose contents its package keeps in a weak map is refused, if it shows none', async (t) => {
+  const { make, memo, Empty } = (await installed(
+    t,
+    `const contents = new WeakMap()
+    export class Day { constructor(n) { contents.set(this, n) } get() { return contents.get(this) } }
+    export class Empty { }
+    export class Memo { constructor(n) { this.n = n; contents.set(this, n) } }
+    export const make = (n) => new Day(n)
+    export const memo = (n) => new Memo(n)`,
+  )) as Package & { memo: Package['make']; Empty: new () => object }
+  const sides = new TwoSides()
+  const message = /a Day cannot travel to another process: only its class can set its contents/
+  assert.throws(() => sides.send({ day: make(1) }), message)
+  assert.throws(() => sides.send([new Empty(), make(1)]), message)
+  assert.deepEqual(sides.send([memo(1), new Empty(), new Empty()]), [
+    memo(1),
+    new Empty(),
+    new Empty(),
+  ])
+})

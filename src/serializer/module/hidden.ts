@@ -180,8 +180,8 @@ function isOpen(value: unknown): value is object {
   return isObject && !types.isProxy(value)
 }
 
-/** Variables that are not initialised yet throw. */
-function valueOf(owner: object, key: string): unknown {
+/** The value of a property or variable; undefined if it has a getter or is not initialised yet. */
+export function valueOf(owner: object, key: string): unknown {
   try {
     return Object.getOwnPropertyDescriptor(owner, key)?.value
   } catch {

@@ -1,6 +1,6 @@
 // The prototypes of objects, and whether they can be the same on the other side.
 
-import type { FunctionParts } from '../function/parts.js'
+import type { FunctionAnalyst, FunctionParts } from '../function/parts.js'
 import {
   type AnyFunction,
   isFakeDate,
@@ -21,6 +21,7 @@ import type { Strictness } from './place.js'
 /** Called for each class of a message, and for its parents. */
 interface PartsSource {
   partsOf(fn: AnyFunction): FunctionParts | Refusal
+  readonly tools: { readonly analyst: Pick<FunctionAnalyst, 'keepsContents'> }
 }
 
 /** The results for one message. */
@@ -38,6 +39,13 @@ export class ClassCheck {
     const issue = this.#find(constructor)
     this.#issues.set(constructor, issue)
     return issue
+  }
+
+  /** Whether an object without properties has contents that only its class can read. */
+  isHollow(object: object, constructor: AnyFunction): boolean {
+    const parts = this.#source.partsOf(constructor)
+    if (parts instanceof Refusal || parts.kind !== 'reference') return false
+    return this.#source.tools.analyst.keepsContents(constructor, object)
   }
 
   #find(constructor: AnyFunction): Refusal | undefined {
@@ -173,7 +181,11 @@ export class Lineages {
     if (constructor === undefined) return { kind: 'object', prototype }
     const issue = this.#check.issueOf(constructor)
     if (issue === undefined) {
-      if (kind === 'record' && this.#isPlain(prototype)) {
+      const isEmpty = kind === 'record' && Reflect.ownKeys(object).length === 0
+      if (isEmpty && this.#check.isHollow(object, constructor)) {
+        return refusePrivates(String(ownValue(constructor, 'name')), 'its contents')
+      }
+      if (kind === 'record' && !isEmpty && this.#isPlain(prototype)) {
         this.#plainClasses.set(prototype, constructor)
       }
       return { kind: 'class', constructor }
