@@ -13,6 +13,7 @@ import {
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
 import {
+  type Address,
   checkAddressOption,
   localAddress,
   parseAddress,
@@ -325,8 +326,8 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
 
 /** Throws `ConfigError`, which names the option. `*` is a host, but port 0 names no server. */
 function checkServerAddresses(addresses: readonly string[]): void {
-  for (const text of addresses)
-    checkAddressOption('objectStorageAddresses', localAddress(text), parseConnectAddress)
+  const parse = (text: string): Address => parseConnectAddress(localAddress(text))
+  for (const text of addresses) checkAddressOption('objectStorageAddresses', text, parse)
 }
 
 /** Parses `host:port`. Throws `ConfigError`, which names the option. */
