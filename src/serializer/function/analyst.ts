@@ -4,10 +4,15 @@
 
 import { types } from 'node:util'
 import { type FunctionView, Inspector } from '../inspect/inspector.js'
-import { valueOf } from '../module/hidden.js'
 import type { ExportsOf, ModuleNames } from '../module/names.js'
 import type { ExportReference, RuntimeRole } from '../module/policy.js'
-import { isNative, ownValue, type AnyFunction, type NativeNames } from '../module/native.js'
+import {
+  isNative,
+  ownValue,
+  type AnyFunction,
+  type NativeNames,
+  valueIn,
+} from '../module/native.js'
 import { leadsToProxy } from '../class/prototype-chain.js'
 import { placeText, Refusal, refuseClass } from '../refusal.js'
 import type { FunctionCode, FunctionSite, TextPlace } from '../source/sites.js'
@@ -393,7 +398,7 @@ function isStatic({ scopes }: FunctionView): boolean {
 /** The weak maps of a scope. */
 function keepersIn(variables: Readonly<Record<string, unknown>>): WeakMap<object, unknown>[] {
   return Object.keys(variables).flatMap((name) => {
-    const value = valueOf(variables, name)
+    const value = valueIn(variables, name)
     return types.isWeakMap(value) ? [value] : []
   })
 }

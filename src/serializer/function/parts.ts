@@ -107,7 +107,7 @@ export interface FunctionAnalyst {
   readonly version: number
   /** The export that can be imported instead of sending an object: a whole module. Never throws. */
   referenceOf(object: object): ExportReference | undefined
-  /** Whether a `WeakMap` beside the imported class has the object as a key: for its contents. */
+  /** Whether a `WeakMap` in a scope of the imported class has contents of the object. */
   keepsContents(constructor: AnyFunction, object: object): boolean
   /** The getters of exports that a module changes, by name, for its namespace. */
   gettersOf(namespace: object): ReadonlyMap<string, AnyFunction>

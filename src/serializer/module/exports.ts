@@ -142,7 +142,7 @@ function ownName(fn: object): string | undefined {
 }
 
 /** An object whose properties can be read without running user code. */
-function isOpen(value: unknown): value is object {
+export function isOpen(value: unknown): value is object {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false
   return !types.isProxy(value) && !types.isModuleNamespaceObject(value)
 }

@@ -108,14 +108,18 @@ describe('a class of a package that is not exported is found', () => {
 /** Packages whose `make` returns what cannot be found elsewhere. */
 const UNSEEN: readonly (readonly [title: string, text: string, file?: string])[] = [
   [
-    'a function that a call has made',
-    `export const make = (n) => ({ n, fn: () => n })
-    export let last; export const keep = (n) => { last = () => n }`,
+    'a function that a call has made, in a variable of the module',
+    `let current
+    const set = (n) => { current = () => n }
+    set(1)
+    export const make = () => ({ current })`,
   ],
   [
-    'a function in a variable of a call',
-    `const current = ((n) => { let fn = () => n + (fn ? 1 : 0); return fn })(1)
-    export const make = () => ({ current })`,
+    'one in an object of the module',
+    `const all = {}
+    const set = (n) => { all.current = { current() { return n } }.current }
+    set(1)
+    export const make = () => all`,
   ],
   [
     'a class that no exported function sees',

@@ -5,7 +5,8 @@
 
 import { types } from 'node:util'
 import { Inspector } from '../inspect/inspector.js'
-import type { AnyFunction } from './native.js'
+import { isOpen } from './exports.js'
+import { type AnyFunction, valueIn } from './native.js'
 
 const SCOPES = '[[Scopes]]'
 
@@ -13,7 +14,7 @@ const SCOPES = '[[Scopes]]'
 const MAX_FUNCTIONS = 50
 /** How deeply, and how far, objects of variables are searched. */
 const MAX_STEPS = 3
-const MAX_LOOKS = 2_000
+const MAX_LOOKS = 10_000
 
 /** The variables of a scope. */
 type Variables = Readonly<Record<string, unknown>>
@@ -34,7 +35,7 @@ export interface HiddenFunction {
 
 /**
  * The path from the exports to a function that is not exported; undefined if no exported function
- * sees it, or if it is not certain that each process has exactly one of it. Runs no user code.
+ * sees it, or a call may have made it with variables of its own. Runs no user code.
  */
 export function hiddenSteps(
   exports: ExportedValues,
@@ -81,11 +82,11 @@ export function hiddenValue(exported: unknown, { way }: HiddenPath): unknown {
 
 /** Whether code of another file has given it members, as a plugin does: a worker may lack these. */
 function isExtended(fn: AnyFunction, scriptId: string | undefined, inspector: Inspector): boolean {
-  const prototype = valueOf(fn, 'prototype')
+  const prototype = valueIn(fn, 'prototype')
   const owners = isOpen(prototype) ? [fn, prototype] : [fn]
   return owners.some((owner) =>
     Object.values(Object.getOwnPropertyDescriptors(owner)).some((property) => {
-      const member: unknown = valueOf(property, 'value') ?? valueOf(property, 'get')
+      const member: unknown = valueIn(property, 'value') ?? valueIn(property, 'get')
       if (typeof member !== 'function' || types.isProxy(member)) return false
       const { location } = inspector.functionView(member as AnyFunction)
       return location !== undefined && location.scriptId !== scriptId
@@ -96,8 +97,8 @@ function isExtended(fn: AnyFunction, scriptId: string | undefined, inspector: In
 /** From the innermost scope that has the variable. */
 function alongWay(scopes: readonly Variables[], [name = '', ...keys]: readonly string[]): unknown {
   const scope = scopes.find((each) => Object.hasOwn(each, name))
-  let value = scope && valueOf(scope, name)
-  for (const key of keys) value = isOpen(value) ? valueOf(value, key) : undefined
+  let value = scope && valueIn(scope, name)
+  for (const key of keys) value = isOpen(value) ? valueIn(value, key) : undefined
   return value
 }
 
@@ -110,23 +111,30 @@ function waysTo(fn: AnyFunction, scopes: readonly Variables[]): readonly (readon
   // One that a call has created may have variables of its own; a class hardly ever has.
   const outer = isClass(fn) ? filled : filled.slice(0, 1)
   const direct = outer.flatMap((scope) =>
-    Object.keys(scope).filter((name) => valueOf(scope, name) === fn),
+    Object.keys(scope).filter((name) => valueIn(scope, name) === fn),
   )
   if (direct.length > 0) return direct.map((name) => [name])
-  return outer.flatMap((scope) => stepsIn(scope, fn) ?? [])
+  return outer.flatMap((scope) => {
+    const steps = stepsIn(scope, fn)
+    return steps === undefined ? [] : [steps]
+  })
 }
 
-function stepsIn(scope: Variables, fn: AnyFunction): readonly (readonly string[])[] | undefined {
-  const own = valueOf(fn, 'name')
-  if (typeof own !== 'string' || own === '') return undefined
-  const queue = partsOf(scope).map(([key, value]) => ({ owner: value, steps: [key] }))
+/**
+ * The path to a function inside the objects of a scope or namespace: `default`, `nested`, `fn`.
+ * Only under its own name: a property added later has another name.
+ */
+export function stepsIn(whole: object, fn: AnyFunction): readonly string[] | undefined {
+  const name = valueIn(fn, 'name')
+  if (typeof name !== 'string' || name === '') return undefined
+  const queue = partsOf(whole).map(([key, owner]) => ({ owner, steps: [key] }))
   const seen = new Set<unknown>()
   let looks = 0
   // The queue grows meanwhile.
   for (const { owner, steps } of queue) {
     if (typeof owner !== 'object' || !isOpen(owner) || seen.has(owner)) continue
     seen.add(owner)
-    if (valueOf(owner, own) === fn) return [[...steps, own]]
+    if (valueIn(owner, name) === fn) return [...steps, name]
     if (steps.length === MAX_STEPS) continue
     for (const [key, value] of partsOf(owner)) {
       if ((looks += 1) > MAX_LOOKS) return undefined
@@ -137,7 +145,7 @@ function stepsIn(scope: Variables, fn: AnyFunction): readonly (readonly string[]
 }
 
 function isClass(fn: AnyFunction): boolean {
-  const prototype = valueOf(fn, 'prototype')
+  const prototype = valueIn(fn, 'prototype')
   if (!isOpen(prototype)) return false
   const isDerived = Object.getPrototypeOf(prototype) !== Object.prototype
   return isDerived || Reflect.ownKeys(prototype).some((key) => key !== 'constructor')
@@ -163,7 +171,7 @@ function functionsIn({ whole, parts }: ExportedValues): readonly Exported[] {
     if (typeof value !== 'object' || !isOpen(value)) continue
     for (const [inner, part] of partsOf(value)) add([key, inner], part)
     const prototype: unknown = Object.getPrototypeOf(value)
-    if (isOpen(prototype)) add([key, 'constructor'], valueOf(prototype, 'constructor'))
+    if (isOpen(prototype)) add([key, 'constructor'], valueIn(prototype, 'constructor'))
   }
   return found
 }
@@ -171,20 +179,5 @@ function functionsIn({ whole, parts }: ExportedValues): readonly Exported[] {
 /** None of long lists: bytes and tables hold no functions. */
 function partsOf(owner: object): readonly (readonly [string, unknown])[] {
   if (ArrayBuffer.isView(owner) || (Array.isArray(owner) && owner.length > MAX_LOOKS)) return []
-  return Object.getOwnPropertyNames(owner).map((key) => [key, valueOf(owner, key)] as const)
-}
-
-/** An object whose properties can be read without running user code. */
-function isOpen(value: unknown): value is object {
-  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function'
-  return isObject && !types.isProxy(value)
-}
-
-/** The value of a property or variable; undefined if it has a getter or is not initialised yet. */
-export function valueOf(owner: object, key: string): unknown {
-  try {
-    return Object.getOwnPropertyDescriptor(owner, key)?.value
-  } catch {
-    return undefined
-  }
+  return Object.getOwnPropertyNames(owner).map((key) => [key, valueIn(owner, key)] as const)
 }

@@ -7,8 +7,8 @@ import { types } from 'node:util'
 import { Refusal } from '../refusal.js'
 import type { ImportOrigin } from '../source/sites.js'
 import { LoadedExports } from './exports.js'
-import { type HiddenFunction, hiddenSteps } from './hidden.js'
-import { type AnyFunction, type NativeNames, ownValue } from './native.js'
+import { type HiddenFunction, hiddenSteps, stepsIn } from './hidden.js'
+import { type AnyFunction, type NativeNames, ownValue, valueIn } from './native.js'
 import { fileReference, type ModuleName, OriginResolver } from './origin.js'
 import {
   fileUrlOf,
@@ -73,10 +73,6 @@ interface Surroundings extends Partial<HiddenFunction> {
   /** Undefined if the function is not in an ES module, or if V8 does not say. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined
 }
-
-/** How deeply exported objects are searched for functions that are not exported themselves. */
-const MAX_STEPS = 3
-const MAX_LOOKS = 10_000
 
 /** Answers the client's questions about modules. */
 export class ModuleNames {
@@ -232,26 +228,24 @@ export class ModuleNames {
   #requireReference(value: object, path: string | undefined): ExportReference | undefined {
     const packageFolder = path === undefined ? undefined : packageFileOf(path)?.folder
     const isBetter = (other: string): boolean => packageFileOf(other)?.folder === packageFolder
-    const main = packageFolder === undefined ? undefined : this.#mainOf(packageFolder)
-    const found =
-      (main === undefined ? undefined : this.#loaded.inFile(value, main)) ??
-      this.#loaded.find(value, path, isBetter)
+    const main = packageFolder === undefined ? '' : this.#mainOf(packageFolder)
+    const found = this.#loaded.inFile(value, main) ?? this.#loaded.find(value, path, isBetter)
     const module = found === undefined ? undefined : fileReference(found.filename, this.#policy)
     if (found === undefined || module === undefined) return undefined
     return { module, form: 'require', path: found.path }
   }
 
-  #mainOf(packageFolder: string): string | undefined {
-    const known = this.#mains.get(packageFolder)
-    if (known !== undefined) return known === '' ? undefined : known
-    let main = ''
+  #mainOf(packageFolder: string): string {
+    let main = this.#mains.get(packageFolder)
+    if (main !== undefined) return main
     try {
       main = createRequire(join(packageFolder, 'package.json')).resolve(packageFolder)
     } catch {
       // It has none, or none for `require`.
+      main = ''
     }
     this.#mains.set(packageFolder, main)
-    return this.#mainOf(packageFolder)
+    return main
   }
 
   /** Searches the exports of the ES module that defines the value. */
@@ -352,45 +346,4 @@ function keyIn(namespace: object, value: AnyFunction): string | undefined {
   const name: unknown = Object.getOwnPropertyDescriptor(value, 'name')?.value
   if (typeof name === 'string' && valueIn(namespace, name) === value) return name
   return Object.getOwnPropertyNames(namespace).find((key) => valueIn(namespace, key) === value)
-}
-
-/**
- * The path to a function inside the exported objects: `default`, `nested`, `fn`. Only under its own
- * name: a property added after the module was loaded has another name.
- */
-function stepsIn(namespace: object, value: AnyFunction): readonly string[] | undefined {
-  const name = ownValue(value, 'name')
-  const queue: { readonly owner: object; readonly steps: readonly string[] }[] = []
-  const seen = new Set<unknown>()
-  for (const key of Object.getOwnPropertyNames(namespace)) {
-    const owner = valueIn(namespace, key)
-    if (isOpen(owner)) queue.push({ owner, steps: [key] })
-  }
-  let looks = 0
-  for (const { owner, steps } of queue) {
-    if (seen.has(owner)) continue
-    seen.add(owner)
-    for (const key of Object.getOwnPropertyNames(owner)) {
-      const part = ownValue(owner, key)
-      if (part === value && key === name) return [...steps, key]
-      if ((looks += 1) > MAX_LOOKS) return undefined
-      if (steps.length < MAX_STEPS && isOpen(part))
-        queue.push({ owner: part, steps: [...steps, key] })
-    }
-  }
-  return undefined
-}
-
-/** An object whose properties can be read without running user code. */
-function isOpen(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !types.isProxy(value)
-}
-
-/** Variables that are not initialised yet throw. */
-function valueIn(namespace: object, key: string): unknown {
-  try {
-    return Object.getOwnPropertyDescriptor(namespace, key)?.value
-  } catch {
-    return undefined
-  }
 }

@@ -256,3 +256,12 @@ function classOfInstance(name: unknown): unknown {
 export function ownValue(owner: object, key: string): unknown {
   return Object.getOwnPropertyDescriptor(owner, key)?.value
 }
+
+/** The same for exports and variables: undefined for one that is not initialised yet. */
+export function valueIn(owner: object, key: string): unknown {
+  try {
+    return ownValue(owner, key)
+  } catch {
+    return undefined
+  }
+}

@@ -54,9 +54,9 @@ export class ClassCheck {
     while (typeof next === 'function' && next !== Function.prototype) {
       const fn = next as AnyFunction
       const found = this.#source.partsOf(fn)
-      // Its parent comes with an imported class, exported or not.
-      const comes: boolean = isImported && !isNative(fn)
-      if (found instanceof Refusal && !comes) return found
+      // The parent of an imported class comes with it, exported or not.
+      const isInherited: boolean = isImported && !isNative(fn)
+      if (found instanceof Refusal && !isInherited) return found
       const parts: FunctionParts | undefined = found instanceof Refusal ? undefined : found
       if (parts?.kind === 'native') return undefined
       if (parts?.kind === 'bound' || parts?.kind === 'runtime') return refuseClass('bound function')
