@@ -271,6 +271,16 @@ export const ALLOCATOR_OPTIONS: OptionTable<AllocatorOptions> = {
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
+/** The options that only one provider heeds. */
+export const PROVIDER_OPTIONS: Readonly<Record<ProviderName, readonly (keyof AllocatorOptions)[]>> =
+  {
+    local: [],
+    ssh: ['hosts', 'sshCommand'],
+    slurm: ['partition', 'account', 'sbatchArgs', 'outputDirectory'],
+    kubernetes: ['image', 'namespace', 'context', 'serviceAccount', 'podTemplate'],
+    command: ['submitCommand', 'listCommand', 'cancelCommand'],
+  }
+
 /** Options without a default, which stay undefined. */
 type Optional =
   | 'name'

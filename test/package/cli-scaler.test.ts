@@ -93,6 +93,15 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
     /^scaler config: unexpected word "tcp:..b:1"/,
   ],
   [['scheduler', '--config', ''], /^scaler scheduler: --config: expected the path of a file/],
+  [
+    ['allocate', 'local', 'tcp://127.0.0.1:1', '--partition', 'short'],
+    /^scaler allocate: --partition: only the provider slurm has it, not local$/m,
+  ],
+  [['allocate', 'list', 'tcp://127.0.0.1:1', 'a'], /^scaler allocate: unexpected word "a"$/m],
+  [
+    ['allocate', 'pause', 'tcp://127.0.0.1:1', 'a', '--max-workers', '3'],
+    /^scaler allocate: --max-workers: scaler allocate pause does not take it$/m,
+  ],
   [['config', 'scheduler', '--protcted'], /^scaler config: unknown option --protcted; is it --p/],
 ]
 

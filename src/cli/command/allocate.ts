@@ -11,6 +11,7 @@ import {
   checkAllocatorOptions,
   type CheckedAllocatorOptions,
   type ProviderName,
+  PROVIDER_OPTIONS,
   PROVIDERS,
 } from '../../allocate/options.js'
 import {
@@ -45,6 +46,8 @@ const COMMAND_OPTIONS = {
 
 /** What lists and changes allocators instead of starting one. */
 const ORDERS = ['list', 'pause', 'resume']
+/** Their options, of those of this command. */
+const ORDER_OPTIONS = ['json', 'timeoutMs']
 
 const ANY_ADDRESS = 'tcp://127.0.0.1:1'
 
@@ -91,12 +94,13 @@ export const ALLOCATE: CommandDefinition = {
 
 async function allocate(input: CommandInput): Promise<RunningCommand> {
   const [given = '', address = '', extra] = input.positionals
-  if (extra !== undefined) throw new ConfigError(`unexpected argument ${JSON.stringify(extra)}`)
+  if (extra !== undefined) throw new ConfigError(`unexpected word ${JSON.stringify(extra)}`)
   const provider = PROVIDERS.find((name) => name === given)
   if (provider === undefined) {
     const known = [...PROVIDERS, ...ORDERS].join(', ')
     throw new ConfigError(`unknown provider ${JSON.stringify(given)}; there are ${known}`)
   }
+  checkTyped(input, provider)
   const options = checkedOptions(input, provider, address)
   const { json, printScript, printManifest } = commandOptions(input)
   if (printScript) return printedScript(options)
@@ -113,6 +117,30 @@ async function allocate(input: CommandInput): Promise<RunningCommand> {
   // `| head -1`: what only prints its decisions ends without a reader.
   if (json && options.dryRun) process.stdout.once('error', () => void engine.stop())
   return { ended: engine.ended, stop: () => engine.stop() }
+}
+
+/**
+ * Refuses flags that only other providers heed. Environment variables and files may have options
+ * for several allocators.
+ */
+function checkTyped({ typed }: CommandInput, provider: ProviderName): void {
+  for (const other of PROVIDERS) {
+    if (other === provider) continue
+    const foreign = PROVIDER_OPTIONS[other].find((name) => typed.has(name))
+    if (foreign === undefined) continue
+    throw new ConfigError(`option ${foreign}: only the provider ${other} has it, not ${provider}`)
+  }
+}
+
+/** Refuses flags that are meant for the start of an allocator. */
+function checkOrder({ positionals: [what, , name], typed }: CommandInput): void {
+  if (what === 'list' && name !== undefined)
+    throw new ConfigError(`unexpected word ${JSON.stringify(name)}`)
+  const useless = Object.keys({ ...ALLOCATOR_OPTIONS, ...COMMAND_OPTIONS })
+    .filter((option) => !ORDER_OPTIONS.includes(option))
+    .find((option) => typed.has(option))
+  if (useless !== undefined)
+    throw new ConfigError(`option ${useless}: scaler allocate ${what} does not take it`)
 }
 
 function checkedOptions(
@@ -152,6 +180,7 @@ async function printedScript(options: CheckedAllocatorOptions): Promise<RunningC
 }
 
 async function order(input: CommandInput): Promise<CommandEnd> {
+  checkOrder(input)
   const [what, address = '', name] = input.positionals
   const { json, timeoutMs } = commandOptions(input)
   const { locate } = await import('../../client/connect/locate.js')

@@ -33,6 +33,27 @@ test('an argument that starts like JSON and is not valid is an error, with its p
   }
 })
 
+test('an integer that a number cannot hold is an error, not another integer', () => {
+  for (const [word, text] of [
+    ['9007199254740993', `'"9007199254740993"'`],
+    ['-9007199254740993', '"9007199254740993"'],
+    ['{"a": [9007199254740993]}', '"9007199254740993"'],
+  ] as const) {
+    assert.throws(() => readArgument(word, 2), {
+      constructor: ConfigError,
+      message:
+        'argument 2 has the integer 9007199254740993: no number holds it exactly; ' +
+        `pass it as a text: ${text}`,
+    })
+  }
+  assert.throws(() => readArgumentList(Buffer.from('[12345678901234567891]')), {
+    constructor: ConfigError,
+    message: /^the standard input has the integer 12345678901234567891: /,
+  })
+  const exact = ['9007199254740992', '"9007199254740993"', '0.12345678901234567891', '1e20']
+  for (const word of exact) assert.equal(readArgument(word, 1), JSON.parse(word))
+})
+
 test('all arguments can be given as one list', () => {
   assert.deepEqual(readArgumentList(Buffer.from(' [1, "a", {"b": null}]\n')), [1, 'a', { b: null }])
   for (const [text, why] of [
@@ -78,6 +99,9 @@ const LOSSY: readonly (readonly [unknown, string])[] = [
   [new ArrayBuffer(1), 'result is an ArrayBuffer'],
   [/x/, 'result is a RegExp'],
   [{ error: new RangeError('x') }, 'result.error is an error'],
+  // oxlint-disable-next-line no-sparse-arrays -- a hole is what is tested
+  [{ a: [1, , 3] }, 'result.a[1] is missing (a hole)'],
+  [{ a: { [Symbol('s')]: 1 } }, 'result.a is an object with a symbol as a key'],
   [CYCLE, 'result.inner[0] is a part of itself (a cycle)'],
 ]
 

@@ -1,5 +1,5 @@
 // Arguments and results of `scaler submit`, as JSON. Values that JSON would silently drop or change
-// are errors here.
+// are errors here; only -0 is printed as 0.
 
 import { types } from 'node:util'
 import { ConfigError, ScalerError } from '../../../base/errors.js'
@@ -8,14 +8,22 @@ import { messageOf } from '../../../base/text.js'
 /** Text that is treated as mistyped JSON, not as a plain text. */
 const LOOKS_LIKE_JSON = /^\s*[[{"]/
 
+/** Integers outside strings that a number may not hold exactly. */
+const LONG_INTEGER = /(?<![\d.])\d{16,}(?![\d.eE])/g
+const STRING = /"(?:[^"\\]|\\.)*"/g
+
 /**
  * An argument: JSON, or plain text if it is not JSON (`hello`, `2026-11-22`). Throws `ConfigError`
- * if it starts like an object, a list or a quoted text and is not valid JSON.
+ * if it starts like an object, a list or a quoted text and is not valid JSON, or if it has an
+ * integer that a number cannot hold.
  */
 export function readArgument(word: string, position: number): unknown {
   try {
-    return JSON.parse(word) as unknown
+    const value = JSON.parse(word) as unknown
+    checkIntegers(`argument ${position}`, word)
+    return value
   } catch (error) {
+    if (error instanceof ConfigError) throw error
     if (!LOOKS_LIKE_JSON.test(word)) return word
     const why = messageOf(error)
     throw new ConfigError(`argument ${position} is not valid JSON: ${why}`, { cause: error })
@@ -32,6 +40,7 @@ export function readArgumentList(bytes: Uint8Array): readonly unknown[] {
     const why = text.trim() === '' ? 'it is empty' : messageOf(error)
     throw new ConfigError(`the standard input is not valid JSON: ${why}`, { cause: error })
   }
+  checkIntegers('the standard input', text)
   if (Array.isArray(value)) return value
   throw new ConfigError('the standard input has to be a JSON list of the arguments in order')
 }
@@ -53,6 +62,17 @@ export function resultText(value: unknown): string {
   }
 }
 
+/** Throws `ConfigError` for an integer in valid JSON that parsing has rounded. */
+function checkIntegers(what: string, json: string): void {
+  for (const [digits] of json.replace(STRING, '').matchAll(LONG_INTEGER)) {
+    if (BigInt(Number(digits)) === BigInt(digits)) continue
+    // Alone, it is a word of a shell, which would take the quotation marks.
+    const text = json === digits ? `'"${digits}"'` : `"${digits}"`
+    const rule = `no number holds it exactly; pass it as a text: ${text}`
+    throw new ConfigError(`${what} has the integer ${digits}: ${rule}`)
+  }
+}
+
 function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -68,8 +88,13 @@ function check(value: unknown, path: string, above: readonly object[]): void {
   if (above.includes(value)) throw noJson(path, 'a part of itself (a cycle)')
   if ('toJSON' in value) return
   const within = [...above, value]
+  if (Object.getOwnPropertySymbols(value).length > 0)
+    throw noJson(path, 'an object with a symbol as a key')
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) check(item, `${path}[${index}]`, within)
+    for (const [index, item] of value.entries()) {
+      if (!(index in value)) throw noJson(`${path}[${index}]`, 'missing (a hole)')
+      check(item, `${path}[${index}]`, within)
+    }
     return
   }
   for (const [key, item] of Object.entries(value)) check(item, pathOf(path, key), within)
