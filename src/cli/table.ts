@@ -15,6 +15,8 @@ export interface Column<Row> {
    * cell.
    */
   readonly value?: (row: Row) => string | number | undefined
+  /** What else `--filter` takes for the value: a name where the cell has an id. */
+  readonly aliases?: (row: Row) => readonly (string | undefined)[]
   /** Text; numbers are aligned to the right. The first column always is text. */
   readonly isText?: boolean
   /** Shown only where the first column is not cut because of it. */
@@ -231,7 +233,8 @@ export function readFilter<Row>(
   const isEqual = (row: Row): boolean => {
     const own = value(row)
     if (typeof own === 'number' && number !== undefined) return own === number
-    return String(own ?? '').toLowerCase() === lower || column.cell(row).toLowerCase() === lower
+    const texts = [String(own ?? ''), column.cell(row), ...(column.aliases?.(row) ?? [])]
+    return texts.some((text) => text?.toLowerCase() === lower)
   }
   if (sign === '=' || sign === '==') return isEqual
   if (sign === '!=') return (row) => !isEqual(row)
@@ -252,7 +255,10 @@ export function readFilter<Row>(
 function containing<Row>(column: Column<Row>, text: string): (row: Row) => boolean {
   const value = valueOf(column)
   const lower = text.toLowerCase()
-  return (row) => `${value(row) ?? ''}\n${column.cell(row)}`.toLowerCase().includes(lower)
+  return (row) => {
+    const texts = [value(row), column.cell(row), ...(column.aliases?.(row) ?? [])]
+    return texts.join('\n').toLowerCase().includes(lower)
+  }
 }
 
 function noNumber(before: string, operand: string): ConfigError {

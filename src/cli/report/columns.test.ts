@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ExplainedTask } from '../../client/monitor/operator-reply.js'
 import { readFilter, tableLines } from '../table.js'
 import { info } from './cluster-info.kit.js'
-import { errorLine, TASK_COLUMNS, waitingRows } from './columns.js'
+import { CLIENT_COLUMNS, errorLine, TASK_COLUMNS, waitingRows } from './columns.js'
 
 const WAITING: ExplainedTask = {
   task: '00ff00ff00ff',
@@ -34,6 +34,18 @@ test('clients of waiting tasks are shown and found by name, and found by id', ()
   for (const text of ['client=shop', 'client=12|Client|00', 'client~SHO', 'shop']) {
     assert.deepEqual(rows.filter(readFilter(TASK_COLUMNS, text)), [rows[0]], text)
   }
+})
+
+test('a peer is found by its name and by its id', () => {
+  const client = { host: 'h', unfinished: 1, bytes: 0, worker: '7|left|0a' }
+  const clients = ['shop', 'bank'].map((name) => ({ ...client, id: `12|${name}|00`, name }))
+  for (const text of ['client=shop', 'client=12|shop|00', 'name=shop', 'client~sho']) {
+    assert.deepEqual(clients.filter(readFilter(CLIENT_COLUMNS, text)), [clients[0]], text)
+  }
+  for (const text of ['worker=left', 'worker=7|LEFT|0a', 'worker~lef']) {
+    assert.equal(clients.filter(readFilter(CLIENT_COLUMNS, text)).length, 2, text)
+  }
+  assert.deepEqual(clients.filter(readFilter(CLIENT_COLUMNS, 'worker!=left')), [])
 })
 
 test('an error is its name and first line; a dash if the worker does not tell it', () => {

@@ -29,7 +29,7 @@ type WorkerFacts = Omit<WorkerRow, 'running' | 'silentS'>
 
 /** Columns of workers, except for what they run. */
 export const WORKER_FACTS: readonly Column<WorkerFacts>[] = [
-  { name: 'worker', cell: ({ id }) => id },
+  { name: 'worker', cell: ({ id }) => id, aliases: ({ name }) => [name] },
   { name: 'state', cell: ({ state }) => state, isText: true },
   { name: 'queued', cell: ({ queued }) => grouped(queued), value: ({ queued }) => queued },
   { name: 'cpu', cell: ({ cpu }) => `${cpu} %`, value: ({ cpu }) => cpu },
@@ -194,6 +194,7 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     isExtra: true,
     cell: ({ worker }) => worker ?? '',
     value: ({ worker }) => worker,
+    aliases: ({ worker }) => [worker && peerName(worker)],
     isText: true,
   },
   {
@@ -237,6 +238,7 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
     name: 'client',
     cell: ({ name, id }) => (name === '' ? id : `${name} (${id.split('|', 1)[0]})`),
     value: ({ name, id }) => `${name} ${id}`,
+    aliases: ({ name, id }) => [name, id],
   },
   { name: 'host', isExtra: true, cell: ({ host }) => host, isText: true },
   { name: 'unfinished', cell: (row) => grouped(row.unfinished), value: (row) => row.unfinished },
@@ -250,6 +252,7 @@ export const CLIENT_COLUMNS: readonly Column<ConnectedClient>[] = [
     isExtra: true,
     cell: ({ worker }) => worker ?? '',
     value: ({ worker }) => worker,
+    aliases: ({ worker }) => [worker && peerName(worker)],
     isText: true,
   },
   { name: 'name', cell: ({ name }) => name, isHidden: true },
@@ -283,6 +286,7 @@ export const OBJECT_COLUMNS: readonly Column<ObjectRow>[] = [
     name: 'owner',
     cell: ({ ownerName }) => ownerName ?? '',
     value: ({ ownerName, owner }) => `${ownerName ?? ''} ${owner ?? ''}`,
+    aliases: ({ owner }) => [owner ?? undefined],
     isText: true,
   },
   { name: 'users', isExtra: true, cell: ({ users }) => grouped(users), value: (row) => row.users },
