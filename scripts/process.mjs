@@ -8,6 +8,8 @@ import { ROOT } from './paths.mjs'
 /** How long a group may take to exit on its own after a signal. */
 const GRACE_MS = 5_000
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
+// Each of the programs that run side by side has a listener.
+process.setMaxListeners(64)
 
 /**
  * Runs a program until it exits and returns `{ code, output }`. With `capture`, its output is
