@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { taskId } from '../base/ids.js'
 import { LiveProcessor, type Exit } from './live-processor.kit.js'
 import type { ProcessorOptions } from './agent/spawn.js'
 
@@ -141,6 +142,34 @@ test('answers that a processor has sent before it dies are not lost', async (con
   processor.dispatch('never', one)
   await processor.exit
   assert.equal(processor.results.length, 100)
+})
+
+test('a task that was sent to a processor that has just been killed is unread', async (context) => {
+  const processor = start(context)
+  const one = processor.define((id: number) => id)
+  processor.dispatch('one', one, [1])
+  await processor.until('its answer', () => processor.results.length === 1)
+  process.kill(await processor.ready, 'SIGKILL')
+  processor.dispatch('two', one, [2])
+  const { death, lastRun } = await processor.exit
+  assert.deepEqual([death.signal, lastRun], ['SIGKILL', 'unread'])
+})
+
+test('a task that was read is not unread, nor one before an order', { skip }, async (context) => {
+  const spin = (): never => {
+    for (;;);
+  }
+  const busy = start(context)
+  busy.dispatch('busy', busy.define(spin))
+  await busy.begun(0)
+  process.kill(await busy.ready, 'SIGKILL')
+  assert.equal((await busy.exit).lastRun, 'unknown')
+  const ordered = start(context)
+  const pid = await ordered.ready
+  process.kill(pid, 'SIGKILL')
+  ordered.dispatch('task', ordered.define(spin))
+  ordered.host.stop(taskId('task'), 1, 'cancelled')
+  assert.equal((await ordered.exit).lastRun, 'unknown')
 })
 
 test('a processor that ignores SIGTERM is killed', { skip }, async (context) => {

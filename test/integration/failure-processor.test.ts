@@ -94,6 +94,20 @@ test('each death of a processor is reported accurately, and others continue', as
   }
 })
 
+test('processes that are killed while they are idle cost no task that follows', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const client = cluster.client()
+  const pidOf = (): number => process.pid
+  const pids = new Set<number>()
+  for (let round = 0; round < 10; round += 1) {
+    const pid = await client.submit(pidOf)
+    process.kill(pid, 'SIGKILL')
+    pids.add(pid)
+    // This one may reach the process before its worker knows that it is gone.
+    assert.ok(!pids.has(await client.submit(pidOf)))
+  }
+})
+
 test('the last lines on stderr are kept, however much was printed and however the process ended', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1] })
   const client = cluster.client()

@@ -145,9 +145,8 @@ function hasDied(program: Program, journal: Journal): boolean {
     byChance += 1
     if (cause === 'told' || lastRun === 'nothing') continue
     if (lastRun === 'retired' || lastRun === 'unusable') continue
-    const isBlamed =
-      lastRun === 'unknown' ? begun.has(id) || had.size === 1 : lastRun.taskIds.includes(id)
-    if (isBlamed) return true
+    if (typeof lastRun === 'object' ? lastRun.taskIds.includes(id) : begun.has(id)) return true
+    if (lastRun === 'unknown' && had.size === 1) return true
   }
   return byChance >= MAX_UNATTRIBUTED_DEATHS
 }

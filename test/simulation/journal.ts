@@ -26,7 +26,8 @@ export interface DeathRecord {
   readonly at: InstantMs
   /** `own`: a task caused it. `told`: its worker caused it. `fault`: the cause is unknown. */
   readonly cause: 'own' | 'told' | 'fault'
-  readonly lastRun: LastRun
+  /** As its worker hears of it, some time later. */
+  lastRun: LastRun
   /** All tasks of which its worker had not seen the end: set by then. */
   readonly had: ReadonlySet<TaskId>
   /** Those of them that it had started. */

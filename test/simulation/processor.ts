@@ -18,6 +18,7 @@ import { countOf, nthTaskId } from '#src/wire/run.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '#src/wire/metadata.js'
 import type { ProcessorHostHandler } from '#src/worker/agent/processor-host.js'
 import { NestedClient } from './nested-client.js'
+import type { DeathRecord } from './journal.js'
 import { childErrorOf, errorOf, valueOf, type Program } from './program.js'
 import { ProcessorQueue } from './processor-queue.js'
 import { ProcessorReports } from './processor-reports.js'
@@ -86,6 +87,9 @@ export class VirtualProcessor {
   #burstEnd: InstantMs = 0
   readonly #durations = new Map<string, number>()
   #client: NestedClient | undefined
+  /** Messages that it has not read. */
+  #unreadCount = 0
+  #isTaskLast = false
   #isGone = false
   #isFrozen = false
 
@@ -133,6 +137,7 @@ export class VirtualProcessor {
   /** A message from the agent. */
   send(bytes: Uint8Array): void {
     const message = decode(bytes)
+    this.#isTaskLast = message.kind === 'task'
     if (message.kind === 'task') {
       for (let n = 0; n < countOf(message); n += 1) this.#given.add(nthTaskId(message.taskId, n))
     }
@@ -141,6 +146,7 @@ export class VirtualProcessor {
 
   /** Stops consecutive tasks. */
   stop(id: TaskId, count: number, reason: StopReason): void {
+    this.#isTaskLast = false
     this.#inMain(() => {
       for (let n = 0; n < count; n += 1) this.#stop(nthTaskId(id, n), reason)
     })
@@ -207,7 +213,12 @@ export class VirtualProcessor {
   }
 
   #inMain(handle: () => void): void {
-    this.#world.clock.after(0.02, () => this.main.deliver(handle))
+    this.#unreadCount += 1
+    const read = (): void => {
+      this.#unreadCount -= 1
+      handle()
+    }
+    this.#world.clock.after(0.02, () => this.main.deliver(read))
   }
 
   #inGuardian(handle: () => void): void {
@@ -536,14 +547,15 @@ export class VirtualProcessor {
     if (this.#isGone) return
     this.#isGone = true
     const begun = [...this.#started]
-    this.#world.journal.deaths.push({
+    const death: DeathRecord = {
       processor: this.name,
       at: this.#world.clock.now,
       cause,
       lastRun,
       had: this.#given,
       begun: new Set(begun.map(({ task }) => task.taskId)),
-    })
+    }
+    this.#world.journal.deaths.push(death)
     for (const { record } of begun) {
       if (record !== undefined) this.#world.journal.end(record, 'lost')
     }
@@ -552,7 +564,10 @@ export class VirtualProcessor {
     this.guardian.kill()
     this.#voice.tell(() => {
       const { exitCode, signal } = how
-      this.#setup.handler.onExit({ exitCode, signal, stderr: '' }, lastRun)
+      // It may have been sent to a process that is gone.
+      const isUnread = this.#isTaskLast && this.#unreadCount > 0
+      if (lastRun === 'unknown' && isUnread) death.lastRun = 'unread'
+      this.#setup.handler.onExit({ exitCode, signal, stderr: '' }, death.lastRun)
       this.#voice.end()
     })
   }

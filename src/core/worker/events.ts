@@ -26,12 +26,14 @@ export type ProcessorNumber = number
  *
  * - `unknown`: it could not report this, because it was killed or crashed; any of its tasks may be
  *   the cause.
+ * - `unread`: the same, but it had not read the last task that it was sent.
  * - `retired`: only tasks that had been given up; it exited on its own to get rid of them.
  * - `unusable`: nothing; it had no thread for its guardian, and no task is to blame for that.
  * - `taskIds`: one of these caused the exit. Usually there is only one.
  */
 export type LastRun =
   | 'unknown'
+  | 'unread'
   | 'nothing'
   | 'retired'
   | 'unusable'

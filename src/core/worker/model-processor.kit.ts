@@ -164,8 +164,14 @@ export class ModelProcessor {
 
   lastWords(canWrite: boolean): LastRun {
     if (this.isRetired) return 'retired'
-    if (this.isDying || !canWrite) return 'unknown'
+    if (this.isDying || !canWrite) return this.#hasUnread ? 'unread' : 'unknown'
     return this.fatal === undefined ? 'nothing' : { taskIds: [this.fatal] }
+  }
+
+  /** It may not have read what it was sent last. */
+  get #hasUnread(): boolean {
+    const queued = [...this.tasks.values()].filter(({ state }) => state === 'queued')
+    return queued.some(({ number }) => number === this.#count - 1)
   }
 
   #next(): ModelTask | undefined {

@@ -478,6 +478,36 @@ test('one task, and the processor dies: it fails with what is known', () => {
   assert.ok(Math.abs(asBuffer(answer.metadata).readFloatBE(0) - 0.03) < 1e-6)
 })
 
+test('a task that the processor had not read runs again, but not forever', () => {
+  const worker = ScriptedWorker.ready()
+  worker.run('a')
+  for (let processor = 1; processor <= 4; processor += 1) {
+    assert.deepEqual(worker.die('unread', undefined, processor), [
+      `start ${processor + 1}`,
+      `send request ${SERIALIZER},fn`,
+    ])
+    worker.show({ type: 'processorReady', processor: processor + 1, pid: 78 })
+    assert.deepEqual(worker.receive(objectsOf(SERIALIZER, 'fn')).slice(1), ['dispatch a'])
+  }
+  assert.deepEqual(worker.die('unread', undefined, 5), ['send a failed', 'start 6'])
+})
+
+test('what the processor had not read is not the cause of its end', () => {
+  const worker = ScriptedWorker.ready()
+  worker.run('a')
+  worker.answer(resultOf('a'))
+  for (const id of ['b', 'c']) assert.deepEqual(worker.receive(taskOf(id)), [`dispatch ${id}`])
+  worker.now += 50
+  const start = worker.die('unread')
+  assert.deepEqual(start, ['start 2', `send request ${SERIALIZER},fn`])
+  worker.show({ type: 'processorReady', processor: 2, pid: 78 })
+  assert.deepEqual(worker.receive(objectsOf(SERIALIZER, 'fn')).slice(1), ['dispatch b'])
+  assert.deepEqual(worker.receive(taskOf('d')), [])
+  // A possible cause would run alone.
+  const after = worker.answer(resultOf('b'), 2)
+  assert.deepEqual(after, ['send b success', 'dispatch c', 'dispatch d'])
+})
+
 test('the processor says what it ran: that task fails, the others keep their place', () => {
   const worker = ScriptedWorker.ready()
   worker.run('a')

@@ -255,7 +255,7 @@ class RunningProcessor implements ProcessorHost {
 
   dispatch(task: OutgoingFrame, units?: Units): void {
     if (!this.#isGuarded) this.#guard()
-    this.#link.send(task, units)
+    this.#link.dispatch(task, units)
   }
 
   stop(id: TaskId, count: number, reason: StopReason): void {
@@ -410,6 +410,7 @@ class RunningProcessor implements ProcessorHost {
     this.#isGone = true
     this.#onStarted()
     await this.#drain()
+    if (this.#lastRun === 'unknown' && this.#link.hasUnreadTask) this.#lastRun = 'unread'
     this.#link.close()
     for (const stream of this.#child.stdio) stream?.destroy()
     this.#death = {
@@ -420,10 +421,13 @@ class RunningProcessor implements ProcessorHost {
     this.#handler?.onExit(this.#death, this.#lastRun)
   }
 
-  /** Its last results, exit note and output on stderr may still be in the pipes. */
+  /**
+   * Its last results, exit note and output on stderr may still be in the pipes; and one of them
+   * shows whether it has read its last task.
+   */
   async #drain(): Promise<void> {
-    const lifeline = this.#child.stdio[LIFELINE_FD] as Readable
-    await inTime(Promise.all([this.#link.drained(), closing(lifeline)]), DRAIN_TIMEOUT_MS)
+    const pipes = [LIFELINE_FD, INBOX_FD].map((fd) => closing(this.#child.stdio[fd] as Readable))
+    await inTime(Promise.all([this.#link.drained(), ...pipes]), DRAIN_TIMEOUT_MS)
     const { stderr, stdout } = this.#child
     await inTime(Promise.all([closing(stderr), closing(stdout)]), PRINT_TIMEOUT_MS)
   }

@@ -35,6 +35,10 @@ export class AgentLink {
   #waiting: Buffer[] = []
   #isFlushPlanned = false
   #isClosed = false
+  /** Whether the last frame was a task, */
+  #isTaskLast = false
+  /** and whether not everything was read: the system says so when the reader is gone. */
+  #isUnread = false
 
   constructor(output: Duplex, { socket: input, reader }: OpenStream, handler: AgentLinkHandler) {
     this.#output = output
@@ -42,7 +46,7 @@ export class AgentLink {
     this.#handler = handler
     this.#parser = new FrameParser(handler)
     // A pipe breaks when the process exits, which is reported separately.
-    output.on('error', () => {})
+    output.on('error', () => (this.#isUnread = true))
     input.on('error', () => {})
     // No data arrives here, but only a stream that is read reports its end.
     output.resume()
@@ -52,13 +56,28 @@ export class AgentLink {
     })
   }
 
-  /**
-   * Sends a message; `units`: those of a task. Small pieces are copied; large ones must not be
-   * changed any more.
-   */
-  send(message: OutgoingFrame, units?: Units): void {
+  /** Whether the processor has exited without having read the last frame, which was a task. */
+  get hasUnreadTask(): boolean {
+    return this.#isTaskLast && (this.#isUnread || this.#batch.bytes > 0)
+  }
+
+  /** Sends a message. Small pieces are copied; large ones must not be changed any more. */
+  send(message: OutgoingFrame): void {
     if (this.#isClosed) return
-    this.#batch.addMessage(message, units && this.#numberOf(units))
+    this.#batch.addMessage(message)
+    this.#isTaskLast = false
+    this.#onAdded()
+  }
+
+  /** Sends a task in the same way; `units` are those that it has. */
+  dispatch(task: OutgoingFrame, units?: Units): void {
+    if (this.#isClosed) return
+    this.#batch.addMessage(task, units && this.#numberOf(units))
+    this.#isTaskLast = true
+    this.#onAdded()
+  }
+
+  #onAdded(): void {
     if (this.#batch.bytes >= FLUSH_BYTES) this.#flush()
     else this.#planFlush()
   }
@@ -67,6 +86,7 @@ export class AgentLink {
   control(frame: AgentFrame): void {
     if (this.#isClosed) return
     this.#batch.addControl(frame)
+    this.#isTaskLast = false
     this.#planFlush()
   }
 
@@ -83,7 +103,7 @@ export class AgentLink {
 
   /** Sends queued frames and the order to exit. */
   end(): void {
-    if (!this.#isClosed) this.#batch.addControl({ type: 'end' })
+    if (!this.#isClosed) this.control({ type: 'end' })
     this.#flush()
     this.#output.end()
   }
@@ -139,7 +159,11 @@ export class AgentLink {
 
   #flush(): void {
     const pieces = this.#batch.take()
-    if (pieces.length === 0 || this.#output.destroyed || this.#output.writableEnded) return
+    if (pieces.length === 0) return
+    if (this.#output.destroyed || this.#output.writableEnded) {
+      this.#isUnread = true
+      return
+    }
     this.#output.cork()
     for (const piece of pieces) this.#output.write(piece)
     this.#output.uncork()

@@ -47,7 +47,7 @@ export interface LogLine {
 }
 
 /** What a processor can report about itself. */
-export type ExitNote = Exclude<LastRun, 'unknown'>
+export type ExitNote = Exclude<LastRun, 'unknown' | 'unread'>
 
 /** A control frame from the agent. Tasks of `askStatus` and `retract` are dispatch numbers. */
 export type AgentFrame =

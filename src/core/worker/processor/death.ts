@@ -54,6 +54,15 @@ interface Attribution {
   readonly candidates: ReadonlySet<WorkerTask>
 }
 
+/** What is known about the exit of a processor. */
+interface Exit {
+  /** The tasks that it left unanswered, in the order in which it was sent them. */
+  readonly unanswered: readonly WorkerTask[]
+  readonly lastRun: LastRun
+  /** The one of these that it had not read. */
+  readonly unread: WorkerTask | undefined
+}
+
 const NO_TASKS: ReadonlySet<WorkerTask> = new Set()
 
 /** For a processor that was stopped on purpose. */
@@ -62,16 +71,19 @@ export const NO_CAUSE: Attribution = { cause: undefined, candidates: NO_TASKS }
 /**
  * Finds the task that ended a processor, using the processor's last report. Without a report, a
  * single task is certainly the cause; of several, each one that was not waiting for others may be.
- * `mayHaveBegun`: whether a task has begun, as far as that can be known.
+ * What it had not read is no cause. `mayHaveBegun`: whether a task has begun, as far as that can be
+ * known.
  */
 export function attributeDeath(
-  unanswered: readonly WorkerTask[],
-  lastRun: LastRun,
+  { unanswered, lastRun, unread }: Exit,
   mayHaveBegun: (task: WorkerTask) => boolean,
 ): Attribution {
   if (lastRun === 'retired' || lastRun === 'unusable') return NO_CAUSE
   if (lastRun === 'nothing') return attributeIdleDeath(unanswered)
-  if (lastRun === 'unknown') return attributeCrash(unanswered, mayHaveBegun)
+  if (lastRun === 'unknown' || lastRun === 'unread') {
+    if (unanswered.length === 1 && unanswered[0] === unread) return attributeIdleDeath(unanswered)
+    return attributeCrash(unanswered, (task) => task !== unread && mayHaveBegun(task))
+  }
   const { taskIds } = lastRun
   const noted = unanswered.filter(({ id }) => taskIds.includes(id))
   return taskIds.length === 1 ? certainly(noted[0]) : possibly(noted)

@@ -275,6 +275,8 @@ export class WorkerTaskFlow {
     this.#giveBack.onProcessorExited()
     this.fetcher.onProcessorExited()
     separateCauses(this.#tasks, this.#dispatcher.unanswered(), lastRun)
+    const last = this.#dispatcher.unanswered().findLast((task) => this.#dispatcher.isLast(task))
+    const unread = lastRun === 'unread' ? last : undefined
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
     const killed = this.#killed
@@ -282,7 +284,9 @@ export class WorkerTaskFlow {
     const isOnPurpose = killed !== undefined || lastRun === 'retired' || isUnusable
     const attribution = isOnPurpose
       ? NO_CAUSE
-      : attributeDeath(unanswered, lastRun, (task) => this.#beginnings.mayHaveBegun(task))
+      : attributeDeath({ unanswered, lastRun, unread }, (task) => {
+          return this.#beginnings.mayHaveBegun(task)
+        })
     const [causingTask = killed?.task] = [attribution.cause, ...attribution.candidates]
     const why = isOnPurpose ? KILL_CAUSES[killed?.reason ?? 'givenUp'] : kindOf(death)
     const cause = isUnusable ? 'not started' : why
