@@ -130,7 +130,7 @@ export function hasOwnPrototype(fn: AnyFunction): boolean {
 /** Methods and accessors that are where the text of the class puts them, under their own name. */
 function isFromText(owner: object, key: string | symbol, text: string): boolean {
   const descriptor = Object.getOwnPropertyDescriptor(owner, key)
-  // What is enumerable was assigned, or is a static field: those are not initialised again.
+  // What is enumerable was assigned, or is a static field: those are not initialized again.
   if (descriptor === undefined || descriptor.enumerable === true) return false
   const { value, get, set } = descriptor as { value?: unknown; get?: unknown; set?: unknown }
   if (typeof value === 'function') return isPart(value as AnyFunction, nameOf(key, 'value'), text)

@@ -186,10 +186,10 @@ test('a module of this package is imported, and of one of the user’s own what 
   assert.deepEqual(kit.content(own, 'kits'), { kind: 'members', module: kits, names })
 })
 
-test('a variable that is not initialised yet is refused', () => {
+test('a variable that is not initialized yet is refused', () => {
   const kit = new TestAnalyst()
   const fn = (): unknown => [later.length, new Later()]
-  assert.match(kit.reason(fn), /variable later .*not initialised yet/)
+  assert.match(kit.reason(fn), /variable later .*not initialized yet/)
   const later = [1]
   class Later {
     readonly field = 1
@@ -198,13 +198,13 @@ test('a variable that is not initialised yet is refused', () => {
   assert(content.kind === 'value' && content.value === later)
 })
 
-test('a variable that may hold undefined is not taken for one that is not initialised', () => {
+test('a variable that may hold undefined is not taken for one that is not initialized', () => {
   const kit = new TestAnalyst()
   const constant = (): unknown => laterItem
   const variable = (): unknown => laterLet
   const withDefault = (item = laterItem): unknown => item
-  assert.match(kit.reason(constant), /variable laterItem .*not initialised yet/)
-  assert.match(kit.reason(variable), /variable laterLet .*not initialised yet/)
+  assert.match(kit.reason(constant), /variable laterItem .*not initialized yet/)
+  assert.match(kit.reason(variable), /variable laterLet .*not initialized yet/)
   const laterItem = [1].at(5)
   let laterLet = [2].at(5)
   let late: number | undefined

@@ -178,7 +178,7 @@ export function refuseMissing(
 export function refuseUninitialized(name: string): Refusal {
   return new Refusal(
     `the variable ${name}`,
-    'it is not initialised yet',
+    'it is not initialized yet',
     'submit the function after the line that declares it',
   )
 }

@@ -88,7 +88,7 @@ test('primitives keep their values', () => {
   }
 })
 
-test('a variable that is not initialised throws or is undefined, and affects no other', () => {
+test('a variable that is not initialized throws or is undefined, and affects no other', () => {
   const fn = (): unknown => [early, late]
   const early = 1
   const { scopes } = inspector.functionView(fn)

@@ -31,7 +31,7 @@ export interface ScopeView {
     'module' | 'closure' | 'block' | 'catch' | 'class' | 'script' | 'with' | 'global' | 'other'
   /**
    * Names to values, as they were when the object was made. Reading one, or its property
-   * descriptor, throws if the variable is not initialised yet (in Node 20 it is `undefined`
+   * descriptor, throws if the variable is not initialized yet (in Node 20 it is `undefined`
    * instead); `Object.hasOwn` and `Object.keys` do not throw. The object has no prototype. It
    * contains neither `this`, nor `new.target`, nor the name of a function expression. Empty for
    * `with`, because that object is the user's own.

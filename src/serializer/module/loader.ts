@@ -227,7 +227,7 @@ class Loader implements ModuleLoader {
       }
     } catch (error) {
       if (error instanceof DeserializeError) throw error
-      // Not initialised yet, or a getter that throws.
+      // Not initialized yet, or a getter that throws.
       const where = `worker ${this.#options.workerName()}`
       const why = `${path.join('.')} of ${name} cannot be read on ${where}: ${textOf(error)}`
       throw new DeserializeError(why, { cause: error })

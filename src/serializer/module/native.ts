@@ -257,7 +257,7 @@ export function ownValue(owner: object, key: string): unknown {
   return Object.getOwnPropertyDescriptor(owner, key)?.value
 }
 
-/** The same for exports and variables: undefined for one that is not initialised yet. */
+/** The same for exports and variables: undefined for one that is not initialized yet. */
 export function valueIn(owner: object, key: string): unknown {
   try {
     return ownValue(owner, key)

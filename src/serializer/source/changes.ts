@@ -87,7 +87,7 @@ export class VariableChanges {
     const whole = rootIn(node, scope)
     const member = whole && exportOf(whole, firstMemberOf(node))
     const depth = depthOf(node)
-    // `exports.a = …` initialises a variable.
+    // `exports.a = …` initializes a variable.
     if (whole?.kind === 'wrapper' && depth === 1) return
     const place = { at: node.start, isLate: isLate(scope) }
     if (member !== undefined) this.#change(member, Math.max(0, depth - 2), place)

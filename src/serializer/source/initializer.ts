@@ -1,4 +1,4 @@
-// Facts about the expression that initialises a variable: whether it can be undefined, whether it
+// Facts about the expression that initializes a variable: whether it can be undefined, whether it
 // names a module, whether a compiler wrote it.
 
 import type * as acorn from 'acorn'

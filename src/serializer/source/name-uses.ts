@@ -22,7 +22,7 @@ export class NameUses implements WalkListener {
   /** Of its own variables. */
   readonly local: Map<Variable, NameUse[]> = new Map()
   readonly #declared = new Map<Node, Variable>()
-  /** Parameters, which no declaration initialises, by name. */
+  /** Parameters, which no declaration initializes, by name. */
   readonly #parameters = new Map<string, Variable[]>()
   exposesItself = false
   callsItself = false

@@ -49,7 +49,7 @@ export class Variable {
   position: number
   /** Assignments to it throw, or have no effect. */
   isFixed = false
-  /** Assigned after it was initialised. */
+  /** Assigned after it was initialized. */
   isAssigned = false
   /** Assigned by a function inside the one that declares it. */
   isAssignedWithin = false

@@ -26,7 +26,7 @@ export interface Binding {
   readonly isConstant: boolean
   /** Assigned by a function inside the one that declares it: closures can change it. */
   readonly isCell: boolean
-  /** Its declaration initialises it. */
+  /** Its declaration initializes it. */
   readonly isInitialized: boolean
   /** Its initializer can never be `undefined` (a literal, a function, `new`, …). */
   readonly isNeverUndefined: boolean

@@ -268,7 +268,7 @@ export class VariableFacts implements WalkListener {
     if (!variable.hasOtherUse) this.#stores.read(node, variable, { scope, ancestors })
   }
 
-  /** Whether a declaration initialises its variable, and does not assign it again. */
+  /** Whether a declaration initializes its variable, and does not assign it again. */
   #isFirst(variable: Variable): boolean {
     if (variable.kind !== 'var') return variable.kind === 'const' || variable.kind === 'let'
     return !variable.isInitialized && this.#walk.loopDepth === 0

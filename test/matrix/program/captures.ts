@@ -246,7 +246,7 @@ export const cases: readonly Case[] = [
     throws: (thrown) => assert.ok(thrown instanceof ReferenceError),
   },
   {
-    name: 'a variable that is not initialised yet',
+    name: 'a variable that is not initialized yet',
     async scenario(ship) {
       const read = (): string => later
       const outcome = await ship(read).catch((error: unknown) => error)
