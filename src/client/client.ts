@@ -1,7 +1,6 @@
 // The client: users submit functions with it. A facade; other files do the work.
 
 import type { ComboOptions } from '../cluster/options.js'
-import { ClientClosedError } from '../base/errors.js'
 import type { ClusterEvent, ClusterInfo } from './monitor/cluster-info.js'
 import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
 import { requireNode } from '../runtime/child-environment.js'
@@ -297,7 +296,7 @@ export class Client implements AsyncDisposable {
   info(options: LookOptions = {}): Promise<ClusterInfo> {
     return asCalled(captureSite(1), async () => {
       const { connection } = this.#session
-      if (connection.isClosed) throw new ClientClosedError()
+      connection.checkOpen()
       const { timeoutMs } = connection.settings
       const { checkedSignal, lookAtCluster } = await import('./monitor/look.js')
       const signal = checkedSignal('info', options)
@@ -314,7 +313,7 @@ export class Client implements AsyncDisposable {
   objects(): Promise<ObjectInfo[]> {
     return asCalled(captureSite(1), async () => {
       const { connection } = this.#session
-      if (connection.isClosed) throw new ClientClosedError()
+      connection.checkOpen()
       const { address } = connection
       const { listObjects } = await import('./monitor/look.js')
       const setup = { ...monitorSetup(connection), address }
@@ -332,7 +331,7 @@ export class Client implements AsyncDisposable {
    */
   async *events(options: LookOptions = {}): AsyncGenerator<ClusterEvent, void, undefined> {
     const { connection } = this.#session
-    if (connection.isClosed) throw new ClientClosedError()
+    connection.checkOpen()
     const { checkedSignal, watchCluster } = await import('./monitor/look.js')
     const signal = checkedSignal('events', options)
     if (connection.isClosed) return

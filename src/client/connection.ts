@@ -29,6 +29,7 @@ import { clientSerializer, type ClientSerializer } from './travel.js'
 import { Feeders, MAX_HELD_BYTES, MAX_WAITING_BYTES } from './map/input.js'
 import { ObjectIds } from './ids.js'
 import { OutputPrinter, ProgramOutput } from './output.js'
+import { lostError } from './future/error.js'
 import { ResultReader, StoredResults } from './future/result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { describeWaiting, Explanations, type WaitingState, warnOfWaiting } from './explanation.js'
@@ -51,6 +52,7 @@ export interface ConnectionSetup {
 }
 
 const NO_WORKER = identity('')
+const NO_REPORT = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined }
 
 /** Tasks that have waited for less are not reported as waiting. */
 const NOTICEABLE_MS = 1_000
@@ -139,6 +141,12 @@ export class ClientConnection {
     return this.#hasClosed
   }
 
+  /** Throws `ClientClosedError`, or `DisconnectedError` if a lost connection has closed it. */
+  checkOpen(): void {
+    if (this.#hasClosed) throw new ClientClosedError()
+    if (this.#isSocketClosing) throw lostError(this.#machine.linkTrouble)
+  }
+
   /** The files that this process shares with the scheduler. */
   get files(): ObjectFiles {
     return this.#traffic.files
@@ -159,9 +167,9 @@ export class ClientConnection {
    * `isBounded`: its user has set a limit.
    */
   roomFor(isBounded: boolean): number {
-    const machine = this.#machine
-    if (machine.waitingBytes >= MAX_WAITING_BYTES) return 0
-    if (!isBounded && machine.heldBytes >= MAX_HELD_BYTES) return 0
+    const { waitingBytes, heldBytes } = this.#machine
+    if (waitingBytes >= MAX_WAITING_BYTES) return 0
+    if (!isBounded && heldBytes >= MAX_HELD_BYTES) return 0
     return this.settings.maxUnfinishedTasks - this.unfinishedTasks
   }
 
@@ -220,10 +228,7 @@ export class ClientConnection {
     if (!this.#results.end(taskId, 'cancelled')) this.request({ type: 'cancelRequested', taskId })
   }
 
-  /**
-   * Cancels all unfinished tasks with an owner for which `isMeant` holds. The time depends on the
-   * number of all tasks.
-   */
+  /** Cancels the unfinished tasks whose owner is meant. Looks at all of this client. */
   cancelAll(isMeant: (owner: AnyOwner) => boolean): void {
     this.held?.send()
     for (const { owner, taskId, count } of this.#machine.unfinished()) {
@@ -236,8 +241,7 @@ export class ClientConnection {
   readObject(owner: TaskOwner, id: ObjectId): void {
     const payload = this.#traffic.contentOf(id)
     if (payload === undefined) return owner.end('missingObject', idToHex(id), undefined)
-    const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined }
-    this.#results.finish({ owner, isSuccess: true, payload, ...report })
+    this.#results.finish({ owner, isSuccess: true, payload, ...NO_REPORT })
   }
 
   /** Fetches an offered result; `owner` is notified. */
@@ -284,22 +288,18 @@ export class ClientConnection {
 
   /**
    * Cancels every task and deletes every object. Resolves when the scheduler has been notified, or
-   * immediately if there is none; then it is notified when it is back. Rejects with
-   * `ClientClosedError`.
+   * immediately if there is none; then it is notified when it is back. Rejects as `checkOpen`
+   * throws.
    */
-  clear(): Promise<void> {
-    if (this.#hasClosed) return Promise.reject(new ClientClosedError())
+  async clear(): Promise<void> {
+    this.checkOpen()
     this.request({ type: 'clearRequested' })
     this.#results.endAll('cleared', () => true)
     this.feeders.clear()
-    if (this.#machine.isQuiet) return Promise.resolve()
+    if (this.#machine.isQuiet) return
     this.retain()
-    return new Promise((resolve) => {
-      this.#onQuiet.push(() => {
-        this.release()
-        resolve()
-      })
-    })
+    await new Promise<void>((resolve) => this.#onQuiet.push(resolve))
+    this.release()
   }
 
   /**
@@ -323,10 +323,9 @@ export class ClientConnection {
 
   /** Stops the whole cluster, and closes this client. Rejects like `Client.shutdown`. */
   async shutdown(): Promise<void> {
-    if (this.#hasClosed) throw new ClientClosedError()
-    let call = this.#shutdown
-    if (call === undefined) {
-      call = new ShutdownCall()
+    this.checkOpen()
+    const call = this.#shutdown ?? new ShutdownCall()
+    if (this.#shutdown === undefined) {
       this.#shutdown = call
       this.retain()
       this.request({ type: 'shutdownRequested' })
@@ -434,7 +433,7 @@ export class ClientConnection {
   /** Everything that the machine was responsible for ends here. */
   #onFault(error: unknown): void {
     this.#logger.error('the client failed and is closed', { error: String(error) })
-    const report = { metadata: NO_BYTES, worker: NO_WORKER, failedTaskId: undefined, isLocal: true }
+    const report = { ...NO_REPORT, isLocal: true }
     this.#hasClosed = true
     for (const owner of this.held?.take() ?? []) owner.fail(error, report)
     for (const tasks of this.#machine.unfinished()) failEach(tasks, error, report)

@@ -52,8 +52,8 @@ export interface ClientOptions extends TlsOption {
   readonly inlineLimitBytes?: number | undefined
   /**
    * True: after a lost connection or a restart of the scheduler, all futures continue. False: the
-   * first lost connection rejects every unfinished future with `DisconnectedError`, and closes the
-   * client.
+   * first lost connection rejects every unfinished future with `DisconnectedError`, as it does all
+   * later calls until `close()`.
    */
   readonly reconnect?: boolean | undefined
   /**

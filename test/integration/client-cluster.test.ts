@@ -2,7 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { asCompleted, Client, DisconnectedError, TaskCancelledError, wait } from 'scaler-ts'
+import {
+  asCompleted,
+  Client,
+  ClientClosedError,
+  DisconnectedError,
+  TaskCancelledError,
+  wait,
+} from 'scaler-ts'
 import type { ClientOptions, Future } from 'scaler-ts'
 import type { FakeSchedulerOptions } from '#src/client/fake-scheduler.test.kit.js'
 import { RouterScheduler } from './client-scheduler.js'
@@ -143,7 +150,22 @@ test('without reconnect a lost connection fails unfinished work immediately', as
   await until('it is there', () => scheduler.fake.unfinished.size === 1)
   scheduler.dropConnections()
   await assert.rejects(future, DisconnectedError)
-  await assert.rejects(client.submit(double, 2), DisconnectedError)
+  // Nothing may reach the next scheduler through a client that has ended.
+  const calls = [
+    () => client.submit(double, 2),
+    () => client.map(double, []),
+    () => client.get({ a: [double, 1] }, ['a']),
+    () => Promise.resolve().then(() => client.sendObject(1)),
+    () => client.object('name'),
+    () => client.clear(),
+    () => client.info(),
+    () => client.objects(),
+    () => client.events().next(),
+    () => client.shutdown(),
+  ]
+  for (const call of calls) await assert.rejects(call(), DisconnectedError, String(call))
+  await client.close()
+  for (const call of calls) await assert.rejects(call(), ClientClosedError, String(call))
 })
 
 test('disconnect cancels unfinished work and notifies the scheduler', async (context) => {

@@ -3,7 +3,6 @@
 
 import { randomBytes } from 'node:crypto'
 import { bytesToLatin1 } from '../../base/bytes.js'
-import { ClientClosedError } from '../../base/errors.js'
 import type { TaskId } from '../../base/ids.js'
 import type { GraphNodes } from '../../core/client/graph/nodes.js'
 import { blameCaller, type CallSite } from '../../runtime/call-site.js'
@@ -126,9 +125,9 @@ export function submitGraph(
   return new GraphFuture(run)
 }
 
-function checkClient({ isClosed, serializer }: ClientConnection): void {
-  if (isClosed) throw new ClientClosedError()
-  serializer.check()
+function checkClient(connection: ClientConnection): void {
+  connection.checkOpen()
+  connection.serializer.check()
 }
 
 function codecOf({ connection, functions, sources }: GraphParts): GraphCodec {

@@ -282,10 +282,10 @@ export class ObjectReferences implements ObjectKeeper {
     this.#registry = new SharedRegistry((pin) => this.#unpin(pin))
   }
 
-  /** Stores a value. Throws `SerializeError`, `ClientClosedError`, `ConfigError`. */
+  /** Stores a value. Throws `SerializeError`, `ConfigError`, and as `checkOpen` does. */
   send(value: unknown, options: SendObjectOptions): ObjectReference<unknown> {
     const { name, isShared, isReplicated } = checkOptions(options)
-    if (this.#connection.isClosed) throw new ClientClosedError()
+    this.#connection.checkOpen()
     const { serializer, objectIds } = this.#connection
     const content = this.#serialize(value, serializer)
     const isFiled = !(content instanceof Uint8Array)
@@ -314,7 +314,7 @@ export class ObjectReferences implements ObjectKeeper {
   async #call(type: SharedCall['type'], name: string): Promise<SharedAnswer> {
     checkSharedName(name)
     const connection = this.#connection
-    if (connection.isClosed) throw new ClientClosedError()
+    connection.checkOpen()
     const { sharedCalls, address, settings } = connection
     this.#lastTicket += 1
     const ticket = this.#lastTicket

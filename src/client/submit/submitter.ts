@@ -2,7 +2,7 @@
 // them. One per view of a client.
 
 import { withoutFrames } from '../../base/error-stack.js'
-import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
+import { TaskCancelledError } from '../../base/errors.js'
 import { idToHex } from '../../base/ids.js'
 import type { TaskOptions } from '../../core/client/events.js'
 import {
@@ -272,7 +272,7 @@ export class Submitter {
   }
 
   #functionObject(fn: AnyFunction): FunctionObject {
-    if (this.#connection.isClosed) throw new ClientClosedError()
+    this.#connection.checkOpen()
     this.#connection.serializer.check()
     return this.#parts.functions.of(fn)
   }
