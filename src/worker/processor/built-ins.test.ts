@@ -35,5 +35,9 @@ test('a method that does not work is found, and one that works is not', () => {
     foundWith(Set.prototype, 'has', () => true),
     'Set',
   )
+  assert.equal(
+    foundWith(RegExp.prototype, 'exec', () => null),
+    'RegExp',
+  )
   assert.equal(findBrokenBuiltIn(), undefined)
 })

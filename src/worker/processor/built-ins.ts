@@ -4,6 +4,7 @@
 const map = new Map<number, number>()
 const set = new Set<number>()
 const list: number[] = []
+const pattern = /^(a)$/
 const same = (value: number): number => value
 
 /** An object that this process needs and of which a method does not work; undefined: all work. */
@@ -17,5 +18,6 @@ export function findBrokenBuiltIn(): string | undefined {
   if (list.push(1) !== 1 || list.length !== 1 || list.pop() !== 1) return 'Array'
   if (same.call(undefined, 1) !== 1 || same.apply(undefined, [1]) !== 1) return 'Function'
   if (Math.max(1, 2) !== 2 || Math.min(1, 2) !== 1) return 'Math'
+  if (pattern.exec('a')?.[1] !== 'a' || pattern.test('b')) return 'RegExp'
   return undefined
 }
