@@ -86,7 +86,14 @@ export class CaptureReader {
           this.#variableOf(binding, url)?.isCell === true &&
           this.#imported(binding, url) === undefined),
     )
-    return imported.length === 0 ? code : codeWith(new Set(imported.map(({ free }) => free.name)))
+    const live = new Map(
+      code.names.flatMap(({ free: { name, binding } }) => {
+        const isLive = binding?.origin && this.#options.modules.isReassigned(binding.origin, url)
+        return isLive ? [[name, binding.origin.path[0] ?? ''] as const] : []
+      }),
+    )
+    if (imported.length === 0 && live.size === 0) return code
+    return codeWith(new Set(imported.map(({ free }) => free.name)), live)
   }
 
   /**
@@ -164,6 +171,9 @@ export class CaptureReader {
     const { free } = name
     const { binding } = free
     const imported = binding === undefined ? undefined : this.#imported(binding, owner.url)
+    if (imported?.kind === 'reference' && name.liveExport !== undefined) {
+      return constant({ kind: 'reference', reference: { ...imported.reference, path: [] } })
+    }
     if (imported !== undefined) return constant(imported)
     const wrapped = scope < 0 ? this.#wrapped(binding, owner.url) : undefined
     if (wrapped !== undefined) return constant(wrapped)

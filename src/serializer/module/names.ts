@@ -142,6 +142,11 @@ export class ModuleNames {
   }
 
   /** See `OriginResolver`. */
+  isReassigned(origin: ImportOrigin, parentUrl: string): boolean {
+    return this.#origins.isReassigned(origin, parentUrl)
+  }
+
+  /** See `OriginResolver`. */
   ownPath(name: ModuleName, parentUrl: string): string | undefined {
     return this.#origins.ownPath(name, parentUrl)
   }

@@ -23,6 +23,7 @@ import {
   realPath,
 } from './policy.js'
 import { ModulePlace } from './place.js'
+import { ReassignedExports } from './reassigned.js'
 
 /** A module as a file names it. */
 export type ModuleName = Pick<ImportOrigin, 'specifier' | 'form'>
@@ -35,6 +36,8 @@ interface Target {
   readonly reference: ModuleReference | undefined
   /** Its file, if it travels by value and Node finds it. */
   readonly path: string | undefined
+  /** By the name of an export; see `isReassigned`. */
+  readonly reassigned: Map<string, boolean>
 }
 
 /** Finds references for import bindings. */
@@ -43,6 +46,7 @@ export class OriginResolver {
   /** By form, specifier and parent. */
   readonly #known = new Map<string, Target>()
   readonly #places = new Map<string, ModulePlace>()
+  readonly #reassigned = new ReassignedExports()
   #version = 0
 
   constructor(policy: ModulePolicy) {
@@ -71,6 +75,22 @@ export class OriginResolver {
   isOfPackage(name: ModuleName, parentUrl: string): boolean {
     const { reference, path } = this.#target(name, parentUrl)
     return reference !== undefined || (path !== undefined && isInstalled(path))
+  }
+
+  /** Whether a module that travels by reference assigns the export again. Never throws. */
+  isReassigned({ form, path, ...name }: ImportOrigin, parentUrl: string): boolean {
+    const [exported] = path
+    if (form !== 'import' || exported === undefined || path.length > 1) return false
+    const { reference, reassigned } = this.#target({ form, ...name }, parentUrl)
+    if (reference === undefined || reference.kind === 'builtin' || reference.kind === 'own')
+      return false
+    let isReassigned = reassigned.get(exported)
+    if (isReassigned === undefined) {
+      const file = this.#pathOf(name.specifier, form, pathOf(parentUrl) ?? '')
+      isReassigned = file !== undefined && this.#reassigned.has(file, exported)
+      reassigned.set(exported, isReassigned)
+    }
+    return isReassigned
   }
 
   #target({ specifier, form }: ModuleName, parentUrl: string): Target {
@@ -184,11 +204,11 @@ function isInstalled(path: string): boolean {
 }
 
 function byReference(reference: ModuleReference): Target {
-  return { reference, path: undefined }
+  return { reference, path: undefined, reassigned: new Map() }
 }
 
 function byValue(path: string | undefined): Target {
-  return { reference: undefined, path }
+  return { reference: undefined, path, reassigned: new Map() }
 }
 
 /**

@@ -244,11 +244,14 @@ function editsOf(use: Use, code: CodeName, isStrict: boolean): readonly Edit[] {
     const isSilent = !isStrict && free.binding.kind === 'function'
     return [replace(use, atStart(use, constantTarget(name, isSilent)))]
   }
-  if (code.isCell) return cellEdits(use, name)
+  if (code.isCell) return cellEdits(use, `${name}.v`)
+  const { liveExport } = code
+  if (liveExport !== undefined) return cellEdits(use, `${name}[${JSON.stringify(liveExport)}]`)
   return name === free.name ? [] : [replace(use, name)]
 }
 
-function cellEdits(use: Use, name: string): readonly Edit[] {
+/** `target`: what to read or assign instead. */
+function cellEdits(use: Use, target: string): readonly Edit[] {
   const { parent, node } = use
   if (parent?.type === 'UnaryExpression' && parent.operator === 'delete') {
     return [{ start: parent.start, end: parent.end, text: 'false' }]
@@ -257,8 +260,8 @@ function cellEdits(use: Use, name: string): readonly Edit[] {
     (parent?.type === 'CallExpression' && parent.callee === node) ||
     (parent?.type === 'TaggedTemplateExpression' && parent.tag === node)
   // `name.v()` would have the cell as its `this`.
-  if (isCalled) return [replace(use, atStart(use, `(0, ${name}.v)`))]
-  return [replace(use, `${name}.v`), ...nameKeepingEdits(use)]
+  if (isCalled) return [replace(use, atStart(use, `(0, ${target})`))]
+  return [replace(use, target), ...nameKeepingEdits(use)]
 }
 
 function replace({ node, parent, around }: Use, text: string): Edit {
@@ -321,6 +324,8 @@ export interface CodeParts {
   /** Names that stand for something of the loader: `require`. */
   readonly runtimeKinds: ReadonlyMap<string, RuntimeName['kind']>
   readonly isCell: (free: FreeName) => boolean
+  /** Names of imports that are read from their module each time, with the names of the exports. */
+  readonly live?: ReadonlyMap<string, string>
   readonly isStrict: boolean
   /** The name of the function, if it has to be removed. */
   readonly lostName: Parameters<typeof namelessEdit>[0] | undefined
@@ -363,7 +368,7 @@ export function codeOf(parts: CodeParts): FunctionCode {
 const BEFORE_METHOD = '({ '
 
 function codeNamesOf(parts: CodeParts): readonly CodeName[] {
-  const { freeNames, runtimeKinds, uses, parsed, isCell } = parts
+  const { freeNames, runtimeKinds, uses, parsed, isCell, live } = parts
   return freeNames
     .filter(({ name }) => !runtimeKinds.has(name))
     .map((free) => ({
@@ -372,6 +377,7 @@ function codeNamesOf(parts: CodeParts): readonly CodeName[] {
       free,
       isCell: isCell(free),
       isEarly: uses.byName.get(free.name)?.some(({ isEarly }) => isEarly) === true,
+      liveExport: live?.get(free.name),
     }))
 }
 

@@ -260,11 +260,10 @@ export function siteOf(
     obstacles,
     freeNames,
     code,
-    codeWith: (cells) => {
+    codeWith: (cells, live = new Map()) => {
       const added = freeNames.map(({ name }) => name).filter((name) => cells.has(name))
-      const key = added.join()
-      const made =
-        known.get(key) ?? codeWithCells(text, place, { isNamed, cells: new Set(added) }) ?? code
+      const key = [added.join(), ...[...live].flat()].join(';')
+      const made = known.get(key) ?? codeWithCells([text, place, isNamed], cells, live) ?? code
       known.set(key, made)
       return made
     },
@@ -278,13 +277,13 @@ export function siteOf(
 
 /** Parses the text again: trees are too large to be kept. */
 function codeWithCells(
-  text: string,
-  place: SitePlace,
-  { isNamed, cells }: { readonly isNamed: boolean; readonly cells: ReadonlySet<string> },
+  given: Parameters<typeof analyse>,
+  cells: ReadonlySet<string>,
+  live: ReadonlyMap<string, string>,
 ): FunctionCode | undefined {
-  const parts = analyse(text, place, isNamed)?.parts
-  if (parts === undefined) return undefined
-  return codeOf({ ...parts, isCell: (free) => cells.has(free.name) || parts.isCell(free) })
+  const parts = analyse(...given)?.parts
+  const isCell = (free: FreeName): boolean => cells.has(free.name) || parts?.isCell(free) === true
+  return parts && codeOf({ ...parts, isCell, live })
 }
 
 interface Analysis extends Pick<FunctionSite, 'freeNames' | 'obstacles' | 'hasShadows'> {

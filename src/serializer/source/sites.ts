@@ -230,6 +230,8 @@ export interface CodeName {
   readonly isCell: boolean
   /** Its value is needed when the expression is evaluated: a computed key of a class. */
   readonly isEarly: boolean
+  /** The expression reads this export of the module that is passed under the name. */
+  readonly liveExport?: string | undefined
 }
 
 /** A name for something that cannot be a captured value. */
@@ -249,9 +251,13 @@ export interface FunctionSite {
   readonly code: FunctionCode
   /**
    * The code with these free names as cells, too: for imports of variables that their module
-   * changes. The same object for the same names.
+   * changes. `live`: names that stand for these exports of modules. The same object for the same
+   * names.
    */
-  readonly codeWith: (cells: ReadonlySet<string>) => FunctionCode
+  readonly codeWith: (
+    cells: ReadonlySet<string>,
+    live?: ReadonlyMap<string, string>,
+  ) => FunctionCode
   /** For a class: further facts from its text. */
   readonly classSite: ClassSite | undefined
   /**
