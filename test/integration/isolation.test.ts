@@ -196,6 +196,33 @@ test('a class is one class in a task and in all values it receives, and keeps it
   assert.ok(point instanceof Point)
 })
 
+test('a class is as its own arguments of a task have it, not as an older reference or result', async () => {
+  class Rate {
+    static factor = 1
+    readonly amount: number
+    constructor(amount: number) {
+      this.amount = amount
+    }
+    get value(): number {
+      return this.amount * Rate.factor
+    }
+  }
+  const reference = client.sendObject(new Rate(5))
+  const result = client.submit(() => new Rate(7))
+  await result
+  Rate.factor = 10
+  const fresh = new Rate(1)
+  const values = (one: Rate, two: Rate): number[] => [one.value, two.value]
+  assert.deepEqual(await client.submit(values, reference, fresh), [50, 10])
+  assert.deepEqual(await client.submit(values, fresh, reference), [10, 50])
+  assert.deepEqual(await client.submit(values, result, fresh), [70, 10])
+  assert.deepEqual(await client.starmap(values, [[reference, fresh]]), [[50, 10]])
+  const { sum } = await client.get({ reference, fresh, sum: [values, 'reference', 'fresh'] }, [
+    'sum',
+  ])
+  assert.deepEqual(sum, [50, 10])
+})
+
 test("children return instances of their parent's class, from the first task of a process on", async () => {
   class Money {
     cents = 5

@@ -301,7 +301,10 @@ export class SourceAnalyst implements FunctionAnalyst {
     script: KnownScript | undefined,
   ): FunctionParts | Refusal | undefined {
     const { modules } = this.#options
-    if (!modules.goesByReference(url)) return refuseOtherContext(fn)
+    if (!modules.goesByReference(url)) {
+      const loaded = modules.loadedReference(fn)
+      return loaded ? this.#keepReference(fn, loaded) : refuseOtherContext(fn)
+    }
     // Its own script lists the exports, even if the file was loaded several times.
     const names = script && exportedLocals(script)
     const reference = modules.referenceOf(fn, url, () => names, {
@@ -310,9 +313,12 @@ export class SourceAnalyst implements FunctionAnalyst {
       scopes: view.scopes.map(({ variables }) => variables),
       scriptId: view.location?.scriptId,
     })
-    if (reference === undefined) return modules.refusalOf(fn, url)
+    return reference ? this.#keepReference(fn, reference) : modules.refusalOf(fn, url)
+  }
+
+  #keepReference(fn: AnyFunction, reference: ExportReference): FunctionParts {
     const parts: FunctionParts = { kind: 'reference', reference }
-    this.#references.set(fn, { parts, policyVersion: modules.version })
+    this.#references.set(fn, { parts, policyVersion: this.#options.modules.version })
     return parts
   }
 

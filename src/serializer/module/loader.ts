@@ -7,6 +7,7 @@ import { DeserializeError } from '../../base/errors.js'
 import { textOf } from '../refusal.js'
 import { hiddenPath, hiddenValue } from './hidden.js'
 import { ownNamespace, ownPathOf, pathOf } from './package.js'
+import { valueIn } from './native.js'
 import { ModulePlace, needsTime, quietly } from './place.js'
 import {
   type ExportReference,
@@ -91,6 +92,9 @@ class Loader implements ModuleLoader {
   readonly #roots = new Map<string, unknown>()
   /** Imports in progress. */
   readonly #pending = new Map<string, Promise<void>>()
+  /** Roots whose functions are not among `#references` yet. */
+  readonly #unread: (Omit<ExportReference, 'path'> & { readonly root: unknown })[] = []
+  readonly #references = new WeakMap<object, ExportReference>()
   /** Failed imports, until their error has been thrown once. */
   readonly #failed = new Map<string, DeserializeError>()
 
@@ -105,7 +109,10 @@ class Loader implements ModuleLoader {
     if (module.kind === 'builtin') return this.#loadBuiltin(module.id, form, path)
     const key = keyOf(module, form)
     let root = this.#roots.get(key)
-    if (root === undefined && !this.#roots.has(key)) root = this.#loadRoot(key, module, form)
+    if (root === undefined && !this.#roots.has(key)) {
+      root = this.#loadRoot(key, module, form)
+      if (module.kind !== 'own') this.#unread.push({ module, form, root })
+    }
     const hidden = hiddenPath(path)
     if (hidden === undefined) return this.#follow(root, path, form, nameOf(module))
     const exported = this.#follow(root, hidden.exported, form, nameOf(module))
@@ -124,6 +131,19 @@ class Loader implements ModuleLoader {
 
   metaOf(url: string): object {
     return this.#functions.metaOf(url)
+  }
+
+  referenceOf(fn: object): ExportReference | undefined {
+    for (const { root, ...from } of this.#unread.splice(0)) {
+      if ((typeof root !== 'object' && typeof root !== 'function') || root === null) continue
+      for (const key of Object.getOwnPropertyNames(root)) {
+        const value = valueIn(root, key)
+        const isNew = typeof value === 'function' && !this.#references.has(value)
+        if (isNew) this.#references.set(value, { ...from, path: [key] })
+      }
+      if (typeof root === 'function') this.#references.set(root, { ...from, path: [] })
+    }
+    return this.#references.get(fn)
   }
 
   roleOf(fn: unknown): RuntimeRole | undefined {

@@ -87,14 +87,18 @@ export class ModuleNames {
   /** The path of the main file by folder of the package; empty: it has none. */
   readonly #mains = new Map<string, string>()
   #ownExports: ReadonlyMap<unknown, OwnExport> | undefined
-  readonly #roles: Pick<ModuleLoader, 'roleOf'> | undefined
+  readonly #loader: Pick<ModuleLoader, 'roleOf' | 'referenceOf'> | undefined
   #version: number
 
-  /** `roles` is the loader of this process: its functions may be sent on. */
-  constructor(policy: ModulePolicy, natives: NativeNames, roles?: Pick<ModuleLoader, 'roleOf'>) {
+  /** `loader`: that of this process. What it has loaded or made may be sent on. */
+  constructor(
+    policy: ModulePolicy,
+    natives: NativeNames,
+    loader?: Pick<ModuleLoader, 'roleOf' | 'referenceOf'>,
+  ) {
     this.#policy = policy
     this.#natives = natives
-    this.#roles = roles
+    this.#loader = loader
     this.#origins = new OriginResolver(policy)
     this.#loaded = this.#newIndex()
     this.#version = policy.version
@@ -123,7 +127,15 @@ export class ModuleNames {
 
   /** The `import` or `require` that a function which came with code from elsewhere stands for. */
   roleOf(fn: AnyFunction): RuntimeRole | undefined {
-    return this.#roles?.roleOf(fn)
+    return this.#loader?.roleOf(fn)
+  }
+
+  /**
+   * The reference of an export of a module that was loaded because another process refers to it: it
+   * may have been registered there.
+   */
+  loadedReference(fn: AnyFunction): ExportReference | undefined {
+    return this.#loader?.referenceOf(fn)
   }
 
   /**

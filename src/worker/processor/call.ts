@@ -135,7 +135,7 @@ export class PackedArguments {
       }
       return this.#reader.packed.values(index)
     } catch (error) {
-      throw unreadable(`argument ${(this.#reader?.packed.readCount ?? 0) + 1}`, error)
+      throw unreadable(`argument ${(this.#reader?.packed.lastAt ?? 0) + 1}`, error)
     }
   }
 }
@@ -152,10 +152,13 @@ class TaskInputs implements SharedValues {
     this.#codec = codec
   }
 
+  isShared(index: number): boolean {
+    return this.#task.shared?.has(index) === true
+  }
+
   input(index: number): unknown {
-    const { inputs, shared } = this.#task
-    const isShared = shared?.has(index) === true
-    return readInput(this.#codec, inputs[index] as StoredObject | Uint8Array, isShared)
+    const input = this.#task.inputs[index] as StoredObject | Uint8Array
+    return readInput(this.#codec, input, this.isShared(index))
   }
 
   shared(bytes: Uint8Array): unknown {
@@ -187,11 +190,13 @@ export function readCall(task: RunnableTask): TaskCall {
   const attachments = attachmentsFrom(inputs, count)
   const fn = stored.function(codec, attachments)
   const values: unknown[] = []
-  for (let index = 0; index < count; index += 1) {
-    const isShared = shared?.has(index) === true
-    values.push(
-      readArgument(codec, inputs[index] as StoredObject | Uint8Array, { index, isShared }),
-    )
+  // Classes are as the function and its own arguments have them: what is older is read last.
+  for (const isShared of shared === undefined ? [false] : [false, true]) {
+    for (let index = 0; index < count; index += 1) {
+      if ((shared?.has(index) === true) !== isShared) continue
+      const input = inputs[index] as StoredObject | Uint8Array
+      values[index] = readArgument(codec, input, { index, isShared })
+    }
   }
   // Not before: if an import is pending, they are all read again. Attachments may be read later.
   for (const input of inputs.slice(0, count)) {

@@ -26,6 +26,23 @@ test('the last inputs are the attachments of the function, the others its argume
   assert.deepEqual(readCall(task(codec, 'f', inputs.slice(2))).values, [])
 })
 
+test('arguments that are older than the task are read after its own', () => {
+  const codec = new TableCodec()
+  const order: string[] = []
+  codec.values.set('f', () => 1)
+  for (const name of ['x', 'y', 'z']) codec.values.set(name, name)
+  codec.onRead = (name) => order.push(name)
+  const inputs = [object('x'), Buffer.from('y'), object('z')]
+  const call = readCall(runnableTask('t', 'f', codec, { inputs, shared: new Set([0]) }))
+  assert.deepEqual(
+    [call.values, order],
+    [
+      ['x', 'y', 'z'],
+      ['f', 'y', 'z', 'x'],
+    ],
+  )
+})
+
 test('arguments are deserialized again for each task', () => {
   const codec = new TableCodec()
   let reads = 0

@@ -266,14 +266,25 @@ test('arguments that a task shares with others are read by whoever has them', ()
   const bytes = defaultCodec.serialize('s')
   const entry = Buffer.from([12, 1, 14, bytes.length, 0, 0, 0, ...bytes, 12, 2, 12, 0, 128])
   const packed = packOne(entry)
+  const order: unknown[] = []
+  const noted = (value: unknown): unknown => {
+    order.push(value)
+    return value
+  }
   const others = {
     inputCount: 2,
-    input: (index: number): unknown => `object ${index}`,
-    shared: (part: Uint8Array): unknown => [defaultCodec.deserialize(part)],
+    isShared: (index: number): boolean => index === 1,
+    input: (index: number): unknown => noted(`object ${index}`),
+    shared: (part: Uint8Array): unknown => noted([defaultCodec.deserialize(part)]),
   }
   const reader = new PackedReader(packed, layoutOfOne(), defaultCodec, others)
   // Number 2 is an attachment of the function.
   assert.deepEqual(reader.values(0), ['object 1', ['s'], 'object 0', 0])
+  // What is older than the task comes last.
+  assert.deepEqual(order, ['object 0', 'object 1', ['s']])
+  others.shared = () => assert.fail('unreadable')
+  assert.throws(() => reader.values(0), { message: 'unreadable' })
+  assert.equal(reader.lastAt, 1)
   const results = new PackedReader(packed, layoutOfOne(), defaultCodec)
   assert.throws(() => results.values(0), DeserializeError)
   const short = packOne(entry.subarray(0, 5))

@@ -140,10 +140,18 @@ interface ValueSource {
 export interface SharedValues {
   /** How many arguments are objects, without the attachments of the function. */
   readonly inputCount: number
+  /** Whether it is the value of a reference, or the result of another task. */
+  isShared(index: number): boolean
   /** The value of one of these. Throws what reading it throws. */
   input(index: number): unknown
   /** A value that other tasks get as well. The bytes are not kept. Throws likewise. */
   shared(bytes: Uint8Array): unknown
+}
+
+/** A value that is read after all others. */
+interface Late {
+  readonly at: number
+  readonly read: () => unknown
 }
 
 const float = new Float64Array(1)
@@ -168,6 +176,8 @@ export class PackedReader {
   #windowAt = 0
   #windowEnd = 0
   #values: readonly unknown[] = []
+  /** The value of `#values` that is read after the others. */
+  #lateAt: number | undefined
   readonly #next: Next = () => this.#value()
 
   /** `others`: only for arguments. */
@@ -186,25 +196,32 @@ export class PackedReader {
   }
 
   /**
-   * The values of entry `index`, which must exist. Throws `DeserializeError`, and what the
+   * The values of entry `index`, which must exist. Those that are older than the task come last:
+   * classes are as the task's own values have them. Throws `DeserializeError`, and what the
    * serializer throws for a value that it has written (`PendingImport`).
    */
   values(index: number): unknown[] {
     this.#open(index)
     const values: unknown[] = []
     this.#values = values
+    this.#lateAt = undefined
+    const late: Late[] = []
     const others = this.#others
     while (this.#at < this.#end) {
       const kind = this.#bytes[this.#at]
       if (others === undefined || (kind !== INPUT && kind !== SHARED)) values.push(this.#value())
-      else this.#addShared(values, kind, others)
+      else this.#addOther(values, late, { kind, others })
+    }
+    for (const { at, read } of late) {
+      this.#lateAt = at
+      values[at] = read()
     }
     return values
   }
 
-  /** The number of values of the entry that have been read. */
-  get readCount(): number {
-    return this.#values.length
+  /** The position of the value of the entry that was being read last. */
+  get lastAt(): number {
+    return this.#lateAt ?? this.#values.length
   }
 
   /** The only value of entry `index`. Throws like `values`. */
@@ -240,17 +257,25 @@ export class PackedReader {
     this.#depth = 0
   }
 
-  #addShared(values: unknown[], kind: number, others: SharedValues): void {
+  #addOther(
+    values: unknown[],
+    late: Late[],
+    { kind, others }: { readonly kind: number; readonly others: SharedValues },
+  ): void {
     this.#at += 1
+    let read: () => unknown
     if (kind === INPUT) {
       const number = this.#bytes[this.#skip(1)] as number
       // A scheduler does not know which arguments are attachments, so it lists them, too.
-      if (number < others.inputCount) values.push(others.input(number))
-      return
+      if (number >= others.inputCount) return
+      if (!others.isShared(number)) return void values.push(others.input(number))
+      read = () => others.input(number)
+    } else {
+      const length = this.#length()
+      const start = this.#skip(length)
+      read = () => others.shared(this.#bytes.subarray(start, start + length))
     }
-    const length = this.#length()
-    const start = this.#skip(length)
-    values.push(others.shared(this.#bytes.subarray(start, start + length)))
+    late.push({ at: values.push(undefined) - 1, read })
   }
 
   #value(): unknown {
