@@ -21,13 +21,13 @@ export interface Side {
 }
 
 /** A new one, which has seen nothing. */
-export function makeSide(given?: FunctionAnalyst): Side {
+export function makeSide(given?: FunctionAnalyst, policy: ModulePolicy = new ModulePolicy()): Side {
   const natives = new NativeNames()
   const loader = createModuleLoader({
     workerName: () => 'the test',
     cwd: () => process.cwd(),
   })
-  const modules = new ModuleNames(new ModulePolicy(), natives, loader)
+  const modules = new ModuleNames(policy, natives, loader)
   const analyst =
     given ?? new SourceAnalyst({ natives, modules, explicit: new ExplicitFunctions() })
   const codecs = new ClassCodecs()
@@ -44,10 +44,12 @@ export function makeSide(given?: FunctionAnalyst): Side {
 
 /** A client and a worker, for one test or several. */
 export class TwoSides {
-  readonly here: Side = makeSide()
+  readonly here: Side
   readonly there: Side = makeSide()
 
-  constructor() {
+  /** `policy`: the registrations here. */
+  constructor(policy?: ModulePolicy) {
+    this.here = makeSide(undefined, policy)
     this.here.identities.keepsForeign = false
     this.beginTask()
   }

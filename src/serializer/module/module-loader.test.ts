@@ -3,9 +3,11 @@ import fs, * as fsNamespace from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import { DeserializeError } from '../../base/errors.js'
+import { TwoSides } from '../two-sides.kit.js'
 import { createModuleLoader } from './loader.js'
+import type { AnyFunction } from './native.js'
 import { PackageTree } from './package-tree.kit.js'
-import { type ExportReference, type ModuleLoader, PendingImport } from './policy.js'
+import { type ExportReference, type ModuleLoader, ModulePolicy, PendingImport } from './policy.js'
 
 type Form = ExportReference['form']
 
@@ -333,4 +335,42 @@ describe('files of this package', () => {
     )
     assert.throws(() => load('../package.json'), failure(/has no file \.\.\/package\.json/))
   })
+})
+
+test('what a worker has loaded by reference comes back as what it is here', async (t) => {
+  const tree = new PackageTree(t, {
+    'app/prices.mjs': `
+      export class Price { constructor(cents) { this.cents = cents } }
+      export class PriceError extends Error {}
+      export const priceOf = (cents) => new Price(cents)
+      export default function () { throw new PriceError('no') }`,
+    'app/prices.cjs': `
+      exports.Price = class Price {}
+      exports.priceOf = () => new exports.Price()`,
+    'app/tasks.mjs': `
+      import fail, { Price, PriceError, priceOf } from './prices.mjs'
+      import old from './prices.cjs'
+      export const makes = () => priceOf(1)
+      export const gives = () => [Price, priceOf]
+      export const fails = () => { try { fail() } catch (error) { return error } }
+      export const makesOld = () => old.priceOf()
+      export const known = { Price, PriceError, priceOf, OldPrice: old.Price }`,
+  })
+  const policy = new ModulePolicy()
+  for (const file of ['prices.mjs', 'prices.cjs'])
+    policy.registerByReference(tree.url(`app/${file}`))
+  const sides = new TwoSides(policy)
+  const { known, ...tasks } = (await import(tree.url('app/tasks.mjs'))) as Record<
+    string,
+    AnyFunction
+  > & {
+    readonly known: Record<'Price' | 'PriceError' | 'priceOf' | 'OldPrice', AnyFunction>
+  }
+  const answer = (name: string): unknown => {
+    return sides.back(Reflect.apply(sides.send(tasks[name]) as AnyFunction, undefined, []))
+  }
+  assert.equal((answer('makes') as object).constructor, known.Price)
+  assert.deepEqual(answer('gives'), [known.Price, known.priceOf])
+  assert.equal((answer('fails') as object).constructor, known.PriceError)
+  assert.equal((answer('makesOld') as object).constructor, known.OldPrice)
 })
