@@ -2,7 +2,7 @@
 // and the bound; and tables of options.
 
 import { ConfigError } from './errors.js'
-import type { Logger } from './logger.js'
+import { guardedLogger, type Logger } from './logger.js'
 import { hintAt } from './nearest-name.js'
 
 /** The bounds of a number option. */
@@ -36,12 +36,16 @@ export function booleanOption(name: string, value: unknown, fallback: boolean): 
   throw new ConfigError(`option ${name}: expected true or false, got ${show(value)}`)
 }
 
-/** The given logger, if any. Throws `ConfigError` unless it has all methods of a logger. */
+/**
+ * The given logger, if any; what it throws ends nothing. Throws `ConfigError` unless it has all
+ * methods of a logger.
+ */
 export function loggerOption(name: string, value: unknown): Logger | undefined {
   if (value === undefined) return undefined
   const methods = value as Readonly<Record<string, unknown>> | null
   const levels = ['debug', 'info', 'warn', 'error']
-  if (levels.every((level) => typeof methods?.[level] === 'function')) return value as Logger
+  if (levels.every((level) => typeof methods?.[level] === 'function'))
+    return guardedLogger(value as Logger)
   throw new ConfigError(`option ${name}: expected an object with debug, info, warn and error`)
 }
 

@@ -67,7 +67,7 @@ export class Client implements AsyncDisposable {
    * it uses the environment variable `SCALER_ADDRESS`, which `scaler run` sets. Throws
    * `ConfigError` for a wrong address (`tcp://host:port`, `tls://host:port`, `ipc:///path`) or
    * option, and if there is no address. Does not keep the process alive by itself; a process that
-   * exits without closing it prints a warning.
+   * ends without closing it prints a warning, but for `process.exit()`.
    */
   constructor(address?: string, options?: ClientOptions)
   /** @internal */
