@@ -50,7 +50,8 @@ async function overview(): Promise<string> {
 }
 
 function find(name: string): NonNullable<ReturnType<(typeof COMMANDS)['get']>> {
-  const load = COMMANDS.get(ALIASES.get(name) ?? name)
+  // `scaler_object_storage_server` is `scaler object-storage-server`: either way of writing it.
+  const load = COMMANDS.get(ALIASES.get(name) ?? name.replaceAll('_', '-'))
   if (load !== undefined) return load
   const isFlag = name.startsWith('-')
   const names = isFlag

@@ -72,7 +72,12 @@ for (const name of ['scheduler', 'cluster', 'worker']) {
   })
 }
 
-for (const args of [['--version'], ['scheduler', '--version'], ['cluster', '--version']]) {
+for (const args of [
+  ['--version'],
+  ['scheduler', '--version'],
+  ['cluster', '--version'],
+  ['object_storage_server', '--version'],
+]) {
   test(`scaler ${args.join(' ')} prints the version`, async (t) => {
     const end = await runCommand(t, 'scaler', args)
     assert.deepEqual([end.code, end.stdout, end.stderr], [0, `${version}\n`, ''])
