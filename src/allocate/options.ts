@@ -3,7 +3,8 @@
 
 import { ConfigError } from '../base/errors.js'
 import { type Logger, silentLogger } from '../base/logger.js'
-import { checkOptions, loggerOption, type OptionTable, type Settled, show } from '../base/option.js'
+import { checkOptions, type OptionTable, type Settled, show } from '../base/option.js'
+import { loggerOption } from '../runtime/log/option.js'
 import { checkAddressOption, parseConnectAddress } from '../transport/address.js'
 import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import { AGENT_OPTIONS, checkCapabilities } from '../worker/agent/options.js'

@@ -1,8 +1,6 @@
 // The logger of all parts of the engine. A library is silent unless its user passes a logger; the
 // commands pass one that writes lines (runtime/log/open.ts).
 
-import { messageOf } from './text.js'
-
 /** Extra facts of a log line: ids, addresses, counts. Never a user's values. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -33,33 +31,6 @@ export const silentLogger: Logger = {
   error: ignore,
   isLevelEnabled: () => false,
 }
-
-/**
- * A logger that never throws: a line that cannot be written must not end a scheduler. The process
- * gets a warning with the first error.
- */
-export function guardedLogger(logger: Logger): Logger {
-  if (logger === silentLogger) return logger
-  let hasFailed = false
-  const guarded = <T>(otherwise: T, work: () => T): T => {
-    try {
-      return work()
-    } catch (error) {
-      if (!hasFailed) process.emitWarning(`the logger has thrown: ${messageOf(error)}`, WARNING)
-      hasFailed = true
-      return otherwise
-    }
-  }
-  return {
-    debug: (text, fields) => guarded(undefined, () => logger.debug(text, fields)),
-    info: (text, fields) => guarded(undefined, () => logger.info(text, fields)),
-    warn: (text, fields) => guarded(undefined, () => logger.warn(text, fields)),
-    error: (text, fields) => guarded(undefined, () => logger.error(text, fields)),
-    isLevelEnabled: (level) => guarded(true, () => logger.isLevelEnabled?.(level) ?? true),
-  }
-}
-
-const WARNING = { type: 'ScalerWarning', code: 'SCALER_LOGGER' }
 
 /** Whether each step of each task is to be logged. */
 export function logsTasks(logger: Logger): boolean {

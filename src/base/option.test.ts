@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from './errors.js'
-import { booleanOption, loggerOption, numberOption, show } from './option.js'
+import { booleanOption, numberOption, show } from './option.js'
 
 const bounds = { min: 1, max: 10 }
 
@@ -31,15 +31,6 @@ test('a switch is exactly true or false', () => {
   assert.equal(booleanOption('on', false, true), false)
   for (const value of [0, 'true', 1, {}]) {
     assert.throws(() => booleanOption('on', value, true), /on: expected true or false, got /)
-  }
-})
-
-test('a logger has all methods of a logger', () => {
-  const logger = { debug() {}, info() {}, warn() {}, error() {} }
-  assert.equal(loggerOption('logger', undefined), undefined)
-  for (const given of [logger, console]) assert.ok(loggerOption('logger', given))
-  for (const value of [null, {}, 'console', 5, { ...logger, warn: 1 }]) {
-    assert.throws(() => loggerOption('logger', value), /^ConfigError: option logger: expected an /)
   }
 })
 

@@ -2,7 +2,6 @@
 // and the bound; and tables of options.
 
 import { ConfigError } from './errors.js'
-import { guardedLogger, type Logger } from './logger.js'
 import { hintAt } from './nearest-name.js'
 
 /** The bounds of a number option. */
@@ -34,19 +33,6 @@ export function booleanOption(name: string, value: unknown, fallback: boolean): 
   if (value === undefined) return fallback
   if (typeof value === 'boolean') return value
   throw new ConfigError(`option ${name}: expected true or false, got ${show(value)}`)
-}
-
-/**
- * The given logger, if any; what it throws ends nothing. Throws `ConfigError` unless it has all
- * methods of a logger.
- */
-export function loggerOption(name: string, value: unknown): Logger | undefined {
-  if (value === undefined) return undefined
-  const methods = value as Readonly<Record<string, unknown>> | null
-  const levels = ['debug', 'info', 'warn', 'error']
-  if (levels.every((level) => typeof methods?.[level] === 'function'))
-    return guardedLogger(value as Logger)
-  throw new ConfigError(`option ${name}: expected an object with debug, info, warn and error`)
 }
 
 /** How a value is shown in an error: one short line for any value. */

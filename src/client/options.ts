@@ -8,7 +8,6 @@ import {
   checkNames,
   checkOptions,
   checkValue,
-  loggerOption,
   type NumberBounds,
   numberOption,
   optionsIn,
@@ -16,6 +15,7 @@ import {
   type Settled,
   show,
 } from '../base/option.js'
+import { loggerOption } from '../runtime/log/option.js'
 import { localCluster } from '../runtime/peer-info.js'
 import { defaultSerializer, type Serializer } from '../serializer/serializer.js'
 import { isSerializer } from '../serializer/task-codec.js'

@@ -9,11 +9,11 @@ import {
   checkNames,
   checkOptions,
   checkValue,
-  loggerOption,
   optionsIn,
   type OptionTable,
   type Settled,
 } from '../base/option.js'
+import { loggerOption } from '../runtime/log/option.js'
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import {
   UNNECESSARY_WORKER_OPTIONS,

@@ -3,13 +3,8 @@
 
 import { ConfigError } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
-import {
-  checkOptions,
-  loggerOption,
-  optionsIn,
-  type OptionTable,
-  type Settled,
-} from '../base/option.js'
+import { checkOptions, optionsIn, type OptionTable, type Settled } from '../base/option.js'
+import { loggerOption } from '../runtime/log/option.js'
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
 import {

@@ -4,7 +4,8 @@
 import { ConfigError } from '../../base/errors.js'
 import { type Logger, type LogLevel, silentLogger } from '../../base/logger.js'
 import { hintAt } from '../../base/nearest-name.js'
-import { type AnyOptionTable, loggerOption, type OptionTable, show } from '../../base/option.js'
+import { type AnyOptionTable, type OptionTable, show } from '../../base/option.js'
+import { loggerOption } from './option.js'
 import { packageVersion } from '../process-statistics.js'
 import {
   UNNECESSARY_WORKER_OPTIONS,

@@ -4,14 +4,9 @@ import { statSync } from 'node:fs'
 import { availableParallelism, hostname } from 'node:os'
 import { ConfigError } from '../../base/errors.js'
 import { type Logger, silentLogger } from '../../base/logger.js'
-import {
-  checkOptions,
-  loggerOption,
-  type OptionTable,
-  type Settled,
-  show,
-} from '../../base/option.js'
+import { checkOptions, type OptionTable, type Settled, show } from '../../base/option.js'
 import { counted } from '../../base/text.js'
+import { loggerOption } from '../../runtime/log/option.js'
 import { parseConnectAddress } from '../../transport/address.js'
 import { tlsVariables } from '../../runtime/child-environment.js'
 import { TLS_OPTION, type TlsOption, tlsOption } from '../../transport/tls/options.js'

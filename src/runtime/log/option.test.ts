@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError } from './errors.js'
-import { type Logger, logsTasks } from './logger.js'
+import { ConfigError } from '../../base/errors.js'
+import { type Logger, logsTasks } from '../../base/logger.js'
 import { loggerOption } from './option.js'
 
 test('a logger that throws ends nothing, and is reported once', async (t) => {
@@ -36,5 +36,11 @@ test('a logger that throws ends nothing, and is reported once', async (t) => {
     [['SCALER_LOGGER', 'the logger has thrown: disk full']],
   )
   assert.equal(loggerOption('logger', undefined), undefined)
-  assert.throws(() => loggerOption('logger', { ...given, warn: 1 }), ConfigError)
+  assert.ok(loggerOption('logger', console))
+  for (const value of [null, {}, 'console', 5, { ...given, warn: 1 }]) {
+    assert.throws(() => loggerOption('logger', value), {
+      constructor: ConfigError,
+      message: /^option logger: expected an /,
+    })
+  }
 })
