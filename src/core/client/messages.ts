@@ -77,17 +77,16 @@ export function taskMessage<Owner>(
   }
 }
 
-/** `isResult`: it is the result of another task. */
+/** `isShared`: it is the value of a reference, or the result of another task. */
 function taskArgument<Owner>(
   argument: TaskInput<Owner>,
-  isResult: boolean,
+  isShared: boolean,
   isExtended: boolean,
 ): TaskArgument {
   if (argument instanceof Uint8Array) {
-    return { type: isResult ? 'sharedInline' : 'inline', data: argument }
+    return { type: isShared ? 'sharedInline' : 'inline', data: argument }
   }
   if (!(argument instanceof ResultInput)) {
-    const isShared = isResult || (isExtended && argument.isShared)
     const type = isShared ? 'sharedObjectID' : 'objectID'
     return { type, data: latin1ToBytes(argument.value.id) }
   }

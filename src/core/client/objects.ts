@@ -45,8 +45,6 @@ export interface ClientObject extends NamedObject {
   role: ObjectRole
   /** The number of uses by unfinished tasks. */
   users: number
-  /** It was pinned: tasks share its value. */
-  isShared: boolean
   /** Another client has its content: it is never sent from here. */
   isForeign: boolean
   /** The connection over which it was last sent; 0 = never; 1 = before it was deleted. */
@@ -175,7 +173,6 @@ export class ClientObjectTable {
     const object = this.#hold(value, 'argument', isForeign)
     if (object.users > 0 && object.pins === 0) this.#usedBytes -= object.value.content.byteLength
     object.pins += 1
-    object.isShared = true
     return object
   }
 
@@ -341,7 +338,6 @@ export class ClientObjectTable {
         role,
         users: 0,
         pins: 0,
-        isShared: false,
         isForeign,
         names: undefined,
         isPublishing: false,

@@ -55,6 +55,22 @@ test('or before the first task that uses it', () => {
   )
 })
 
+test('a plain argument with the content of a pinned object belongs to its task alone', () => {
+  const harness = new Harness()
+  harness.open()
+  pin(harness, 'o1')
+  harness.submit('a', [use('o1'), { type: 'value', value: value('o1') }])
+  const task = sent(harness.flush()).find((message) => message.kind === 'task')
+  assert(task?.kind === 'task')
+  assert.deepEqual(
+    task.functionArgs.map(({ type, data }) => [type, Buffer.from(data).toString()]),
+    [
+      ['sharedObjectID', 'o1'],
+      ['objectID', 'o1'],
+    ],
+  )
+})
+
 test('one that is unpinned before it was sent never leaves', () => {
   const harness = new Harness()
   harness.open()

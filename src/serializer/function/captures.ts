@@ -26,7 +26,7 @@ import {
   refuseUninitialized,
   refuseUnknownVariable,
 } from './obstacle.js'
-import type { Declaration, KnownScript, ScriptTable } from './scripts.js'
+import { type Declaration, type KnownScript, LiveImports, type ScriptTable } from './scripts.js'
 
 /** A capture, and whether it will be the same next time. */
 export interface ReadCapture {
@@ -70,9 +70,11 @@ type Seen = { readonly value: unknown } | 'uninitialized'
 export class CaptureReader {
   readonly #options: CaptureReaderOptions
   readonly #modules = new ModuleObjects()
+  readonly #liveImports: LiveImports
 
   constructor(options: CaptureReaderOptions) {
     this.#options = options
+    this.#liveImports = new LiveImports(options.scripts, options.modules)
   }
 
   /** The code of a function, in which changing variables of other modules are cells as well. */
@@ -86,12 +88,7 @@ export class CaptureReader {
           this.#variableOf(binding, url)?.isCell === true &&
           this.#imported(binding, url) === undefined),
     )
-    const live = new Map(
-      code.names.flatMap(({ free: { name, binding } }) => {
-        const isLive = binding?.origin && this.#options.modules.isReassigned(binding.origin, url)
-        return isLive ? [[name, binding.origin.path[0] ?? ''] as const] : []
-      }),
-    )
+    const live = this.#liveImports.exportsIn(code.names, url)
     if (imported.length === 0 && live.size === 0) return code
     return codeWith(new Set(imported.map(({ free }) => free.name)), live)
   }
@@ -171,9 +168,8 @@ export class CaptureReader {
     const { free } = name
     const { binding } = free
     const imported = binding === undefined ? undefined : this.#imported(binding, owner.url)
-    if (imported?.kind === 'reference' && name.liveExport !== undefined) {
-      return constant({ kind: 'reference', reference: { ...imported.reference, path: [] } })
-    }
+    const module = name.liveExport && this.#liveImports.moduleOf(binding, owner.url)
+    if (module) return constant({ kind: 'reference', reference: module })
     if (imported !== undefined) return constant(imported)
     const wrapped = scope < 0 ? this.#wrapped(binding, owner.url) : undefined
     if (wrapped !== undefined) return constant(wrapped)
@@ -183,8 +179,8 @@ export class CaptureReader {
         name.isCell ? { kind: 'cell', key: binding, value } : { kind: 'value', value },
       )
     }
-    const module = scope < 0 ? this.#hiddenModule(owner, free) : undefined
-    if (module !== undefined) return changing(module)
+    const hidden = scope < 0 ? this.#hiddenModule(owner, free) : undefined
+    if (hidden !== undefined) return changing(hidden)
     // A variable that only the function refers to cannot be seen, but its value may be in the text.
     if (scope < 0 && binding?.literal !== undefined) {
       return constant({ kind: 'value', value: binding.literal })
@@ -260,6 +256,8 @@ export class CaptureReader {
     const { binding } = free
     const isModule = binding?.isModuleObject === true || isOwnModule(binding)
     const value = isModule && !isCell ? this.#options.mocks.unwrapped(seen) : seen
+    const loaded = isCell ? undefined : this.#liveImports.loadedModule(value)
+    if (loaded) return constant({ kind: 'reference', reference: loaded })
     // The factory of a mock has returned a proxy.
     if (value !== seen && types.isProxy(value)) return changing({ kind: 'value', value })
     if (free.isOnlyTypeof && !isCell && isObject(value)) {

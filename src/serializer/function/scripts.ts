@@ -2,14 +2,15 @@
 // given by V8.
 
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { types } from 'node:util'
 import { SharedRegistry } from '../../base/finalization.js'
 import type { FunctionLocation, Inspector, Script } from '../inspect/inspector.js'
 import type { ModuleNames } from '../module/names.js'
 import type { AnyFunction } from '../module/native.js'
 import type { ModuleName } from '../module/origin.js'
 import { fileUrlOf, isLocal, pathOf } from '../module/package.js'
-import { realPath } from '../module/policy.js'
-import type { Binding, FunctionSite, ImportOrigin } from '../source/sites.js'
+import { type ExportReference, realPath } from '../module/policy.js'
+import type { Binding, CodeName, FunctionSite, ImportOrigin } from '../source/sites.js'
 import type { ImportedName, Initializer } from '../source/scope.js'
 import { analyzeScript, type ScriptAnalysis } from '../source/analysis.js'
 import { MADE_HERE } from './factory.js'
@@ -26,6 +27,12 @@ export interface KnownScript {
 export interface Declaration {
   readonly binding: Binding
   readonly script: KnownScript
+}
+
+/** An import, and the file that contains it. */
+export interface PlacedOrigin {
+  readonly origin: ImportOrigin
+  readonly url: string
 }
 
 /** How many re-exports are followed. */
@@ -104,6 +111,44 @@ export class ScriptTable {
   /** The same, also through `require`: functions are equal in all instances. */
   functionOf(origin: ImportOrigin, parentUrl: string): Declaration | undefined {
     return this.#exported(origin, parentUrl, origin.path, MAX_HOPS)
+  }
+
+  /**
+   * Follows an import through re-exports of the user's modules, until it leads to one for which
+   * `isWanted` holds.
+   */
+  originOf(
+    from: PlacedOrigin,
+    isWanted: (origin: PlacedOrigin) => boolean,
+  ): PlacedOrigin | undefined {
+    return this.#originOf(from, isWanted, MAX_HOPS)
+  }
+
+  #originOf(
+    from: PlacedOrigin,
+    isWanted: (origin: PlacedOrigin) => boolean,
+    hopsLeft: number,
+  ): PlacedOrigin | undefined {
+    const { origin, url } = from
+    const [name, ...rest] = origin.path
+    if (isWanted(from)) return from
+    const known = hopsLeft > 0 && isLocal(origin.specifier) && this.#loadedFrom(origin, url)
+    const analysis = known ? known.analysis : undefined
+    if (!known || analysis === undefined || name === undefined || rest.length > 0) return undefined
+    const { script } = known
+    const follow = (module: ModuleName, path: readonly string[]): PlacedOrigin | undefined => {
+      const next = { origin: { ...module, path }, url: script.url }
+      return this.#originOf(next, isWanted, hopsLeft - 1)
+    }
+    const target = analysis.exportsOf().get(name)
+    if (target === undefined) {
+      return firstOf(analysis.starExports, (star) => follow(nameIn(script, star), [name]))
+    }
+    if ('from' in target) {
+      return target.name === '*' ? undefined : follow(nameIn(script, target.from), [target.name])
+    }
+    const imported = analysis.binding(target.local)?.origin
+    return imported && follow(imported, imported.path)
   }
 
   /** The module that is the value of a variable of `parent`; undefined if a mock may be. */
@@ -265,6 +310,61 @@ export class ScriptTable {
     this.#passing.set(script.id, new WeakRef(known))
     this.#gone.register(known, script.id)
     return known
+  }
+}
+
+/**
+ * Imports of variables that a module assigns again, where the module is imported on the worker, too:
+ * they are read there each time.
+ */
+export class LiveImports {
+  readonly #scripts: ScriptTable
+  readonly #modules: ModuleNames
+  #found = new WeakMap<Binding, { readonly from: PlacedOrigin | undefined }>()
+  #version = 0
+
+  constructor(scripts: ScriptTable, modules: ModuleNames) {
+    this.#scripts = scripts
+    this.#modules = modules
+  }
+
+  /** The names of such exports, by the names of the imports in the file at `url`. */
+  exportsIn(names: readonly CodeName[], url: string): ReadonlyMap<string, string> {
+    const found = new Map<string, string>()
+    for (const { free } of names) {
+      const [exported] = this.#of(free.binding, url)?.origin.path ?? []
+      if (exported !== undefined) found.set(free.name, exported)
+    }
+    return found
+  }
+
+  /** The reference to the module of such an import. */
+  moduleOf(binding: Binding | undefined, url: string): ExportReference | undefined {
+    const from = this.#of(binding, url)
+    const reference = from && this.#modules.originReference(from.origin, from.url)
+    return reference && { ...reference, path: [] }
+  }
+
+  /** The reference to a namespace that came with a function from elsewhere. */
+  loadedModule(value: unknown): ExportReference | undefined {
+    const isModule = types.isModuleNamespaceObject(value)
+    return isModule ? this.#modules.loadedReference(value as object) : undefined
+  }
+
+  #of(binding: Binding | undefined, url: string): PlacedOrigin | undefined {
+    const { origin } = binding ?? {}
+    if (binding?.kind !== 'import' || origin === undefined) return undefined
+    if (this.#version !== this.#modules.version) this.#found = new WeakMap()
+    this.#version = this.#modules.version
+    let found = this.#found.get(binding)
+    if (found === undefined) {
+      const from = this.#scripts.originOf({ origin, url }, (each) => {
+        return this.#modules.isReassigned(each.origin, each.url)
+      })
+      found = { from }
+      this.#found.set(binding, found)
+    }
+    return found.from
   }
 }
 

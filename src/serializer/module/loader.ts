@@ -109,10 +109,7 @@ class Loader implements ModuleLoader {
     if (module.kind === 'builtin') return this.#loadBuiltin(module.id, form, path)
     const key = keyOf(module, form)
     let root = this.#roots.get(key)
-    if (root === undefined && !this.#roots.has(key)) {
-      root = this.#loadRoot(key, module, form)
-      if (module.kind !== 'own') this.#unread.push({ module, form, root })
-    }
+    if (root === undefined && !this.#roots.has(key)) root = this.#loadRoot(key, module, form)
     const hidden = hiddenPath(path)
     if (hidden === undefined) return this.#follow(root, path, form, nameOf(module))
     const exported = this.#follow(root, hidden.exported, form, nameOf(module))
@@ -133,7 +130,7 @@ class Loader implements ModuleLoader {
     return this.#functions.metaOf(url)
   }
 
-  referenceOf(fn: object): ExportReference | undefined {
+  referenceOf(object: object): ExportReference | undefined {
     for (const { root, ...from } of this.#unread.splice(0)) {
       if ((typeof root !== 'object' && typeof root !== 'function') || root === null) continue
       for (const key of Object.getOwnPropertyNames(root)) {
@@ -141,9 +138,9 @@ class Loader implements ModuleLoader {
         const isNew = typeof value === 'function' && !this.#references.has(value)
         if (isNew) this.#references.set(value, { ...from, path: [key] })
       }
-      if (typeof root === 'function') this.#references.set(root, { ...from, path: [] })
+      this.#references.set(root, { ...from, path: [] })
     }
-    return this.#references.get(fn)
+    return this.#references.get(object)
   }
 
   roleOf(fn: unknown): RuntimeRole | undefined {
@@ -189,7 +186,7 @@ class Loader implements ModuleLoader {
     try {
       const loaded = this.#open(found, module.kind === 'own' ? 'import' : form)
       const root = this.#rootOf(module, loaded)
-      this.#roots.set(key, root)
+      this.#keep(root, module, form)
       return root
     } catch (error) {
       if (!needsTime(error) || form === 'require') throw this.#failure(module, error)
@@ -215,12 +212,17 @@ class Loader implements ModuleLoader {
       .importUrl(target)
       .then((namespace) => this.#rootOf(module, namespace))
       .then(
-        (root) => void this.#roots.set(key, root),
+        (root) => this.#keep(root, module, 'import'),
         (error: unknown) => void this.#failed.set(key, this.#failure(module, error)),
       )
       .finally(() => this.#pending.delete(key))
     this.#pending.set(key, done)
     return done
+  }
+
+  #keep(root: unknown, module: FileReference, form: ExportReference['form']): void {
+    this.#roots.set(keyOf(module, form), root)
+    if (module.kind !== 'own') this.#unread.push({ module, form, root })
   }
 
   #failure(module: FileReference, error: unknown): DeserializeError {

@@ -261,6 +261,7 @@ describe('a module with top-level await', () => {
     assert.equal(loader.load(named(tree, 'slow', ['five'])), 5)
     const { K } = await imported(tree, 'slow')
     assert.equal(loader.load(named(tree, 'slow', ['K'])), K)
+    assert.deepEqual(loader.referenceOf(K as object), named(tree, 'slow', ['K']))
     await pendingOf(() => loader.load(named(tree, 'user', ['five']))).done
     assert.equal(loader.load(named(tree, 'user', ['five'])), 5)
   })

@@ -131,11 +131,11 @@ export class ModuleNames {
   }
 
   /**
-   * The reference of an export of a module that was loaded because another process refers to it: it
-   * may have been registered there.
+   * The reference of a module that was loaded because another process refers to it, where it may
+   * have been registered, or of a function that it exports.
    */
-  loadedReference(fn: AnyFunction): ExportReference | undefined {
-    return this.#loader?.referenceOf(fn)
+  loadedReference(object: object): ExportReference | undefined {
+    return this.#loader?.referenceOf(object)
   }
 
   /**

@@ -46,7 +46,9 @@ export class OriginResolver {
   /** By form, specifier and parent. */
   readonly #known = new Map<string, Target>()
   readonly #places = new Map<string, ModulePlace>()
-  readonly #reassigned = new ReassignedExports()
+  readonly #reassigned = new ReassignedExports((specifier, path) => {
+    return this.#pathOf(specifier, 'import', path)
+  })
   #version = 0
 
   constructor(policy: ModulePolicy) {

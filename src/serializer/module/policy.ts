@@ -208,8 +208,11 @@ export interface ModuleLoader {
   requireOf(url: string): RuntimeFunction
   /** The `import.meta` of the file at `url`: url, dirname, filename, resolve. */
   metaOf(url: string): object
-  /** The reference of a function that is an export of a module that `load` has loaded. */
-  referenceOf(fn: object): ExportReference | undefined
+  /**
+   * The reference of what `load` has loaded: the namespace of a module, its exports, or a function
+   * that it exports.
+   */
+  referenceOf(object: object): ExportReference | undefined
   /** The role of a function, if `importOf` or `requireOf` made it. */
   roleOf(fn: unknown): RuntimeRole | undefined
 }

@@ -87,10 +87,44 @@ test('a function reads what the package has assigned since it was sent', async (
   assert.equal(Reflect.apply(again, undefined, []), before + 2)
 })
 
+test('re-exports lead to the variable, and functions that tasks make read it, too', async (t) => {
+  const tree = installed(t, {
+    'app/barrel.mjs': `
+      export { count as counted, default } from 'pack'
+      import { add, sum } from 'pack'
+      export { add, sum as total }
+      export * from './more.mjs'`,
+    'app/more.mjs': `export * from 'other'; export const own = 1`,
+    'app/tasks.mjs': `
+      import shown, { counted, add, total, count, addTotal, own } from './barrel.mjs'
+      import { show } from 'pack'
+      const change = (read, act) => { const before = read(); act(); return [before, read()] }
+      export const named = () => { const [a, b] = change(() => counted, add); return b - a }
+      export const star = () => { const [a, b] = change(() => count, add); return b - a + own }
+      export const imported = () => { const [a, b] = change(() => total, addTotal); return b - a }
+      export const whole = () => change(() => shown, show)
+      export const makes = () => () => { const [a, b] = change(() => count, add); return b - a }`,
+  })
+  tree.install('other', { exports: './main.mjs' }, { 'main.mjs': `export * from 'pack'` })
+  const tasks = (await import(tree.url('app/tasks.mjs'))) as Record<string, AnyFunction>
+  const sides = new TwoSides()
+  const run = (fn: unknown): unknown => Reflect.apply(fn as AnyFunction, undefined, [])
+  const answer = (name: string): unknown => run(sides.send(tasks[name]))
+  assert.equal(answer('named'), 1)
+  assert.equal(answer('star'), 2)
+  assert.equal(answer('imported'), 1)
+  assert.deepEqual(answer('whole'), ['before', 'after'])
+  const made = answer('makes')
+  assert.equal(run(made), 1)
+  const back = sides.back(made)
+  assert.equal(run(back), 1)
+  assert.equal(run(sides.send(back)), 1)
+})
+
 test('only exports that are assigned again are read each time', (t) => {
   const tree = installed(t)
   const at = (file: string): string => tree.path(`app/node_modules/pack/${file}`)
-  const exports = new ReassignedExports()
+  const exports = new ReassignedExports(() => undefined)
   const found = (file: string, names: readonly string[]): readonly string[] =>
     names.filter((name) => exports.has(at(file), name))
   const own = ['count', 'add', 'shown', 'default', 'parse', 'tag', 'STEADY', 'sum', 'total', 'deep']

@@ -13,7 +13,13 @@ const MAX_HOPS = 10
 
 /** Looks at the files of packages. Parses only those whose text leaves it open. */
 export class ReassignedExports {
+  readonly #resolve: (specifier: string, path: string) => string | undefined
   readonly #parsed = new Map<string, ScriptAnalysis | undefined>()
+
+  /** `resolve`: the path of the file that an import of a package in the file at `path` names. */
+  constructor(resolve: (specifier: string, path: string) => string | undefined) {
+    this.#resolve = resolve
+  }
 
   /**
    * Whether the ES module in a file assigns the variable behind an export again. False if the file
@@ -31,8 +37,10 @@ export class ReassignedExports {
     const analysis = this.#parse(path, text)
     const target = analysis?.exportsOf().get(name)
     if (analysis === undefined) return undefined
-    const follow = (from: string, exported: string): boolean | undefined =>
-      isLocal(from) ? this.#find(resolve(dirname(path), from), exported, hopsLeft - 1) : undefined
+    const follow = (from: string, exported: string): boolean | undefined => {
+      const file = isLocal(from) ? resolve(dirname(path), from) : this.#resolve(from, path)
+      return file === undefined ? undefined : this.#find(file, exported, hopsLeft - 1)
+    }
     if (target === undefined) {
       // Files are often named for what they export.
       const isNamed = (from: string): number => (basename(from).split('.', 1)[0] === name ? 0 : 1)

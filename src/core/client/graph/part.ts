@@ -261,14 +261,14 @@ export class GraphPart<Owner> {
     const source = this.#contents.sourceAt(number)
     if (source instanceof Uint8Array) return this.#inline(source, 'sharedInline')
     if (!(source instanceof ResultInput)) {
-      return this.#object(source, source.isShared || this.#contents.isShared(number))
+      return this.#object(source, this.#contents.isShared(number))
     }
     const { result } = source.task
     assert(result !== undefined, 'a call was sent before its input is ready')
     return this.#id('sharedObjectID', result.objectId)
   }
 
-  #object(object: ClientObject, isShared = object.isShared): TaskArgument {
+  #object(object: ClientObject, isShared = false): TaskArgument {
     this.objects.add(object)
     return this.#id(isShared ? 'sharedObjectID' : 'objectID', object.value.id)
   }

@@ -320,11 +320,15 @@ function plainBytesOf(sources: readonly ArgumentSource[]): number {
   return bytes
 }
 
-/** The positions of arguments that are bytes shared by tasks; undefined = none. */
+/**
+ * The positions of arguments that are shared by tasks, values of references among them; undefined =
+ * none.
+ */
 function sharedPositions(sources: readonly ArgumentSource[]): ReadonlySet<number> | undefined {
   const found = new Set<number>()
   for (const [position, source] of sources.entries()) {
-    if (!(source instanceof Uint8Array) && source.type === 'shared') found.add(position)
+    const type = source instanceof Uint8Array ? 'value' : source.type
+    if (type === 'shared' || type === 'object') found.add(position)
   }
   return found.size > 0 ? found : undefined
 }
