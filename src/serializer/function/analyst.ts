@@ -158,7 +158,9 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   referenceOf(object: object): ExportReference | undefined {
     if (types.isProxy(object)) return undefined
-    return this.#options.modules.referenceOf(object, undefined, this.#exportsOf)
+    const isNamespace = types.isModuleNamespaceObject(object)
+    const url = isNamespace ? this.#inspection()?.scripts.urlOfNamespace(object) : undefined
+    return this.#options.modules.referenceOf(object, url, this.#exportsOf)
   }
 
   keepsContents(constructor: AnyFunction, object: object): boolean {

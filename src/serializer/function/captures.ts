@@ -19,7 +19,7 @@ import type { CompilerFunctions } from './compiler.js'
 import type { CaptureOwner, DeadZones, OwnNames, RemadeVariables } from './remade.js'
 import type { Capture } from './parts.js'
 import type { MockedModules } from './mock.js'
-import { exportsOf, functionIn, type LiveExports, ModuleObjects } from './modules.js'
+import { exportsOf, type LiveExports, ModuleObjects } from './modules.js'
 import {
   refuseHidden,
   refuseOwnModule,
@@ -332,8 +332,10 @@ export class CaptureReader {
   ): ReadonlyMap<string, AnyFunction> {
     const origin = binding?.origin
     if (origin === undefined) return this.gettersOf(namespace, names)
+    const { scripts } = this.#options
+    // `require` of an ES module returns its namespace, too.
     return this.#getters(namespace, names, (name) =>
-      this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, owner.url),
+      scripts.variableOf({ ...origin, form: 'import', path: [...origin.path, name] }, owner.url),
     )
   }
 
@@ -380,8 +382,7 @@ export class CaptureReader {
   ): ReadonlyMap<string, AnyFunction> {
     const { scripts } = this.#options
     const names = Object.keys(namespace)
-    const own = names.map((name) => functionIn(namespace, name)).find((fn) => fn !== undefined)
-    const url = own && scripts.urlOf(own)
+    const url = scripts.urlOfNamespace(namespace)
     if (url === undefined || url === '') return new Map()
     const variableOf = (name: string): Binding | undefined =>
       scripts.variableOf({ specifier: url, form: 'import', path: [name] }, url)

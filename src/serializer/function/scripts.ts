@@ -15,7 +15,7 @@ import type { ImportedName, Initializer } from '../source/scope.js'
 import { analyzeScript, type ScriptAnalysis } from '../source/analysis.js'
 import { MADE_HERE } from './factory.js'
 import { isReplaced } from './mock.js'
-import { textOfFile } from './modules.js'
+import { functionIn, textOfFile } from './modules.js'
 
 /** A script and its text; `analysis` is undefined if the text cannot be parsed. */
 export interface KnownScript {
@@ -73,6 +73,13 @@ export class ScriptTable {
   urlOf(fn: AnyFunction): string | undefined {
     const { location } = this.#inspector.functionView(fn)
     return location === undefined ? undefined : this.get(location.scriptId)?.script.url
+  }
+
+  /** The URL of the script that a function of a namespace comes from: hardly ever another one. */
+  urlOfNamespace(namespace: object): string | undefined {
+    const names = Object.keys(namespace)
+    const own = names.map((name) => functionIn(namespace, name)).find((fn) => fn !== undefined)
+    return own && this.urlOf(own)
   }
 
   /** The function with this text at a position. */
@@ -314,8 +321,8 @@ export class ScriptTable {
 }
 
 /**
- * Imports of variables that a module assigns again, where the module is imported on the worker, too:
- * they are read there each time.
+ * Imports of variables that a module assigns again, where the module is imported on the worker,
+ * too: they are read there each time.
  */
 export class LiveImports {
   readonly #scripts: ScriptTable
@@ -351,6 +358,14 @@ export class LiveImports {
     return isModule ? this.#modules.loadedReference(value as object) : undefined
   }
 
+  /** V8 has the text of the user's own modules as it is evaluated: without types. */
+  #isReassigned({ origin, url }: PlacedOrigin): boolean {
+    if (this.#modules.isReassigned(origin, url)) return true
+    if (!isLocal(origin.specifier) || origin.path.length !== 1) return false
+    if (this.#modules.originReference(origin, url) === undefined) return false
+    return this.#scripts.declarationOf(origin, url)?.binding.isCell === true
+  }
+
   #of(binding: Binding | undefined, url: string): PlacedOrigin | undefined {
     const { origin } = binding ?? {}
     if (binding?.kind !== 'import' || origin === undefined) return undefined
@@ -358,9 +373,7 @@ export class LiveImports {
     this.#version = this.#modules.version
     let found = this.#found.get(binding)
     if (found === undefined) {
-      const from = this.#scripts.originOf({ origin, url }, (each) => {
-        return this.#modules.isReassigned(each.origin, each.url)
-      })
+      const from = this.#scripts.originOf({ origin, url }, (each) => this.#isReassigned(each))
       found = { from }
       this.#found.set(binding, found)
     }

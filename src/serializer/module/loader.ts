@@ -95,6 +95,7 @@ class Loader implements ModuleLoader {
   /** Roots whose functions are not among `#references` yet. */
   readonly #unread: (Omit<ExportReference, 'path'> & { readonly root: unknown })[] = []
   readonly #references = new WeakMap<object, ExportReference>()
+  loadedCount = 0
   /** Failed imports, until their error has been thrown once. */
   readonly #failed = new Map<string, DeserializeError>()
 
@@ -222,7 +223,9 @@ class Loader implements ModuleLoader {
 
   #keep(root: unknown, module: FileReference, form: ExportReference['form']): void {
     this.#roots.set(keyOf(module, form), root)
-    if (module.kind !== 'own') this.#unread.push({ module, form, root })
+    if (module.kind === 'own') return
+    this.#unread.push({ module, form, root })
+    this.loadedCount += 1
   }
 
   #failure(module: FileReference, error: unknown): DeserializeError {

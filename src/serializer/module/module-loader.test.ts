@@ -304,6 +304,32 @@ describe('a file of a package', () => {
     assert.equal(typeof loaded, 'function')
   })
 
+  test('is that of the version which a package has for itself, wherever it is', async (t) => {
+    const tree = new PackageTree(t)
+    const version = (text: string): Record<string, string> => {
+      return { 'lib/inner.mjs': `export class K { static version = '${text}' }` }
+    }
+    tree.install('deep', {}, version('1'), 'work')
+    tree.install('user', {}, { 'main.mjs': '' }, 'work')
+    tree.install('deep', {}, version('2'), 'work/node_modules/user')
+    const parent = 'file:///elsewhere/node_modules/user/node_modules/deep/lib/inner.mjs'
+    const module = {
+      kind: 'packageFile',
+      packageName: 'deep',
+      file: 'lib/inner.mjs',
+      parent,
+    } as const
+    const load = (from: string): unknown =>
+      loaderIn(tree).load({
+        module: { ...module, parent: from },
+        form: 'import',
+        path: ['K', 'version'],
+      })
+    assert.equal(load(parent), '2')
+    assert.equal(load(parent.replace('user/node_modules/', '')), '1')
+    assert.equal(load(parent.replace('user/', 'missing/')), '1')
+  })
+
   test('never leads outside the package, and its absence is reported by name', (t) => {
     const tree = new PackageTree(t, { 'app/node_modules/secret.mjs': ESM })
     const loader = loaderIn(tree)

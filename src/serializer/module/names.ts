@@ -74,6 +74,8 @@ interface Surroundings extends Partial<HiddenFunction> {
   readonly variables?: Readonly<Record<string, unknown>> | undefined
 }
 
+type LoadedModules = Pick<ModuleLoader, 'roleOf' | 'referenceOf' | 'loadedCount'>
+
 /** Answers the client's questions about modules. */
 export class ModuleNames {
   readonly #policy: ModulePolicy
@@ -87,15 +89,11 @@ export class ModuleNames {
   /** The path of the main file by folder of the package; empty: it has none. */
   readonly #mains = new Map<string, string>()
   #ownExports: ReadonlyMap<unknown, OwnExport> | undefined
-  readonly #loader: Pick<ModuleLoader, 'roleOf' | 'referenceOf'> | undefined
+  readonly #loader: LoadedModules | undefined
   #version: number
 
   /** `loader`: that of this process. What it has loaded or made may be sent on. */
-  constructor(
-    policy: ModulePolicy,
-    natives: NativeNames,
-    loader?: Pick<ModuleLoader, 'roleOf' | 'referenceOf'>,
-  ) {
+  constructor(policy: ModulePolicy, natives: NativeNames, loader?: LoadedModules) {
     this.#policy = policy
     this.#natives = natives
     this.#loader = loader
@@ -104,9 +102,9 @@ export class ModuleNames {
     this.#version = policy.version
   }
 
-  /** See `ModulePolicy`. */
+  /** Grows when references may be different: see `ModulePolicy`, and with each module loaded. */
   get version(): number {
-    return this.#policy.version
+    return this.#policy.version + (this.#loader?.loadedCount ?? 0)
   }
 
   /** Whether functions of the file at a URL or path are imported where they arrive, or refused. */
@@ -200,7 +198,7 @@ export class ModuleNames {
     surroundings: Surroundings,
   ): ExportReference | undefined {
     if (types.isProxy(value)) return undefined
-    if (types.isModuleNamespaceObject(value)) return this.#namespaceReference(value)
+    if (types.isModuleNamespaceObject(value)) return this.#namespaceReference(value, fileUrl)
     const id = this.#natives.moduleIdOf(value)
     if (id !== undefined) return builtinReference(id, 'require')
     if (typeof value !== 'function') return this.#requireReference(value, undefined)
@@ -286,8 +284,14 @@ export class ModuleNames {
     return steps === undefined ? undefined : { module, form: 'import', path: steps }
   }
 
-  /** A namespace does not say which module it belongs to, but the result of `require` may. */
-  #namespaceReference(value: object): ExportReference | undefined {
+  /**
+   * A namespace does not say which module it belongs to, but its functions, or the result of
+   * `require`, may.
+   */
+  #namespaceReference(value: object, fileUrl = ''): ExportReference | undefined {
+    const url = fileUrlOf(fileUrl)
+    const own = url && this.goesByReference(url) ? this.#wholeReference(value, url) : undefined
+    if (own !== undefined) return own
     const whole = valueIn(value, 'default')
     if ((typeof whole !== 'object' || whole === null) && typeof whole !== 'function') {
       return undefined
@@ -295,8 +299,8 @@ export class ModuleNames {
     const id = this.#natives.moduleIdOf(whole)
     if (id !== undefined && this.#namespaceAt(id) === value) return builtinReference(id, 'import')
     const found = this.#loaded.find(whole, undefined, () => false)
-    const url = found?.path.length === 0 ? fileUrlOf(found.filename) : undefined
-    return url === undefined ? undefined : this.#wholeReference(value, url)
+    const other = found?.path.length === 0 ? fileUrlOf(found.filename) : undefined
+    return other === undefined ? undefined : this.#wholeReference(value, other)
   }
 
   /** The reference to the namespace of the module at the URL, if that is the value. */

@@ -213,6 +213,8 @@ export interface ModuleLoader {
    * that it exports.
    */
   referenceOf(object: object): ExportReference | undefined
+  /** How many modules `load` has loaded: what `referenceOf` returns may be different then. */
+  readonly loadedCount: number
   /** The role of a function, if `importOf` or `requireOf` made it. */
   roleOf(fn: unknown): RuntimeRole | undefined
 }

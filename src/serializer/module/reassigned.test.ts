@@ -2,6 +2,7 @@
 // present value.
 
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
 import { test, type TestContext } from 'node:test'
 import { TwoSides } from '../two-sides.kit.js'
 import type { AnyFunction } from './native.js'
@@ -136,4 +137,60 @@ test('only exports that are assigned again are read each time', (t) => {
   assert.deepEqual(found('steady.mjs', steady), [])
   assert.deepEqual(found('main.cjs', ['count', 'add']), [])
   assert.deepEqual(found('missing.mjs', ['count']), [])
+})
+
+test('modules that compilers and `require` wrap keep their state where they are imported', async (t) => {
+  const tree = installed(t, {
+    'app/old.cjs': `
+      const wrap = (module) => (module && module.__esModule ? module : { default: module })
+      const pack_1 = wrap(require('pack/old'))
+      exports.old = () => { const { count } = pack_1.default; pack_1.default.add(); return pack_1.default.count - count }
+      const live = require('./live.mjs')
+      exports.live = () => { const { count } = live; live.add(); return live.count - count }`,
+    'app/live.mjs': 'export let count = 0; export const add = () => { count += 1 }',
+    'app/tasks.mjs': `
+      import * as pack from 'pack'
+      const held = [pack]
+      export const value = (whole) => { const before = whole.count; whole.add(); return whole.count - before }
+      export const captured = () => value(held[0])
+      export { pack }`,
+  })
+  const sides = new TwoSides()
+  const call = (fn: unknown, ...args: unknown[]): unknown =>
+    Reflect.apply(sides.send(fn) as AnyFunction, undefined, sides.send(args))
+  const old = createRequire(tree.path('app/'))('./old.cjs') as Record<string, AnyFunction>
+  assert.equal(call(old['old']), 1)
+  assert.equal(call(old['live']), 1)
+  const tasks = (await import(tree.url('app/tasks.mjs'))) as Record<string, unknown>
+  assert.equal(call(tasks['value'], tasks['pack']), 1)
+  assert.equal(call(tasks['captured']), 1)
+  assert.equal(sides.andBack(tasks['pack']), tasks['pack'])
+})
+
+test('all ways of assigning an exported variable count', (t) => {
+  const tree = new PackageTree(t)
+  tree.install(
+    'pack',
+    {},
+    {
+      'main.mjs': `
+      export let first, second, third, fourth
+      export class Fifth {}
+      export let sixth = 1
+      export function change(list) {
+        [first] = list
+        for (second of list);
+        ({ third, a: [fourth] } = list)
+        Fifth = class {}
+        sixth ??= 2
+      }`,
+    },
+  )
+  const exports = new ReassignedExports(() => undefined)
+  const path = tree.path('app/node_modules/pack/main.mjs')
+  const names = ['first', 'second', 'third', 'fourth', 'Fifth', 'sixth', 'change']
+  assert.deepEqual(
+    names.filter((name) => exports.has(path, name)),
+    names.slice(0, -1),
+  )
 })

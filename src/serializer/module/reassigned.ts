@@ -91,12 +91,14 @@ function mayMatter(text: string, name: string): boolean {
 /** Whether the text seems to import a variable, or to assign it after its declaration. */
 function isAssigned(text: string, local: string): boolean {
   const word = local.replaceAll('$', String.raw`\$`)
-  const isFixed = new RegExp(String.raw`\b(?:const|class)\s+${word}(?![\w$])`)
+  const isFixed = new RegExp(String.raw`\bconst\s+${word}(?![\w$])`)
   if (isFixed.test(text)) return false
   const before = String.raw`(?<![\w$.])`
   const operator = String.raw`(?:[-+*/%&|^?<>]*=(?![=>])|\+\+|--)`
   const assignment = String.raw`(?<!\b(?:let|var)\s+)${before}${word}\s*${operator}`
   const change = String.raw`(?:\+\+|--)\s*${word}(?![\w$])`
   const importing = String.raw`\bimport\b[^'"]*${before}${word}(?![\w$])[^'"]*\bfrom\b`
-  return new RegExp(`${assignment}|${change}|${importing}`).test(text)
+  const loop = String.raw`\bfor\s*(?:await\b\s*)?\(\s*${word}\s+(?:of|in)\b`
+  const pattern = String.raw`[[{,:.]\s*${word}(?![\w$])[^;()]*[\]}]\s*=(?![=>])`
+  return new RegExp([assignment, change, importing, loop, pattern].join('|')).test(text)
 }

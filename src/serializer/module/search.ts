@@ -3,7 +3,7 @@
 
 import { existsSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DeserializeError } from '../../base/errors.js'
 import { textOf } from '../refusal.js'
@@ -87,10 +87,13 @@ export class ModuleSearch {
     const place = this.#places.cwd()
     const parentPath = pathOf(parent)
     // The parent may be in a folder of the package that only the client's version has.
-    const starts = parentPath === undefined ? [] : [dirname(parentPath)]
+    const starts = parentPath === undefined ? [] : [[packageName, dirname(parentPath)] as const]
+    // A package may have a version of its own of another one.
+    const nested = parentPath === undefined ? undefined : nestedName(parentPath, packageName)
+    if (nested !== undefined) starts.push([nested, place.folder])
     let without: string | undefined
-    for (const start of [...starts, place.folder]) {
-      const folder = findPackageFolder(packageName, start)
+    for (const [name, start] of [...starts, [packageName, place.folder] as const]) {
+      const folder = findPackageFolder(name, start)
       if (folder === undefined) continue
       const path = join(folder, file)
       if (pathFrom(folder, path) !== undefined && existsSync(path)) {
@@ -129,6 +132,15 @@ export class ModuleSearch {
   #worker(): string {
     return `worker ${this.#workerName()}`
   }
+}
+
+/** `nest/node_modules/lib`, for a file of a package that is inside of another one. */
+function nestedName(path: string, packageName: string): string | undefined {
+  const word = `${sep}node_modules${sep}`
+  const first = path.indexOf(word)
+  const last = path.lastIndexOf(word)
+  if (first === last) return undefined
+  return join(path.slice(first + word.length, last), 'node_modules', packageName)
 }
 
 /** Throws Node's own error if it does not exist. */

@@ -344,7 +344,8 @@ export class Unit {
     if (name !== undefined) return this.native(name)
     // Faster than checking for a namespace, which is never extensible.
     const isNamespace = !Object.isExtensible(object) && types.isModuleNamespaceObject(object)
-    if ((isCaptured || isNamespace) && this.#isExport(object)) return
+    const isExport = isCaptured || isNamespace || message.views.isView(this.#holder?.object)
+    if (isExport && this.#isExport(object)) return
     if (isNamespace) {
       const getters = message.tools.analyst.gettersOf(object)
       const used = { module: object, names: Object.keys(object), getters }

@@ -17,6 +17,7 @@ export class ModuleViews {
   readonly #whole = new Set<object>()
   /** The view of each module in a unit, and its exports. For this round. */
   #made = new WeakMap<object, Map<object, View>>()
+  readonly #objects = new WeakSet<object>()
   #isSurprised = false
 
   get isEmpty(): boolean {
@@ -53,11 +54,17 @@ export class ModuleViews {
     const view = views.get(module)
     if (view === undefined) {
       const object = viewOf(module, used)
+      this.#objects.add(object)
       views.set(module, { object, size: used.size })
       return object
     }
     if (view.size < used.size) this.#isSurprised = true
     return view.object
+  }
+
+  /** Whether an object stands for a module: what it has was captured. */
+  isView(object: object | undefined): boolean {
+    return object !== undefined && !this.isEmpty && this.#objects.has(object)
   }
 
   /** The object itself is used. */
