@@ -67,7 +67,7 @@ export class Client implements AsyncDisposable {
    * it uses the environment variable `SCALER_ADDRESS`, which `scaler run` sets. Throws
    * `ConfigError` for a wrong address (`tcp://host:port`, `tls://host:port`, `ipc:///path`) or
    * option, and if there is no address. Does not keep the process alive by itself; a process that
-   * ends without closing it prints a warning, but for `process.exit()`.
+   * ends without closing it, other than by `process.exit()`, prints a warning.
    */
   constructor(address?: string, options?: ClientOptions)
   /** @internal */

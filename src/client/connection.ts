@@ -3,7 +3,7 @@
 
 import { unreachable } from '../base/assert.js'
 import { NO_BYTES } from '../base/bytes.js'
-import { ClientClosedError } from '../base/errors.js'
+import { ClientClosedError, DisconnectedError } from '../base/errors.js'
 import { identity, idToHex, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
 import { logsTasks, type Logger } from '../base/logger.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
@@ -29,7 +29,6 @@ import { clientSerializer, type ClientSerializer } from './travel.js'
 import { Feeders, MAX_HELD_BYTES, MAX_WAITING_BYTES } from './map/input.js'
 import { ObjectIds } from './ids.js'
 import { OutputPrinter, ProgramOutput } from './output.js'
-import { lostError } from './future/error.js'
 import { ResultReader, StoredResults } from './future/result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { describeWaiting, Explanations, type WaitingState, warnOfWaiting } from './explanation.js'
@@ -144,7 +143,9 @@ export class ClientConnection {
   /** Throws `ClientClosedError`, or `DisconnectedError` if a lost connection has closed it. */
   checkOpen(): void {
     if (this.#hasClosed) throw new ClientClosedError()
-    if (this.#isSocketClosing) throw lostError(this.#machine.linkTrouble)
+    if (!this.#isSocketClosing) return
+    const why = this.#machine.linkTrouble
+    throw new DisconnectedError(`the client is closed: ${why}`, { reason: 'no-scheduler' })
   }
 
   /** The files that this process shares with the scheduler. */
@@ -228,7 +229,7 @@ export class ClientConnection {
     if (!this.#results.end(taskId, 'cancelled')) this.request({ type: 'cancelRequested', taskId })
   }
 
-  /** Cancels the unfinished tasks whose owner is meant. Looks at all of this client. */
+  /** Cancels the unfinished tasks with an owner for which `isMeant` holds; looks at each task. */
   cancelAll(isMeant: (owner: AnyOwner) => boolean): void {
     this.held?.send()
     for (const { owner, taskId, count } of this.#machine.unfinished()) {

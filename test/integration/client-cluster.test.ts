@@ -163,7 +163,10 @@ test('without reconnect a lost connection fails unfinished work immediately', as
     () => client.events().next(),
     () => client.shutdown(),
   ]
-  for (const call of calls) await assert.rejects(call(), DisconnectedError, String(call))
+  for (const call of calls) {
+    const message = /^the client is closed: the connection was lost: [^:]+$/
+    await assert.rejects(call(), { constructor: DisconnectedError, message }, String(call))
+  }
   await client.close()
   for (const call of calls) await assert.rejects(call(), ClientClosedError, String(call))
 })

@@ -113,12 +113,6 @@ export function storedResultError(id: TaskId, details: OutcomeDetails): Error {
   return outcomeError(id, details)
 }
 
-/** The error of calls after a lost connection has closed the client. */
-export function lostError(trouble: string): DisconnectedError {
-  const why = trouble === '' ? 'its connection was lost' : `the connection was lost: ${trouble}`
-  return new DisconnectedError(`the client is closed: ${why}`, { reason: 'no-scheduler' })
-}
-
 function endedError(task: string, reason: 'cleared' | 'closed' | 'shutDown'): TaskCancelledError {
   if (reason === 'cleared') {
     return new TaskCancelledError(`${task} was cancelled: its client was cleared`)

@@ -334,7 +334,10 @@ export class ObjectReferences implements ObjectKeeper {
         })
         connection.request({ type: 'sharedCalled', call: { ticket, type, name } })
       })
-      if (answer.outcome === 'closed') throw new ClientClosedError()
+      if (answer.outcome === 'closed') {
+        connection.checkOpen()
+        throw new ClientClosedError()
+      }
       if (answer.outcome === 'unsupported') throw noNamesError(address)
       if (answer.outcome === 'unstored') throw unstoredError(name)
       return answer

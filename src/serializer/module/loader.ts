@@ -90,12 +90,13 @@ class Loader implements ModuleLoader {
   readonly #functions: RuntimeFunctions
   /** Namespaces and exports, by the key of the request. */
   readonly #roots = new Map<string, unknown>()
+  loadedCount = 0
   /** Imports in progress. */
   readonly #pending = new Map<string, Promise<void>>()
-  /** Roots whose functions are not among `#references` yet. */
-  readonly #unread: (Omit<ExportReference, 'path'> & { readonly root: unknown })[] = []
+  /** What has been loaded, with the functions that it exports. */
   readonly #references = new WeakMap<object, ExportReference>()
-  loadedCount = 0
+  /** Roots that are not among these yet. */
+  readonly #unread: (Omit<ExportReference, 'path'> & { readonly root: unknown })[] = []
   /** Failed imports, until their error has been thrown once. */
   readonly #failed = new Map<string, DeserializeError>()
 

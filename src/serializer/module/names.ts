@@ -291,7 +291,8 @@ export class ModuleNames {
   #namespaceReference(value: object, fileUrl = ''): ExportReference | undefined {
     const url = fileUrlOf(fileUrl)
     const own = url && this.goesByReference(url) ? this.#wholeReference(value, url) : undefined
-    if (own !== undefined) return own
+    const known = own ?? this.loadedReference(value)
+    if (known !== undefined) return known
     const whole = valueIn(value, 'default')
     if ((typeof whole !== 'object' || whole === null) && typeof whole !== 'function') {
       return undefined

@@ -88,7 +88,7 @@ export class OriginResolver {
       return false
     let isReassigned = reassigned.get(exported)
     if (isReassigned === undefined) {
-      const file = this.#pathOf(name.specifier, form, pathOf(parentUrl) ?? '')
+      const file = this.#pathOf(name.specifier, form, parentPath(parentUrl))
       isReassigned = file !== undefined && this.#reassigned.has(file, exported)
       reassigned.set(exported, isReassigned)
     }
@@ -113,7 +113,7 @@ export class OriginResolver {
     if (isBuiltin(specifier)) return byReference(builtinReference(specifier))
     const ownEntry = ownEntryOf(specifier)
     if (ownEntry !== undefined) return byReference({ kind: 'own', file: ownEntry })
-    const parent = pathOf(parentUrl) ?? join(process.cwd(), '[unknown]')
+    const parent = parentPath(parentUrl)
     try {
       if (isLocal(specifier)) return this.#fileTarget(this.#localPath(specifier, form, parent))
       return this.#bareTarget(specifier, form, parent)
@@ -199,6 +199,11 @@ export class OriginResolver {
     const url = place.resolve(specifier)
     return url.startsWith('node:') ? url : pathOf(url)
   }
+}
+
+/** The path of a file that imports; a name in the working directory if it has none. */
+function parentPath(url: string): string {
+  return pathOf(url) ?? join(process.cwd(), '[unknown]')
 }
 
 function isInstalled(path: string): boolean {

@@ -50,6 +50,8 @@ test('an integer that a number cannot hold is an error, not another integer', ()
     constructor: ConfigError,
     message: /^the standard input has the integer 12345678901234567891: /,
   })
+  const long = JSON.stringify(['1'.repeat(20_000_000)])
+  assert.deepEqual(readArgumentList(Buffer.from(long)), JSON.parse(long))
   const exact = ['9007199254740992', '"9007199254740993"', '0.12345678901234567891', '1e20']
   for (const word of exact) assert.equal(readArgument(word, 1), JSON.parse(word))
 })

@@ -10,7 +10,8 @@ const LOOKS_LIKE_JSON = /^\s*[[{"]/
 
 /** Integers outside strings that a number may not hold exactly. */
 const LONG_INTEGER = /(?<![\d.])\d{16,}(?![\d.eE])/g
-const STRING = /"(?:[^"\\]|\\.)*"/g
+/** Written without alternatives: these would overflow the stack in a long string. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/g
 
 /**
  * An argument: JSON, or plain text if it is not JSON (`hello`, `2026-11-22`). Throws `ConfigError`
