@@ -206,3 +206,31 @@ test('a variable of a module that is registered by reference is imported', async
   const copy = defaultSerializer.deserialize(defaultSerializer.serialize(both)) as AnyFunction
   assert.deepEqual(Reflect.apply(copy, undefined, []), [1, 1])
 })
+
+test('getters that a helper of the compiler has made are like those written into the file', (t) => {
+  const tree = new PackageTree(t, {
+    'app/prices.cjs': 'exports.__esModule = true; exports.rate = 3',
+    'app/barrel.cjs': `
+      exports.__esModule = true
+      require('tslib').forward(exports, require('./prices.cjs'), 'rate')
+    `,
+    'app/tasks.cjs': `
+      const barrel = require('./barrel.cjs')
+      exports.twice = () => barrel.rate * 2
+    `,
+  })
+  tree.install(
+    'tslib',
+    {},
+    {
+      'index.js': `
+      exports.forward = (to, from, key) =>
+        Object.defineProperty(to, key, { enumerable: true, get: () => from[key] })
+    `,
+    },
+  )
+  const { twice } = createRequire(tree.path('app/main.cjs'))('./tasks.cjs') as {
+    readonly twice: () => number
+  }
+  assert.equal((new TwoSides().send(twice) as () => number)(), 6)
+})

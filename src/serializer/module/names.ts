@@ -31,6 +31,12 @@ const READ_FIRST =
 /** Packages whose functions record their calls. */
 const MOCKS = /^(?:jest-mock|vitest|@vitest\/spy|tinyspy|sinon)$/
 
+/**
+ * Packages of helpers that compilers would otherwise write into the user's files: what these make
+ * for a module, such as the getters of `export *`, is treated as if they had.
+ */
+const HELPERS = /^(?:tslib|vite-node)$/
+
 /** A function or class without a reference. `fileUrl` is where it is defined. */
 export function refuseUnexported(fnName: string, fileUrl: string): Refusal {
   const path = pathOf(fileUrl)
@@ -117,8 +123,14 @@ export class ModuleNames {
     return goes
   }
 
-  /** The refusal of such a function if `referenceOf` finds no reference. */
-  refusalOf(fn: AnyFunction, location: string): Refusal {
+  /**
+   * The refusal of such a function if `referenceOf` finds no reference; undefined if a helper of a
+   * compiler made it, so that it travels by value.
+   */
+  refusalOf(fn: AnyFunction, location: string): Refusal | undefined {
+    const path = pathOf(location)
+    const packageName = path === undefined ? undefined : packageFileOf(path)?.packageName
+    if (packageName !== undefined && HELPERS.test(packageName)) return undefined
     const name = ownValue(fn, 'name')
     return refuseUnexported(typeof name === 'string' ? name : '', location)
   }
