@@ -59,15 +59,19 @@ function isError(value: unknown): value is Error {
   }
 }
 
-function stackProperty(error: Error): PropertyDescriptor | undefined {
+function stackProperty(error: object): PropertyDescriptor | undefined {
   return Object.getOwnPropertyDescriptor(error, 'stack')
 }
 
-function stackOf(error: Error): string | undefined {
+/**
+ * Undefined if it is not the engine's, or if the `Error.prepareStackTrace` of the user's program
+ * throws or makes no text.
+ */
+export function stackOf(error: object): string | undefined {
   try {
     const property = stackProperty(error)
     if (property?.get !== nativeStack?.get && property?.get !== undefined) return undefined
-    const { stack }: { readonly stack?: unknown } = error
+    const stack: unknown = Reflect.get(error, 'stack')
     return typeof stack === 'string' ? stack : undefined
   } catch {
     return undefined

@@ -51,6 +51,21 @@ test('a value without a stack, or with one that cannot be changed, stays unchang
   assert.equal(error.stack, 5)
 })
 
+test('a program that formats stacks as no text, or not at all, gets the error unchanged', (t) => {
+  const { prepareStackTrace } = Error
+  t.after(() => Object.assign(Error, { prepareStackTrace }))
+  const fail = (): never => {
+    throw new Error('not formatted')
+  }
+  for (const format of [(_: Error, frames: unknown) => frames, fail]) {
+    const error = new Error('x')
+    error.stack = 'Error: x\n    at remote (task.js:1:1)'
+    Object.assign(Error, { prepareStackTrace: format })
+    addSite(error, publicMethod())
+    assert.equal(error.stack, 'Error: x\n    at remote (task.js:1:1)')
+  }
+})
+
 test('an empty site changes nothing', () => {
   const error = new Error('x')
   const { stack } = error

@@ -1,7 +1,7 @@
 // Where the user's program called this library, for the stack of the error that it gets: the frames
 // of the library and of a worker do not lead back to the program.
 
-import { dropFrames, withoutFrames } from '../base/error-stack.js'
+import { dropFrames, stackOf, withoutFrames } from '../base/error-stack.js'
 import { ScalerError } from '../base/errors.js'
 
 /** A stack, formatted only when it is read, and the name of the task. */
@@ -98,11 +98,12 @@ function replaceStack(
   site: CallSite,
   build: (header: string, localFrames: string, otherFrames: string) => string,
 ): void {
-  if (!(error instanceof Error) || typeof error.stack !== 'string') return
-  if (site.stack === undefined) return
-  const frames = split(site.stack).frames.split('\n').slice(site.ownFrames)
+  if (!(error instanceof Error)) return
+  const [stack, siteStack] = [stackOf(error), stackOf(site)]
+  if (stack === undefined || siteStack === undefined) return
+  const frames = split(siteStack).frames.split('\n').slice(site.ownFrames)
   if (frames.length === 0) return
-  const own = split(error.stack)
+  const own = split(stack)
   const value = build(own.header, frames.join('\n'), own.frames)
   // A user's error may be frozen or have an accessor: then it stays unchanged.
   Reflect.defineProperty(error, 'stack', { value, configurable: true, writable: true })

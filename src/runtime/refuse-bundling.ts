@@ -66,4 +66,5 @@ function ownPlace(): string | undefined {
   }
 }
 
-refuseBundling(ownPlace())
+// Where the built-in classes are frozen, V8 cannot be asked.
+if (Object.isExtensible(Error)) refuseBundling(ownPlace())

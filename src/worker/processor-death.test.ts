@@ -73,6 +73,27 @@ test('a processor that exits reports its code and which task it ran', async (con
   }
 })
 
+test(
+  'a processor whose working directory has been deleted runs tasks',
+  { skip },
+  async (context) => {
+    const cwd = mkdtempSync(join(tmpdir(), 'scaler-death-'))
+    const processor = start(context, { cwd })
+    await processor.ready
+    rmSync(cwd, { recursive: true })
+    const wait = processor.define(async () => {
+      await new Promise<void>((resolve) => setTimeout(resolve, 1))
+      return process.cwd()
+    })
+    processor.dispatch('task', wait)
+    await Promise.race([
+      processor.until('an answer', () => processor.results.length > 0),
+      processor.exit,
+    ])
+    assert.deepEqual(processor.story, ['task success /'])
+  },
+)
+
 test('an exception in a callback, and a rejection, are reported on stderr', async (context) => {
   const inTimer = (): Promise<never> => {
     setTimeout(() => {

@@ -4,11 +4,13 @@
 // Errors that user code leaves behind are treated as in Node: an exception in a callback or an
 // unhandled rejection ends the process, and with it whatever task runs at that moment.
 
+import { realpathSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { forgetHugePages, forgetThreads } from '../runtime/child-environment.js'
 import { taskScopes } from '../runtime/task-scope.js'
 import { findTracing } from '../runtime/tracing.js'
 import { serveClients } from '../serializer/serializer.js'
+import { codeOf } from '../transport/address.js'
 import { openPipe } from '../transport/stream.js'
 import { encode, encodeFrame, type Message } from '../wire/message.js'
 import {
@@ -34,12 +36,23 @@ import { TaskRunner } from './processor/runner.js'
 /** How long a processor that should exit exports spans: its agent waits for a little longer. */
 const MAX_FLUSH_MS = 200
 
+/** Node starts no thread where the working directory has been deleted. */
+function leaveDeletedDirectory(): void {
+  try {
+    // `process.cwd()` may still know its path.
+    realpathSync.native('.')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') process.chdir('/')
+  }
+}
+
 /** Returns a function that sends it a message. */
 function startGuardian(
   cells: Int32Array,
   claimCells: Int32Array,
   results: SharedArrayBuffer,
 ): (message: GuardianMessage) => void {
+  leaveDeletedDirectory()
   const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
   const isRestricted = (process as { permission?: unknown }).permission !== undefined
   const workerData: GuardianInput = { cells, claimCells, results, originMs, isRestricted }

@@ -30,6 +30,12 @@ async function bundled(
   return { project, file }
 }
 
+test('the package works where the built-in classes are frozen', async (t) => {
+  const project = await PackedProject.make(t, { 'app.mjs': programFor('import') })
+  const flags = ['--no-warnings', '--frozen-intrinsics']
+  assert.deepEqual(await project.node([...flags, 'app.mjs']), { code: 0, output: EXTERNAL_ANSWER })
+})
+
 for (const format of FORMATS) {
   test(`esbuild, ${format}: a bundle that leaves the package outside works`, async (t) => {
     const { project, file } = await bundled(t, format, { external: ['scaler-ts'] })

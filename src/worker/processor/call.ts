@@ -1,7 +1,7 @@
 // Turns a task message into a function call, and the return value into bytes. runner.ts decides
 // when.
 
-import { rewriteStacks } from '../../base/error-stack.js'
+import { rewriteStacks, withoutFrames } from '../../base/error-stack.js'
 import { DeserializeError, SerializeError } from '../../base/errors.js'
 import type { Identity, TaskId } from '../../base/ids.js'
 import type { ErrorText } from '../../base/text.js'
@@ -24,14 +24,8 @@ import type { StoredBytes, StoredObject, TaskFunction } from './objects.js'
  */
 export function serializeFailure(thrown: unknown): Uint8Array {
   rewriteStacks(thrown, withoutOwnFrames)
-  const { stackTraceLimit } = Error
   // An error that replaces one that cannot be serialized would only have frames of this package.
-  Error.stackTraceLimit = 0
-  try {
-    return serializeError(thrown)
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit
-  }
+  return withoutFrames(() => serializeError(thrown))
 }
 
 /** The longest result: it must fit into one frame, with some room for the rest of the message. */

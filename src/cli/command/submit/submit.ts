@@ -2,6 +2,7 @@
 
 import { buffer } from 'node:stream/consumers'
 import { inspect } from 'node:util'
+import { withoutFrames } from '../../../base/error-stack.js'
 import { ConfigError, ConnectError, ScalerError } from '../../../base/errors.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../../base/option.js'
 import type { Client } from '../../../client/client.js'
@@ -148,20 +149,10 @@ async function runTask(call: Call): Promise<unknown> {
   const client = await connect(address, timeoutMs)
   call.client = client
   if (call.isStopped) throw new Error('stopped')
+  // Errors of the task keep only their stack in the worker: that of this command does not help.
   return withoutFrames(() => {
     return client.with({ ...task, timeoutMs: taskTimeoutMs || undefined }).submit(fn, ...args)
   })
-}
-
-/** Errors of the task keep only their stack in the worker: that of this command does not help. */
-function withoutFrames<Result>(submit: () => Result): Result {
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = 0
-  try {
-    return submit()
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit
-  }
 }
 
 async function readArguments(words: readonly string[]): Promise<readonly unknown[]> {

@@ -133,10 +133,11 @@ export class Monitors {
   constructor(state: SchedulerState) {
     this.#state = state
     this.#alarm = state.turn.alarm(() => (this.#isDue = true))
-    this.peers = new Peers(state, (change) => {
+    const pass = (change: Change): void => {
       this.#events.push(change)
       this.#tellSoon()
-    })
+    }
+    this.peers = new Peers(state, pass, (table) => this.#onRemoval(table))
   }
 
   /** A client subscribes, changes its subscription, or adds credit. */
@@ -322,6 +323,12 @@ export class Monitors {
     this.#byClient.set(client, monitor)
     turn.log('debug', 'a client subscribed as a monitor', { client: id })
     return monitor
+  }
+
+  /** The rows behind the one that leaves move up: the next part must not skip any of them. */
+  #onRemoval(table: 'worker' | 'client'): void {
+    const first = table === 'worker' ? 'firstWorker' : 'firstClient'
+    for (const each of this.#byClient.values()) each[first] = Math.max(0, each[first] - 1)
   }
 
   /** Something has happened: monitors get it with others, unless that fills a message. */

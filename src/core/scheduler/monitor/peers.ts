@@ -27,6 +27,7 @@ type Peer = { readonly worker: WorkerEntry } | { readonly client: ClientEntry }
 export class Peers {
   readonly #state: SchedulerState
   readonly #pass: (change: Change) => void
+  readonly #onRemoval: (table: 'worker' | 'client') => void
   readonly #alarm: Alarm
   /** During this event. A peer that has joined has no report yet: it is not complete. */
   #fresh: { readonly peer: Peer; readonly left: Change | undefined }[] = []
@@ -34,9 +35,15 @@ export class Peers {
   readonly #missing = new Map<Identity, { readonly left: Change; readonly until: InstantMs }>()
   #isWanted = false
 
-  constructor(state: SchedulerState, pass: (change: Change) => void) {
+  /** `onRemoval`: a row is about to leave one of the tables that states list. */
+  constructor(
+    state: SchedulerState,
+    pass: (change: Change) => void,
+    onRemoval: (table: 'worker' | 'client') => void,
+  ) {
     this.#state = state
     this.#pass = pass
+    this.#onRemoval = onRemoval
     this.#alarm = state.turn.alarm(() => this.#onDue())
   }
 
@@ -65,6 +72,7 @@ export class Peers {
 
   /** A peer is about to be removed. `mayReturn`: it was cut off, and may connect again. */
   onLeft(peer: Peer, mayReturn: boolean): void {
+    this.#onRemoval('worker' in peer ? 'worker' : 'client')
     if (!this.#isMeant(peer)) return
     const left = this.#change(peer, true)
     if (!mayReturn) {
