@@ -207,30 +207,27 @@ test('a variable of a module that is registered by reference is imported', async
   assert.deepEqual(Reflect.apply(copy, undefined, []), [1, 1])
 })
 
-test('getters that a helper of the compiler has made are like those written into the file', (t) => {
-  const tree = new PackageTree(t, {
-    'app/prices.cjs': 'exports.__esModule = true; exports.rate = 3',
-    'app/barrel.cjs': `
-      exports.__esModule = true
-      require('tslib').forward(exports, require('./prices.cjs'), 'rate')
-    `,
-    'app/tasks.cjs': `
-      const barrel = require('./barrel.cjs')
-      exports.twice = () => barrel.rate * 2
-    `,
-  })
-  tree.install(
-    'tslib',
-    {},
-    {
-      'index.js': `
+for (const helpers of ['tslib', '@swc/helpers']) {
+  test(`getters that ${helpers} has made are like those that compilers write into files`, (t) => {
+    const tree = new PackageTree(t, {
+      'app/prices.cjs': 'exports.__esModule = true; exports.rate = 3',
+      'app/barrel.cjs': `
+        exports.__esModule = true
+        require('${helpers}').forward(exports, require('./prices.cjs'), 'rate')
+      `,
+      'app/tasks.cjs': `
+        const barrel = require('./barrel.cjs')
+        exports.twice = () => barrel.rate * 2
+      `,
+    })
+    const code = `
       exports.forward = (to, from, key) =>
         Object.defineProperty(to, key, { enumerable: true, get: () => from[key] })
-    `,
-    },
-  )
-  const { twice } = createRequire(tree.path('app/main.cjs'))('./tasks.cjs') as {
-    readonly twice: () => number
-  }
-  assert.equal((new TwoSides().send(twice) as () => number)(), 6)
-})
+    `
+    tree.install(helpers, {}, { 'index.js': code })
+    const { twice } = createRequire(tree.path('app/main.cjs'))('./tasks.cjs') as {
+      readonly twice: () => number
+    }
+    assert.equal((new TwoSides().send(twice) as () => number)(), 6)
+  })
+}

@@ -171,13 +171,23 @@ function isPlainRequire(node: Node): boolean {
   return node.callee.name === 'require' && first !== undefined && textOf(first) !== undefined
 }
 
-/** `f` of `f()`, `tslib.f()` and `(0, tslib.f)()`. */
+/** The only export of a module that a compiler has made for one helper. */
+const ONLY_EXPORT = /^(?:_|default)$/
+
+/**
+ * `f` of `f()`, `tslib.f()` and `(0, tslib.f)()`; also of `f.default()` and `f._()`, by which Babel
+ * and swc call helpers of their packages.
+ */
 export function calleeName(callee: Node): string | undefined {
   if (callee.type === 'SequenceExpression') {
     const last = callee.expressions.at(-1)
     return last === undefined ? undefined : calleeName(last)
   }
-  if (callee.type === 'MemberExpression') return staticName(callee.property, callee.computed)
+  if (callee.type === 'MemberExpression') {
+    const { object, property, computed } = callee
+    const name = staticName(property, computed)
+    return object.type === 'Identifier' && ONLY_EXPORT.test(name ?? '') ? object.name : name
+  }
   return callee.type === 'Identifier' ? callee.name : undefined
 }
 

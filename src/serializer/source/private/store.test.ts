@@ -66,6 +66,9 @@ test('`#x in o`, as Babel and swc write it, is recognized', () => {
     // swc.
     'var _a = new WeakMap(); class H { static has(o) { return _a.has(o) } constructor() { _class_private_field_init(this, _a, { writable: true, value: 1 }) } }',
     'var _m = new WeakSet(); class H { static has(o) { return _m.has(o) } constructor() { _class_private_method_init(this, _m) } }',
+    // Helpers of `@babel/runtime` and `@swc/helpers`.
+    'var _a = new WeakMap(); class H { constructor() { (0, _classPrivateFieldInitSpec2.default)(this, _a, 1) } get() { return (0, _classPrivateFieldGet2.default)(_a, this) } }',
+    'var _a = new WeakMap(); class H { get() { return _class_private_field_get._(this, _a) } constructor() { _class_private_field_init._(this, _a, { writable: true, value: 1 }) } }',
     // Instances of derived classes for engines without classes.
     'var _d = new WeakMap(); function D() { var t; t = sup(this, D); add(t, _d, 1); return t } function add(o, s, v) { if (s.has(o)) throw 1; s.set(o, v) } f(D)',
   ]) {
