@@ -35,7 +35,7 @@ const MOCKS = /^(?:jest-mock|vitest|@vitest\/spy|tinyspy|sinon)$/
  * Packages of helpers that compilers would otherwise write into the user's files: what these make
  * for a module, such as the getters of `export *`, is treated as if they had.
  */
-const HELPERS = /^(?:tslib|vite-node|@swc\/helpers)$/
+const HELPERS = /^(?:tslib|vite|vite-node|@swc\/helpers)$/
 
 /** A function or class without a reference. `fileUrl` is where it is defined. */
 export function refuseUnexported(fnName: string, fileUrl: string): Refusal {
