@@ -66,8 +66,8 @@ export function argumentError(message: string): TypeError {
   const error = withoutFrames(() => new TypeError(message))
   const site: { readonly stack?: unknown } = {}
   Error.captureStackTrace(site, argumentError)
-  const { stack } = site
-  if (typeof stack !== 'string') return error
+  const stack = stackOf(site)
+  if (stack === undefined) return error
   const frames = stack.split('\n').slice(1)
   const folder = FRAME_FOLDER.exec(frames[0] ?? '')?.[1] ?? ''
   const ownFrames = frames.findIndex((frame) => !frame.includes(folder))
