@@ -630,3 +630,17 @@ test('a function expression of which more than its text matters is refused', () 
     assert.throws(() => roundTrip(fn), { name: 'SerializeError', message: hidden })
   }
 })
+
+test('a function or `var` at the top of a script, such as that of `node -e`, travels', () => {
+  const sum = runInThisContext(`
+    function topPlus(n) { return n + topStep.by }
+    var topStep = { by: 1 }
+    topStep.by = 2;
+    () => topPlus(1)
+  `) as () => number
+  const copy = roundTrip(sum)
+  runInThisContext('topStep.by = 9')
+  assert.deepEqual([copy(), sum()], [3, 10])
+  const count = runInThisContext('var topCount = 0; () => { topCount += 1 }') as AnyFunction
+  assert.throws(() => roundTrip(count), /the variable topCount cannot travel/)
+})

@@ -19,7 +19,7 @@ import type { CompilerFunctions } from './compiler.js'
 import type { CaptureOwner, DeadZones, OwnNames, RemadeVariables } from './remade.js'
 import type { Capture } from './parts.js'
 import type { MockedModules } from './mock.js'
-import { exportsOf, type LiveExports, ModuleObjects } from './modules.js'
+import { exportsOf, globalOf, type LiveExports, ModuleObjects } from './modules.js'
 import {
   refuseHidden,
   refuseOwnModule,
@@ -193,10 +193,12 @@ export class CaptureReader {
     return this.#valueContent(owner, name, { value: seen.value, scope })
   }
 
-  #hidden(owner: CaptureOwner, { free, isEarly }: CodeName): Content {
+  #hidden(owner: CaptureOwner, { free, isEarly, isCell }: CodeName): Content {
     const { name, binding, isAssigned } = free
     const { ownNames } = this.#options
+    const global = isCell || owner.script?.script.isModule !== false ? undefined : globalOf(binding)
     const own = isEarly || isAssigned ? undefined : ownNames.standInFor(owner, binding)
+    if (global !== undefined) return { kind: 'value', value: global.value }
     if (own !== undefined) return { kind: 'value', value: own }
     const isOwnName = binding?.ownNameAt !== undefined
     return { kind: 'refusal', refusal: refuseHidden(name, isEarly, isOwnName) }
@@ -266,7 +268,7 @@ export class CaptureReader {
       return binding?.isConstant === true ? constant(content) : changing(content)
     }
     if (isNodeRequire(value)) this.#options.onRequire(value, owner.url)
-    if (binding?.isPrivateStore === true && isWeak(value)) {
+    if (binding?.isPrivateStore === true && (types.isWeakMap(value) || types.isWeakSet(value))) {
       return constant({ kind: 'privateStore', store: value })
     }
     const keys = isCell ? undefined : this.#modules.keysOf(value, free, isModule)
@@ -432,10 +434,6 @@ function isOwnModule(binding: Binding | undefined): boolean {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
-}
-
-function isWeak(value: unknown): value is WeakMap<object, unknown> | WeakSet<object> {
-  return types.isWeakMap(value) || types.isWeakSet(value)
 }
 
 /** The `require` of some file. */

@@ -6,6 +6,7 @@ import { types } from 'node:util'
 import { DeserializeError } from '../../base/errors.js'
 import type { ByteReader } from '../bytes/reader.js'
 import { prototypesFrom } from '../class/prototype-chain.js'
+import { isObject } from '../module/native-place.js'
 import type { Unit } from '../value/unit.js'
 
 /** The depth of the copy: `A.B.C.D`. */
@@ -57,10 +58,6 @@ function propertiesOf(object: object, budget: Budget): [string, unknown][] {
     }
   }
   return [...found]
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
 /** The copy. Throws `DeserializeError`. */

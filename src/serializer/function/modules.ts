@@ -13,6 +13,18 @@ import type { MadeCell } from '../value/cell.js'
 import { prototypesFrom } from '../class/prototype-chain.js'
 import type { Capture, SourceParts } from './parts.js'
 
+/**
+ * The property of the global object that a `var` or function at the top of a script is, if the
+ * script is no module of either kind, such as that of `node -e`.
+ */
+export function globalOf(binding: Binding | undefined): PropertyDescriptor | undefined {
+  if (binding?.isOnce !== true) return undefined
+  if (binding.kind !== 'var' && binding.kind !== 'function') return undefined
+  const property = Object.getOwnPropertyDescriptor(globalThis, binding.name)
+  // What is assigned without a declaration is configurable.
+  return property?.configurable === false && 'value' in property ? property : undefined
+}
+
 // CommonJS files that Node has loaded: V8 forgets the text of a file of which no function is left.
 
 /** An entry of Node's module cache. */

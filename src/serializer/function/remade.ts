@@ -7,6 +7,7 @@ import net from 'node:net'
 import { types } from 'node:util'
 import type { FunctionView, Inspector } from '../inspect/inspector.js'
 import type { AnyFunction } from '../module/native.js'
+import { isObject } from '../module/native-place.js'
 import type {
   Binding,
   CodeName,
@@ -279,10 +280,6 @@ function isHandle(object: object): boolean {
   // Loaded when it is needed: all programs load this file.
   const { MessagePort, Worker } = process.getBuiltinModule('node:worker_threads')
   return object instanceof MessagePort || object instanceof Worker
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
 // Variables that are not initialized yet. Node 20 shows `undefined` for them. If the value of a

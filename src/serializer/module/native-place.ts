@@ -234,14 +234,15 @@ function rootNamed(name: string): unknown {
   return HIDDEN.get(name) ?? Reflect.get(globalThis, name)
 }
 
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function'
-}
-
 function constructorOf(fn: object): object {
   return Reflect.get(prototypeOf(fn), 'constructor') as object
 }
 
 function prototypeOf(value: object): object {
   return Object.getPrototypeOf(value) as object
+}
+
+/** Whether a value is not a primitive one. */
+export function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }

@@ -4,7 +4,7 @@
 // would not be the shared one.
 
 import { isBuiltin } from 'node:module'
-import { isPlace, NativePlaces, valueAt } from './native-place.js'
+import { isObject, isPlace, NativePlaces, valueAt } from './native-place.js'
 
 /** Any function or class. */
 export type AnyFunction = (...parameters: never[]) => unknown
@@ -213,10 +213,6 @@ function isActive(value: unknown): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return true
   return Object.getOwnPropertyNames(value).some((key) => typeof ownValue(value, key) === 'function')
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
 function valueNamed(name: string): unknown {
