@@ -270,7 +270,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     if (view.location === undefined) {
       return leadsToProxy(fn) ? refuseBehindProxy(fn) : refuseNative(fn)
     }
-    const script = tools.scripts.get(view.location.scriptId)
+    const script = tools.scripts.get(view.location.scriptId, fn)
     const url = script?.script.url ?? ''
     if (url.startsWith('node:')) return this.#partsOfNode(fn, url, view)
     const referred = this.#referredParts(fn, url, view, script)

@@ -228,6 +228,6 @@ for (const helpers of ['tslib', '@swc/helpers']) {
     const { twice } = createRequire(tree.path('app/main.cjs'))('./tasks.cjs') as {
       readonly twice: () => number
     }
-    assert.equal((new TwoSides().send(twice) as () => number)(), 6)
+    assert.equal(new TwoSides().send(twice)(), 6)
   })
 }

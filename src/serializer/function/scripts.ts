@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { types } from 'node:util'
 import { SharedRegistry } from '../../base/finalization.js'
 import type { FunctionLocation, Inspector, Script } from '../inspect/inspector.js'
+import { constructedScript } from '../inspect/scripts.js'
 import type { ModuleNames } from '../module/names.js'
 import type { AnyFunction } from '../module/native.js'
 import type { ModuleName } from '../module/origin.js'
@@ -56,11 +57,11 @@ export class ScriptTable {
     this.#modules = modules
   }
 
-  /** The script with this id in V8. Undefined if V8 has forgotten it. */
-  get(id: string): KnownScript | undefined {
+  /** The script with this id in V8, and `fn` in it. Undefined if V8 has forgotten it. */
+  get(id: string, fn?: AnyFunction): KnownScript | undefined {
     const known = this.known(id)
     if (known !== undefined) return known
-    const script = this.#inspector.script(id)
+    const script = (fn && constructedScript(id, fn)) ?? this.#inspector.script(id)
     return script === undefined ? undefined : this.#add(script)
   }
 

@@ -12,6 +12,7 @@ import {
 } from 'node:vm'
 import type { AnyFunction } from '../module/native.js'
 import { type FunctionView, Inspector, type ScopeView } from './inspector.js'
+import { constructedScript } from './scripts.js'
 
 const inspector = Inspector.open() as Inspector
 
@@ -172,6 +173,24 @@ test('a location is where parameters begin', () => {
   const fn = runInThisContext('\n\n  (function name(a) { return a })', 'x.js') as AnyFunction
   const { location } = inspector.functionView(fn)
   assert.deepEqual([location?.line, location?.column], [2, 16])
+})
+
+test('the script of a function that `new Function` has made is known without asking V8', () => {
+  const makers = [function () {}, async () => {}, function* () {}, async function* () {}]
+  for (const { constructor } of makers) {
+    const make = constructor as FunctionConstructor
+    for (const parameters of [[], ['a', '{ b } = {}, ...c'], ['a /*', '*/']]) {
+      const fn = make(...parameters, 'return [this,\n1] // end') as AnyFunction
+      const id = inspector.functionView(fn).location?.scriptId ?? ''
+      const { url, source, startLine, startColumn, isModule } = inspector.script(id) ?? {}
+      const seen = { id, url, source, startLine, startColumn, isModule, sourceMapUrl: '' }
+      assert.deepEqual(constructedScript(id, fn), seen)
+    }
+    const named = make('//# sourceURL=a.js') as AnyFunction
+    for (const fn of [() => 1, fs.readFileSync, named]) {
+      assert.equal(constructedScript('1', fn), undefined)
+    }
+  }
 })
 
 test('a function of Node itself is recognized', () => {

@@ -3,6 +3,7 @@
 // only for moments: the first takes some 20 ms, later ones 20 µs per loaded script.
 
 import type { Debugger } from 'node:inspector'
+import type { AnyFunction } from '../module/native.js'
 import type { Script } from './inspector.js'
 import { type InspectorSession, locationIn } from './objects.js'
 
@@ -76,6 +77,21 @@ const MAX_KEPT_URL = 1_024
 
 /** Ids unknown to V8 are remembered, so as not to ask again for each function of theirs. */
 const MAX_UNKNOWN = 1_000
+
+/** How `new Function` and the constructors of its other kinds write a function. */
+const CONSTRUCTED = /^(?:async )?function\*? anonymous\([^]*\n\) \{\n[^]*\n\}$/
+
+/**
+ * The script that V8 has made of the text of this function, if `new Function` made it: the function
+ * in parentheses. Programs make many of these, and V8 takes longer for a question the more scripts
+ * it has.
+ */
+export function constructedScript(id: string, fn: AnyFunction): Script | undefined {
+  const text = Function.prototype.toString.call(fn)
+  if (!CONSTRUCTED.test(text) || /[#@] source/.test(text)) return undefined
+  const place = { url: '', startLine: 0, startColumn: 0 }
+  return { ...place, id, source: `(${text})`, isModule: false, sourceMapUrl: '' }
+}
 
 /** Scripts by id. */
 export class ScriptCatalog {
