@@ -84,11 +84,6 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-/** A word of a shell command, quoted where necessary. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-}
-
 /** A text with each `{name}` of `values` replaced. */
 export function filled(template: string, values: Readonly<Record<string, string>>): string {
   return template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
+import { quoted } from '../base/text.js'
 import { type AllocatorOptions, checkAllocatorOptions } from './options.js'
 import { slurmScript } from './provider/slurm.js'
-import { filled, quoted } from './shell.js'
+import { filled } from './shell.js'
 import { workerScript } from './worker-command.js'
 
 function script(options: Partial<AllocatorOptions>): string {

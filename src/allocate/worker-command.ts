@@ -1,9 +1,10 @@
 // The shell script that runs the workers of a unit.
 
 import { fileURLToPath } from 'node:url'
+import { quoted } from '../base/text.js'
 import type { CheckedAllocatorOptions } from './options.js'
 import { requireProcesses, tlsFlags } from '../runtime/child-environment.js'
-import { filled, quoted } from './shell.js'
+import { filled } from './shell.js'
 
 /** Workers that outlive their allocator leave this much later than it would have ended them. */
 const ORPHAN_MS = 30_000

@@ -1,5 +1,5 @@
-// Errors as text, for the operators of a cluster: for any thrown value, without running into traps
-// in it.
+// Text for the operators of a cluster: of errors, which is for any thrown value, without running
+// into traps in it, and of commands.
 
 /** The text of an error. */
 export interface ErrorText {
@@ -66,4 +66,9 @@ export function sizeText(bytes: number): string {
 /** JSON in which `null` stands for what is not known: `JSON.stringify` would leave it out. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_, field: unknown) => field ?? null)
+}
+
+/** A word of a shell command, quoted where necessary. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ScalerError } from '../../base/errors.js'
 import { messageOf } from '../../base/text.js'
+import { quoted } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
 import { newUnitKey, type Provider, type StartedUnits, UNIT_KEY } from '../provider.js'
-import { filled, quoted, runCommand } from '../shell.js'
+import { filled, runCommand } from '../shell.js'
 import { workerScript } from '../worker-command.js'
 
 /** The states in which a unit has not started, as the usual systems abbreviate them. */

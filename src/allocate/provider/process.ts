@@ -4,10 +4,11 @@
 
 import { createHash } from 'node:crypto'
 import { messageOf } from '../../base/text.js'
+import { quoted } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
 import { newUnitKey, type Provider, type StartedUnits, UNIT_KEY } from '../provider.js'
-import { quoted, runCommand } from '../shell.js'
+import { runCommand } from '../shell.js'
 import { workerScript } from '../worker-command.js'
 
 /** How much of the output of a unit that has failed is read, in bytes. */

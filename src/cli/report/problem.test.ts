@@ -41,6 +41,17 @@ test('a capability that is missing is named, with the command that offers it', (
   ])
 })
 
+test('what a client calls a capability is one word of the command', () => {
+  for (const [name, word] of [
+    ['x;id', "'x;id=1'"],
+    ["$(id)'`id`", "'$(id)'\\''`id`=1'"],
+    ['a\nb', "'a?b=1'"],
+  ]) {
+    const [text = ''] = problems({ waiting: [waiting(`${name}=1`)] })
+    assert.ok(text.endsWith(`scaler_cluster --capabilities ${word} ${ADDRESS}`), text)
+  }
+})
+
 test('tasks that differ only in what they need are one problem, which says in what', () => {
   const kinds = Array.from({ length: 12 }, (_, at) => waiting(`gpu=1, zone-${at}`, { count: 10 }))
   assert.deepEqual(problems({ waiting: kinds }), [

@@ -1,7 +1,7 @@
 // What keeps a cluster from doing its work, and what to do about it: the first lines of `scaler
 // status`, and the second one of `scaler_top`.
 
-import { sizeText } from '../../base/text.js'
+import { quoted, sizeText } from '../../base/text.js'
 import type {
   ClusterInfo,
   FailureInfo,
@@ -180,7 +180,7 @@ function alsoNeeded(waiting: readonly WaitingInfo[]): string {
 /** The flag that offers what the first of them requires; empty if that is nothing. */
 function capabilityFlag([first]: readonly WaitingInfo[]): string {
   const needs = first === undefined ? [] : needsIn(first.requirement)
-  return needs.length === 0 ? '' : ` --capabilities ${plainText(needs.join(','))}`
+  return needs.length === 0 ? '' : ` --capabilities ${quoted(plainText(needs.join(',')))}`
 }
 
 /** What the scheduler adds to a requirement that some worker could meet. */
