@@ -143,6 +143,11 @@ test('an occupied port and a bad address are errors that name the option', async
   await assert.rejects(Scheduler.start({ ...ADDRESSES, metricsAddress }), {
     message: /^option metricsAddress: .*EADDRINUSE/,
   })
+  const own = { address: 'tcp://*:5', metricsAddress: '127.0.0.1:5' }
+  await assert.rejects(Scheduler.start(own), {
+    name: 'ConfigError',
+    message: 'option metricsAddress: 127.0.0.1:5: the scheduler itself listens there',
+  })
   await assert.rejects(Scheduler.start({ ...ADDRESSES, metricsAddress: 'nowhere' }), {
     message: 'option metricsAddress: expected host:port, got "nowhere"',
   })

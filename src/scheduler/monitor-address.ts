@@ -59,8 +59,9 @@ export function monitorError(error: unknown, given: string | undefined, bound: s
   return code === undefined ? told : Object.assign(told, { code })
 }
 
-function isSamePort(one: Address, other: Address): boolean {
+/** Whether not both addresses can be bound. Port 0 is any free one. */
+export function isSamePort(one: Address, other: Address): boolean {
   if (one.kind === 'ipc') return other.kind === 'ipc' && one.path === other.path
-  if (other.kind === 'ipc' || one.port !== other.port) return false
+  if (other.kind === 'ipc' || one.port !== other.port || one.port === 0) return false
   return one.host === other.host || isEverywhere(one.host) || isEverywhere(other.host)
 }

@@ -16,6 +16,7 @@ import {
 } from '../transport/address.js'
 import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import { checkDirectoryOption } from '../runtime/directory-option.js'
+import { isSamePort } from './monitor-address.js'
 
 /** The options of the scheduler itself. Times are in milliseconds, sizes in bytes. */
 export interface SchedulerOwnOptions extends TlsOption {
@@ -307,11 +308,11 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   const checked = checkOptions('scheduler', SCHEDULER_START_OPTIONS, options)
   const own = optionsIn(SCHEDULER_OPTIONS, checked)
   const { monitorAddress, metricsAddress, logger, protected: isProtected = false, ...rest } = own
-  parseAddress(checked.address)
+  const main = parseAddress(checked.address)
   if (monitorAddress !== undefined && monitorAddress !== '')
     checkAddressOption('monitorAddress', monitorAddress)
   checkServerAddresses(own.objectStorageAddresses ?? [])
-  if (metricsAddress !== undefined) parseMetricsAddress(metricsAddress)
+  if (metricsAddress !== undefined) checkMetricsAddress(metricsAddress, main)
   checkDirectoryOption('objectDirectory', own.objectDirectory)
   checkDirectoryOption('objectSpillDirectory', own.objectSpillDirectory)
   loggerOption('logger', logger)
@@ -323,6 +324,12 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
 function checkServerAddresses(addresses: readonly string[]): void {
   const parse = (text: string): Address => parseConnectAddress(localAddress(text))
   for (const text of addresses) checkAddressOption('objectStorageAddresses', text, parse)
+}
+
+/** The metrics are served first: the error would name the other address. */
+function checkMetricsAddress(text: string, main: Address): void {
+  if (!isSamePort({ kind: 'tcp', ...parseMetricsAddress(text) }, main)) return
+  throw new ConfigError(`option metricsAddress: ${text}: the scheduler itself listens there`)
 }
 
 /** Parses `host:port`. Throws `ConfigError`, which names the option. */
