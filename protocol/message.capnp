@@ -493,7 +493,7 @@ struct ClientReport $extension {
   # One; none for a client that has not sent it, such as those of 1.9.9.
 
   tasks @3 :UInt32;
-  # Its unfinished tasks and graphs.
+  # How many of its tasks, nodes of graphs included, have not ended.
 
   worker @4 :Data $id(identity);
   # The worker that runs the task in which it was created; empty: none.

@@ -257,7 +257,7 @@ export interface ConnectedClient {
   readonly name: string
   /** Its host name; empty if it does not report it. */
   readonly host: string
-  /** Its unfinished tasks and graphs. */
+  /** How many of its tasks, nodes of graphs included, have not ended. */
   readonly unfinished: number
   /** The size of the stored objects that it uses: functions, shared values and large results. */
   readonly bytes: number | undefined

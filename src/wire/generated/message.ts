@@ -2079,7 +2079,7 @@ export interface ClientReport {
   readonly runtime: string
   /** One; none for a client that has not sent it, such as those of 1.9.9. */
   readonly info: readonly PeerInfo[]
-  /** Its unfinished tasks and graphs. */
+  /** How many of its tasks, nodes of graphs included, have not ended. */
   readonly tasks: number
   /** The worker that runs the task in which it was created; empty: none. */
   readonly worker: Identity

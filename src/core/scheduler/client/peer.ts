@@ -5,7 +5,7 @@ import { FEATURE_INLINE, FEATURE_RUNS, hasFeature } from '../../../base/features
 import type { Identity } from '../../../base/ids.js'
 import type { ClientHeartbeat } from '../../../wire/message.js'
 import type { ClientEntry, ObjectUser, WorkerEntry } from '../entries.js'
-import { MESSAGE_COST } from '../graph/work.js'
+import { MESSAGE_COST, unfinishedOf } from '../graph/work.js'
 import { keptInfo, reportFor } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
@@ -201,10 +201,11 @@ function attach(client: ClientEntry, host: WorkerEntry | undefined): void {
 
 /** Logs what happened to a client: a warning if it timed out and its tasks are cancelled. */
 function tellOf(state: SchedulerState, client: ClientEntry, what: string): void {
-  const { identity, taskCount } = client
-  const isLoss = what === TIMED_OUT && taskCount > 0
+  const { identity } = client
+  const unfinishedTasks = unfinishedOf(client)
+  const isLoss = what === TIMED_OUT && unfinishedTasks > 0
   const level = isLoss ? 'warn' : levelOf(client)
-  state.turn.log(level, `client ${what}`, { client: identity, unfinishedTasks: taskCount })
+  state.turn.log(level, `client ${what}`, { client: identity, unfinishedTasks })
 }
 
 /** The log level for the connections of a client. */

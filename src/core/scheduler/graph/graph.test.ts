@@ -647,3 +647,24 @@ test('monitors count a graph as unfinished work of its client, and ready nodes a
   // A task with its worker, two in the queue, and the graph itself.
   assert.deepEqual(clientManager.clientToNumOfTask, [{ client: 'C', numTask: 4 }])
 })
+
+test('a client has as many unfinished tasks as nodes of its graphs that have not ended', () => {
+  const scheduler = one()
+  scheduler.receive('C', { ...clientHeartbeat(), wantsReport: true })
+  const wishes = { wantsEvents: false, wantsFailures: false, wantsGraphs: false, wantsPeers: false }
+  const request = { kind: 'monitorRequest', credit: 9, failuresAfter: 0, ...wishes } as const
+  const unfinished = (): unknown => {
+    const use = { scheduler: { cpu: 0, rss: 0 }, rssFree: 0, turnP99Ms: 0 }
+    scheduler.receive('C', request).actions()
+    scheduler.handle({ type: 'statisticsSampled', ...use })
+    for (const action of scheduler.actions()) {
+      if (action.type !== 'send' || action.message.kind !== 'monitorReport') continue
+      return action.message.states[0]?.clientReports[0]?.tasks
+    }
+    return undefined
+  }
+  scheduler.receive('C', graph('g', ['c'], [node('a'), node('b', ['a']), node('c', ['b'])]))
+  assert.equal(unfinished(), 3)
+  scheduler.receive('W', small('a', 'oh'))
+  assert.equal(unfinished(), 2)
+})

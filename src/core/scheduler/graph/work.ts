@@ -6,6 +6,7 @@
 import { latin1ToBytes } from '../../../base/bytes.js'
 import { objectIdOf, type ObjectId, type SchedulerId } from '../../../base/ids.js'
 import type { Alarm, Turn } from '../../../base/machine.js'
+import type { ClientEntry } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
 import type { Graph } from './graph.js'
 
@@ -55,11 +56,7 @@ export class GraphWork {
 
   /** The number of nodes of all graphs that wait or are ready, and are not tasks yet. */
   get unstarted(): number {
-    let count = 0
-    for (const { kinds } of this.graphs) {
-      for (const { waiting, ready } of kinds) count += waiting + ready
-    }
-    return count
+    return unstartedOf(this.graphs)
   }
 
   /** Works now as far as the budget allows, and continues in the next ticks. */
@@ -98,4 +95,20 @@ export class GraphWork {
   checkInvariants(): void {
     for (const graph of this.graphs) graph.checkInvariants()
   }
+}
+
+/** How many tasks of a client have not ended: also the nodes that are not tasks yet. */
+export function unfinishedOf({
+  taskCount,
+  graphs,
+}: Pick<ClientEntry, 'taskCount' | 'graphs'>): number {
+  return taskCount + unstartedOf(graphs.values())
+}
+
+function unstartedOf(graphs: Iterable<Graph>): number {
+  let count = 0
+  for (const { kinds } of graphs) {
+    for (const { waiting, ready } of kinds) count += waiting + ready
+  }
+  return count
 }

@@ -35,6 +35,7 @@ import type {
   WorkerEntry,
 } from '../entries.js'
 import type { CoreReport } from '../events.js'
+import { unfinishedOf } from '../graph/work.js'
 import { binderStatus, workerStatus } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { titleOf } from '../task/extra.js'
@@ -139,7 +140,7 @@ function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport
     client,
     runtime: clipped(entry.runtimeText),
     info: entry.info === undefined ? [] : [entry.info],
-    tasks: entry.taskCount + entry.graphs.size,
+    tasks: unfinishedOf(entry),
     worker: entry.host?.identity ?? NO_PEER,
     objectBytes: entry.objectBytes,
   }
