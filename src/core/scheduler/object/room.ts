@@ -69,6 +69,7 @@ export class StorageRoom {
   /** Objects that are being written, by the number of the move. */
   readonly #leaving = new Map<number, ObjectEntry>()
   #lastMove = 0
+  #count = 0
   #memoryBytes = 0
   /** The part of it that cannot be moved, and the part of that in small objects. */
   #fixedBytes = 0
@@ -88,6 +89,11 @@ export class StorageRoom {
     this.limits = limits
     this.#minMovedBytes = limits.minMovedBytes ?? MIN_MOVED_BYTES
     this.#retry = turn.alarm(() => this.#relieve())
+  }
+
+  /** How many objects are stored. */
+  get count(): number {
+    return this.#count
   }
 
   /** The size of content on disk. */
@@ -131,6 +137,7 @@ export class StorageRoom {
 
   /** Content has been stored in memory. `mayMove`: whether it may be moved to disk. */
   enter(entry: ObjectEntry, mayMove = true): void {
+    if (entry.type !== 'refused') this.#count += 1
     if (entry.type === 'stored') {
       this.#serverBytes += entry.bytes
       return
@@ -149,6 +156,7 @@ export class StorageRoom {
 
   /** Content is deleted, or replaced. */
   leave(entry: ObjectEntry): void {
+    if (entry.type !== 'refused') this.#count -= 1
     if (entry.type === 'stored') {
       this.#serverBytes -= entry.bytes
       return
@@ -213,9 +221,11 @@ export class StorageRoom {
     const sizes = { memory: 0, leaving: 0, disk: 0 }
     let server = 0
     let fixed = 0
+    let stored = 0
     let [movable, leaving] = [0, 0]
     for (let next = entries.next(); next.done !== true; next = entries.next()) {
       const { stay, bytes, type } = next.value
+      if (type !== 'refused') stored += 1
       if (type === 'stored') {
         assert(stay === undefined, 'content on a server has a place in memory')
         server += bytes
@@ -229,6 +239,7 @@ export class StorageRoom {
       const isPlaced = stay?.place?.item === next.value
       assert(isPlaced === (stay?.state === 'memory'), 'an object has the wrong place in memory')
     }
+    assert(stored === this.#count, 'the objects are miscounted')
     assert(movable === this.#movable.size, 'an object that is gone may be moved')
     assert(leaving === this.#leaving.size, 'an object that is gone is being moved')
     assert(fixed === this.#fixedBytes, 'the bytes that cannot be moved are miscounted')

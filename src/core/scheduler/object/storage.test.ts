@@ -164,9 +164,11 @@ test('what is in a file in memory leaves that for the one on disk', () => {
 test('an object for which there is no room is not stored: its owner and workers are told', () => {
   const scheduler = fill(newScheduler(), 'abcde')
   scheduler.actions()
+  const { objects } = scheduler.machine.counts
   scheduler.receive('D', create('z', 'D'))
   const told = only(scheduler, 'D')
   assert.deepEqual([told.objectIds, told.objectTypes], [[objectId('z')], ['refused']])
+  assert.equal(scheduler.machine.counts.objects, objects)
   const { objectTypes, objectBytes } = only(scheduler.receive('W', request('z')), 'W')
   assert.deepEqual(objectTypes, ['refused'])
   const refusal = refusalFrom(objectBytes[0] ?? [])

@@ -78,7 +78,7 @@ export class ObjectTable {
   }
 
   get size(): number {
-    return this.#objects.size
+    return this.#room.count
   }
 
   /** The size of content on object storage servers. */

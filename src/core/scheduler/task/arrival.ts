@@ -29,7 +29,8 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   if (!isValidRun(message)) {
     const fields = { ...refusedFields(state, client, message), tasks: count }
     state.turn.log('warn', 'refused a malformed run of tasks', fields)
-    sendStatus(state, client, statusResult(taskId, 'canceled', count))
+    // Its tasks do not count as ended: there may be none.
+    state.output.send(client.identity, statusResult(taskId, 'canceled', count))
     return
   }
   if (!state.tasks.hasAny(taskId, count)) return addTasks(state, client, message)

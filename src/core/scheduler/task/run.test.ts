@@ -198,6 +198,13 @@ test('a worker that sends malformed results of a run ends its tasks as cancelled
   assert.deepEqual(scheduler.lines(), [`C <- result ${FIRST}*10 canceled`])
 })
 
+test('what a malformed run says of its tasks is not counted', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler.receive('C', { ...run(FIRST, 'C', 10), count: 2 ** 31 })
+  assert.deepEqual(scheduler.lines(), [`C <- result ${FIRST}*${2 ** 31} canceled`])
+  assert.equal(scheduler.machine.metrics.ended.get('canceled') ?? 0, 0)
+})
+
 test('a scheduler with little room takes the first tasks of a run', () => {
   const scheduler = measured(['W'], { maxNumberOfTasksWaiting: 3, perWorkerQueueSize: 1 })
   scheduler.receive('C', run(FIRST, 'C', 10))
