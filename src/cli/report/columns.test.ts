@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExplainedTask } from '../../client/monitor/operator-reply.js'
+import { textWidth } from '../../runtime/progress/line.js'
 import { readFilter, tableLines } from '../table.js'
 import { info } from './cluster-info.kit.js'
-import { CLIENT_COLUMNS, errorLine, TASK_COLUMNS, waitingRows } from './columns.js'
+import {
+  ALLOCATOR_COLUMNS,
+  CLIENT_COLUMNS,
+  errorLine,
+  TASK_COLUMNS,
+  waitingRows,
+} from './columns.js'
 
 const WAITING: ExplainedTask = {
   task: '00ff00ff00ff',
@@ -52,4 +59,24 @@ test('an error is its name and first line; a dash if the worker does not tell it
   assert.equal(errorLine({ errorName: 'RangeError', message: 'no\nprice' }), 'RangeError: no')
   assert.equal(errorLine({ errorName: 'WorkerDiedError', message: '' }), 'WorkerDiedError')
   assert.equal(errorLine({ errorName: '', message: '' }), '–')
+})
+
+test('a long reason of an allocator is cut, not left out', () => {
+  const reason = '2 failed starts: sbatch ended with exit code 3: no such partition: night'
+  const more = {
+    runtime: 'javascript',
+    offers: {},
+    room: 0,
+    pending: 0,
+    claim: 0,
+    running: 0,
+  } as const
+  const problem = { paused: false, action: 'back-off', reason, problem: '' } as const
+  const rows = [{ name: 'night', provider: 'slurm', ...more, ...problem }]
+  const [, line = ''] = tableLines(
+    { columns: ALLOCATOR_COLUMNS, rows },
+    { width: 80, color: false },
+  )
+  assert.match(line, /back-off {2}2 failed starts: .*….*partition: night$/)
+  assert.ok(textWidth(line) <= 80)
 })

@@ -220,7 +220,13 @@ export const ALLOCATOR_COLUMNS: readonly Column<AllocatorInfo>[] = [
   { name: 'running', cell: (row) => grouped(row.running), value: (row) => row.running },
   { name: 'pending', cell: (row) => grouped(row.pending), value: (row) => row.pending },
   { name: 'action', cell: (row) => (row.paused ? 'paused' : row.action), isText: true },
-  { name: 'reason', cell: ({ reason }) => plainText(reason), isText: true },
+  {
+    name: 'reason',
+    cell: ({ reason }) => plainText(reason),
+    isText: true,
+    // Cut where it is too long, but not left out.
+    shorten: (cells) => cells,
+  },
   { name: 'room', isExtra: true, cell: (row) => grouped(row.room), value: (row) => row.room },
 ]
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, objectId } from '../../base/ids.js'
+import { graph, node } from './graph/graph.kit.js'
 import {
   cancel,
   clientHeartbeat,
@@ -87,6 +88,23 @@ test('a 1.9.9 worker stops what its client did not cancel itself before it left'
   scheduler.receive('P', task('p', 'P')).actions()
   const lines = scheduler.moveTo(3_000).lines()
   assert.deepEqual(lines, ['Q <- cancel p by force', 'disconnect P'])
+})
+
+test('a 1.9.9 client that returns after it was given up is told what was cancelled', () => {
+  const scheduler = new TestScheduler({ clientTimeoutMs: 1_000 })
+  scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
+  for (const id of ['a', 'b', 'c']) scheduler.receive('P', task(id, 'P'))
+  const nodes = [node('x'), node('y', ['x']), node('z', ['y'])]
+  scheduler.receive('P', graph('g', ['x', 'z'], nodes))
+  scheduler.receive('Q', result('a')).actions()
+  scheduler.moveTo(3_000).actions()
+  scheduler.receive('P', clientHeartbeat(PYTHON))
+  const told = ['x', 'z', 'g', 'b', 'c'].map((id) => `P <- result ${id} canceled`)
+  assert.deepEqual(scheduler.lines(), [...told, 'P <- echo'])
+  assert.deepEqual(scheduler.receive('P', clientHeartbeat(PYTHON)).lines(), ['P <- echo'])
+  scheduler.receive('C', clientHeartbeat()).receive('C', task('t', 'C')).moveTo(6_000).actions()
+  scheduler.receive('C', clientHeartbeat())
+  assert.deepEqual(scheduler.lines(), ['C <- echo S'], 'ours submit what they wait for again')
 })
 
 test('the tasks of a client that left are dropped in slices, while others continue', () => {

@@ -2,7 +2,7 @@
 // object/object.ts) change them; the machine (scheduler-machine.ts) calls the handlers.
 
 import { assert } from '../../base/assert.js'
-import type { Identity, ObjectId } from '../../base/ids.js'
+import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { Histogram } from '../../base/histogram.js'
 import { Lifecycle } from '../../base/lifecycle.js'
 import { type InstantMs, Turn } from '../../base/machine.js'
@@ -85,6 +85,8 @@ export class SchedulerState {
   readonly ended: Map<TaskStatus, number> = new Map()
   /** How long tasks were queued before each assignment to a worker, in milliseconds. */
   readonly queueTimes: Histogram = taskDurations()
+  /** What clients of 1.9.9 that were given up waited for; the last of them comes last. */
+  readonly givenUp: Map<Identity, readonly TaskId[]> = new Map()
   nextWorkerSequence = 0
   /** The JavaScript workers that could not read a run. */
   readonly runless: Set<WorkerEntry> = new Set()

@@ -9,7 +9,8 @@ import { MESSAGE_COST, unfinishedOf } from '../graph/work.js'
 import { keptInfo, reportFor } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
-import { cancelTask } from '../task/task.js'
+import { idsOf } from '../task/run.js'
+import { cancelTask, statusResult } from '../task/task.js'
 import { forgetRoom, holdsBack } from '../worker/waiting-limit.js'
 
 // The objects of a client that has left, perhaps a hundred thousand, are released in slices, like
@@ -98,6 +99,7 @@ export function clientOf(
     client: identity,
     runtime: client.runtime,
   })
+  tellCancelled(state, client)
   return client
 }
 
@@ -159,11 +161,55 @@ function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: Clie
   }
 }
 
+/** How many tasks of clients that were given up are remembered, of all together. */
+const MAX_REMEMBERED = 100_000
+
+/**
+ * A client of 1.9.9 is given up. If it was only suspended, it connects again and waits for ever for
+ * what was cancelled: it does not submit anything twice.
+ */
+function remember(state: SchedulerState, client: ClientEntry): void {
+  const { givenUp } = state
+  const ids = [...client.graphs.values()].flatMap((graph) => graph.awaited)
+  for (const task of client.taskCount > 0 ? state.tasks.values() : []) {
+    if (task.client === client && task.node === undefined) ids.push(...idsOf(task))
+  }
+  if (ids.length === 0) return
+  givenUp.set(client.identity, ids.slice(0, MAX_REMEMBERED))
+  let count = 0
+  for (const known of givenUp.values()) count += known.length
+  for (const [identity, { length }] of givenUp) {
+    if (count <= MAX_REMEMBERED) return
+    givenUp.delete(identity)
+    count -= length
+  }
+}
+
+/** A client has returned after it was given up: it is told that its tasks were cancelled. */
+function tellCancelled(state: SchedulerState, { identity }: ClientEntry): void {
+  const { givenUp, graphWork, output } = state
+  const ids = givenUp.get(identity)
+  if (ids === undefined) return
+  givenUp.delete(identity)
+  let told = 0
+  const advance = (): boolean => {
+    for (const id of ids.slice(told)) {
+      if (graphWork.left <= 0) return false
+      output.send(identity, statusResult(id, 'canceled'))
+      graphWork.left -= MESSAGE_COST
+      told += 1
+    }
+    return true
+  }
+  graphWork.begin({ advance })
+}
+
 /** Removes clients that were silent for too long. */
 export function dropSilentClients(state: SchedulerState): void {
   for (const client of state.clients.values()) {
     const silence = state.turn.now - client.lastSeen
     if (silence <= state.options.clientTimeoutMs || isInBusyWorker(client)) continue
+    if (client.runtime === 'python') remember(state, client)
     removeClient(state, client, TIMED_OUT)
     disconnect(state, client.identity, 'silent for too long')
   }

@@ -5,7 +5,7 @@
 // fact, and applied here once the event is handled.
 
 import { FEATURE_OPERATORS, hasFeature } from '../../../base/features.js'
-import { type Identity, idToHex, NO_TASK, type ObjectId, type TaskId } from '../../../base/ids.js'
+import { idToHex, NO_TASK, type ObjectId, type TaskId } from '../../../base/ids.js'
 import type {
   GraphReport,
   GraphTask,
@@ -13,7 +13,7 @@ import type {
   TaskResult,
   TaskStatus,
 } from '../../../wire/message.js'
-import type { ClientEntry, GraphNode, ObjectUser, Runtime, TaskEntry } from '../entries.js'
+import type { ClientEntry, GraphNode, ObjectUser, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { adopt, leaveParent } from '../task/family.js'
 import { addChild, parentLink } from '../task/links.js'
@@ -40,7 +40,7 @@ import {
 } from './settle.js'
 import { resultOfOne, valuesOf } from './run.js'
 import { graphReport, type ReportRoom } from './shape.js'
-import { checkGraph, GraphTables } from './tables.js'
+import { checkGraph, GraphTables, unendedTargets } from './tables.js'
 import { fillQueue } from './task.js'
 import { MESSAGE_COST, STEP_COST, type Worklist } from './work.js'
 
@@ -155,8 +155,13 @@ export class Graph implements Worklist {
   }
 
   /** Whose graph it is. */
-  get owner(): Identity {
-    return this.#client.identity
+  get client(): ClientEntry {
+    return this.#client
+  }
+
+  /** What its client waits for: the targets that have not ended, then the graph. */
+  get awaited(): readonly TaskId[] {
+    return this.#isOver ? [] : [...unendedTargets(this.#tables), this.id]
   }
 
   /** The first few nodes that a node waits for; undefined: there is no such node. */
@@ -279,11 +284,6 @@ export class Graph implements Worklist {
   /** Whether its client received its result, or has left. */
   get isOver(): boolean {
     return this.#isOver
-  }
-
-  /** The runtime of its client. */
-  get runtime(): Runtime {
-    return this.#client.runtime
   }
 
   /** The number of ready nodes that are not queued. */

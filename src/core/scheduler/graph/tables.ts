@@ -147,6 +147,15 @@ export class GraphTables {
 
 // Invariants of the tables of a graph. For tests and simulation.
 
+/** The targets that have not ended. */
+export function unendedTargets({ nodes }: GraphTables): readonly TaskId[] {
+  const ids: TaskId[] = []
+  for (let node = 0; node < nodes.count; node += 1) {
+    if (nodes.has(node, IS_TARGET) && !nodes.hasEnded(node)) ids.push(nodes.idOf(node))
+  }
+  return ids
+}
+
 /** Throws if the tables disagree. `isAlive`: the graph is not cancelled. */
 export function checkGraph(graph: GraphTables, isAlive: boolean): void {
   const { nodes, state } = graph

@@ -59,10 +59,10 @@ export function nodeStory(state: SchedulerState, id: TaskId): TaskStory | undefi
       ...NOTHING,
       taskId: id,
       function: graph.functionOf(id),
-      client: graph.owner,
+      client: graph.client.identity,
       status: 'inactive',
       reason: needs.length === 0 ? 'allBusy' : 'dependency',
-      isPython: graph.runtime === 'python',
+      isPython: graph.client.runtime === 'python',
       dependsOn: needs.map((each) => ({ taskId: each, name: graph.functionOf(each) })),
     }
   }

@@ -279,7 +279,8 @@ export function waitingTotals(state: SchedulerState): ReadonlyMap<WaitReason, nu
   }
   for (const { reason, queue } of placesOf(state)) add(reason, queue.size)
   let dependency = 0
-  for (const { runtime, kinds } of state.graphWork.graphs) {
+  for (const { client, kinds } of state.graphWork.graphs) {
+    const { runtime } = client
     for (const { options, waiting, ready } of kinds) {
       dependency += waiting
       if (ready === 0) continue
@@ -317,7 +318,7 @@ export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
     if ((looks -= 1) < 0) break
     for (const kind of graph.kinds) {
       if ((looks -= 1) < 0) break
-      if (kind.waiting + kind.ready > 0) addNodes(state, graph.runtime, kind, add)
+      if (kind.waiting + kind.ready > 0) addNodes(state, graph.client.runtime, kind, add)
     }
   }
   const most = [...rows.values()].toSorted((a, b) => b.tasks - a.tasks).slice(0, MAX_ROWS)
