@@ -379,18 +379,25 @@ test('our peers get the objects that exist, and the ids of those that do not', (
 
 test('a 1.9.9 worker gets its whole list, with empty content for missing objects', () => {
   const scheduler = withPeers({ clients: ['C'] })
-  const serializer = `12345678${SERIALIZER_SUFFIX}`
   scheduler.receive('Q', workerHeartbeat(PYTHON)).actions()
   scheduler.receive('C', instruction('create', 'C', ['x']))
-  scheduler.receive('Q', request(serializer, 'u', 'x'))
-  const [action] = scheduler.actions()
-  assert.ok(action?.type === 'send' && action.message.kind === 'objectResponse')
-  assert.deepEqual(action.message.objectContent, {
-    objectIds: [serializer, 'u', 'x'],
+  const answerTo = (...ids: string[]): unknown => {
+    const [action] = scheduler.receive('Q', request(...ids)).actions()
+    assert.ok(action?.type === 'send' && action.message.kind === 'objectResponse')
+    return action.message.objectContent
+  }
+  const both = {
     objectTypes: ['object', 'object'],
     objectNames: [new Uint8Array(0), latin1ToBytes('name of x')],
     objectBytes: [[], [latin1ToBytes('content of x')]],
-  })
+  }
+  assert.deepEqual(answerTo('u', 'x'), { ...both, objectIds: ['u', 'x'] })
+  // The contents that follow would take the place of a missing serializer.
+  const serializer = `12345678${SERIALIZER_SUFFIX}`
+  const nothing = { objectTypes: [], objectNames: [], objectBytes: [] }
+  const none = { ...nothing, objectIds: [serializer, 'u', 'x'] }
+  assert.deepEqual(answerTo(serializer, 'u', 'x'), none)
+  assert.deepEqual(answerTo('u', 'x', serializer), { ...both, objectIds: ['u', 'x', serializer] })
 })
 
 test('a 1.9.9 client gets its whole list with the contents that exist', () => {

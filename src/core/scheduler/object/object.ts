@@ -178,15 +178,16 @@ function contentOf(entries: readonly ObjectEntry[]): ObjectContent {
 
 /**
  * For a 1.9.9 worker, which pairs ids and contents by position: a missing object gets empty
- * content, which fails only its task. A missing serializer is omitted, because an empty one would
- * crash the processor.
+ * content, which fails only its task. From a missing serializer on there is no content: whatever
+ * took its place would crash the processor.
  */
 function paddedContent(state: SchedulerState, ids: readonly ObjectId[]): ObjectContent {
   const find = (id: ObjectId): ObjectEntry | undefined => {
     const entry = state.objects.get(id)
     return entry?.type === 'refused' ? undefined : entry
   }
-  const listed = ids.filter((id) => find(id) !== undefined || !isSerializerId(id))
+  const end = ids.findIndex((id) => find(id) === undefined && isSerializerId(id))
+  const listed = end < 0 ? ids : ids.slice(0, end)
   return {
     objectIds: ids,
     objectTypes: listed.map((id) => find(id)?.type ?? 'object'),
