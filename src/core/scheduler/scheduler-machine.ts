@@ -232,7 +232,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'clientDisconnect':
         return this.#onClientDisconnect(from, message)
       default:
-        state.turn.log('warn', 'ignored a message that no peer should send', {
+        state.blame('ignored a message that no peer should send', {
           peer: from,
           kind: message.kind,
         })

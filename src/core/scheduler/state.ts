@@ -5,7 +5,9 @@ import { assert } from '../../base/assert.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { Histogram } from '../../base/histogram.js'
 import { Lifecycle } from '../../base/lifecycle.js'
+import type { LogFields } from '../../base/logger.js'
 import { type InstantMs, Turn } from '../../base/machine.js'
+import { Recurrence } from '../../base/recurrence.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import { Leases } from './worker/return.js'
 import type { ClientEntry, GraphFact, Runtime, TaskEntry, WorkerEntry } from './entries.js'
@@ -35,6 +37,9 @@ import { cancelOwnerless } from './task/task.js'
 import { Waiting } from './monitor/waiting.js'
 import { checkLoad } from './worker/load.js'
 import { WorkerPool } from './worker/pool.js'
+
+/** Minimum interval between log lines about one kind of wrong messages. */
+const FAULT_INTERVAL_MS = 60_000
 
 /**
  * How long after its start a scheduler waits for workers to return with their tasks. They try to
@@ -90,6 +95,8 @@ export class SchedulerState {
   nextWorkerSequence = 0
   /** The JavaScript workers that could not read a run. */
   readonly runless: Set<WorkerEntry> = new Set()
+  /** By the text of the log. */
+  readonly #faults = new Map<string, Recurrence>()
   #startedAt: InstantMs | undefined
   #returnsUntil: InstantMs = -Infinity
 
@@ -150,6 +157,16 @@ export class SchedulerState {
   begin(now: InstantMs, act: Act): void {
     this.turn.begin(now, act)
     this.#startedAt ??= now
+  }
+
+  /** A peer has sent what none should: each kind is logged at once, then once a minute. */
+  blame(text: string, fields: LogFields): void {
+    const known = this.#faults.get(text)
+    const recurrence = known ?? new Recurrence(FAULT_INTERVAL_MS)
+    if (known === undefined) this.#faults.set(text, recurrence)
+    const messages = recurrence.note(this.turn.now)
+    if (messages === 0) return
+    this.turn.log('warn', text, messages === 1 ? fields : { ...fields, messages })
   }
 
   #cut(task: TaskEntry, count: number): TaskEntry {

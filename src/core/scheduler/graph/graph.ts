@@ -92,7 +92,7 @@ export class Graph implements Worklist {
     if (trouble === undefined) this.#work()
     else {
       const fields = { graph: idToHex(this.id), client: this.#client.identity }
-      this.#state.turn.log('warn', `refused a graph with ${trouble}`, fields)
+      this.#state.blame(`refused a graph with ${trouble}`, fields)
       this.#abort('notFound')
     }
   }

@@ -51,7 +51,7 @@ function startNode(graph: GraphTables, owner: Graph, { node, rank }: ReadyNode):
   const known = state.tasks.get(id)
   if (known !== undefined && !vacates(state, known)) {
     const fields = refusedFields(state, client, taskOf(graph, node))
-    state.turn.log('warn', 'refused a graph node whose id is already used by a task', fields)
+    state.blame('refused a graph node whose id is already used by a task', fields)
     endUnstarted(graph, node, 'notFound')
     failNode(graph, node, statusResult(id, 'notFound'))
     return

@@ -28,7 +28,7 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
       state.shared.onDeleted(user.identity, message.objectContent.objectIds)
       break
     case 'clear':
-      state.turn.log('warn', 'ignored an unsupported clear', { client: user.identity })
+      state.blame('ignored an unsupported clear', { client: user.identity })
       break
   }
 }

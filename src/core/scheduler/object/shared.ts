@@ -72,7 +72,7 @@ export class SharedObjects {
         return this.#answer(client, entry === undefined ? 'missing' : 'removed', name)
       }
       default:
-        this.#state.turn.log('warn', 'ignored a message that no peer should send', {
+        this.#state.blame('ignored a message that no peer should send', {
           peer: client.identity,
           kind: `sharedObject ${type}`,
         })

@@ -28,7 +28,7 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   spendRoom(state, client, count)
   if (!isValidRun(message)) {
     const fields = { ...refusedFields(state, client, message), tasks: count }
-    state.turn.log('warn', 'refused a malformed run of tasks', fields)
+    state.blame('refused a malformed run of tasks', fields)
     // Its tasks do not count as ended: there may be none.
     state.output.send(client.identity, statusResult(taskId, 'canceled', count))
     return
@@ -66,7 +66,7 @@ function addTasks(state: SchedulerState, client: ClientEntry, message: Task): vo
   const task = newTask(state, client, partOf(message, 0, room))
   if (task === undefined) {
     const fields = refusedFields(state, client, message)
-    state.turn.log('warn', 'refused a task with malformed flags or arguments', fields)
+    state.blame('refused a task with malformed flags or arguments', fields)
     sendStatus(state, client, statusResult(message.taskId, 'canceled', room))
     return
   }
@@ -187,6 +187,6 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
 
 function refuseForeignId(state: SchedulerState, client: ClientEntry, message: Task): void {
   const fields = refusedFields(state, client, message)
-  state.turn.log('warn', 'refused a task whose id another client uses', fields)
+  state.blame('refused a task whose id another client uses', fields)
   sendStatus(state, client, statusResult(message.taskId, 'notFound', countOf(message)))
 }

@@ -39,7 +39,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
     return onResultOf(state, from, withRefusal(state, message), state.tasks.get(message.taskId))
   }
   if (count > MAX_RUN_TASKS) {
-    state.turn.log('warn', 'ignored a malformed result of a run', { worker: from, tasks: count })
+    state.blame('ignored a malformed result of a run', { worker: from, tasks: count })
     return
   }
   const content = isValidResult(message) ? message : { ...message, ...NO_CONTENT }
@@ -259,7 +259,7 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
   }
   if ((isKnown || status === 'workerDied') && isOne && isWhole) return message
   const fields = { ...taskFields(task), status, results: results.length }
-  state.turn.log('warn', 'a worker sent a malformed result', fields)
+  state.blame('a worker sent a malformed result', fields)
   return statusResult(task.id, 'canceled', task.count)
 }
 

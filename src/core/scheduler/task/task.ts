@@ -7,7 +7,7 @@ import { FEATURE_OPERATORS, FEATURE_PEERS, hasFeature } from '../../../base/feat
 import { idToHex, type TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import { durationMsOf, durationsOf, largestPeakBytes, peakBytesOf } from '../../../wire/metadata.js'
-import { countField, countOf, nthTaskId } from '../../../wire/run.js'
+import { countField, countOf, MAX_RUN_TASKS, nthTaskId } from '../../../wire/run.js'
 import {
   PLAIN_RESULT,
   type TaskCancel,
@@ -35,7 +35,7 @@ export function onTaskCancel(
   client: ClientEntry,
   message: TaskCancel,
 ): void {
-  const asked = countOf(message)
+  const asked = Math.min(countOf(message), MAX_RUN_TASKS)
   const tasks = state.tasks.range(message.taskId, asked).filter((task) => {
     return task.client === client && task.node === undefined
   })
