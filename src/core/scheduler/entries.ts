@@ -221,6 +221,9 @@ export interface TaskExtra {
   deaths: number
   /** The last worker that was lost with it, and that may return with it. */
   lostWith: Identity | undefined
+  /** The agent process of the last worker that was lost with it, and when that was. */
+  lostAgent: string
+  lostAt: InstantMs
   /** Its largest input, if that is large; undefined for nodes of graphs, which have their own. */
   input: ObjectEntry | undefined
   /** The attempt number in its bytes. */

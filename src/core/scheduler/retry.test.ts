@@ -113,6 +113,21 @@ for (const [limit, deaths] of [
   })
 }
 
+test('the loss of several workers of one agent, one after the other, counts once', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  const join = (worker: string, agentId: string): TestScheduler => {
+    return scheduler.receive(worker, { ...workerHeartbeat(), agentId })
+  }
+  scheduler.receive('C', { ...task('t', 'C'), workerDeathLimit: 3 })
+  for (const worker of ['A1', 'A2', 'A3', 'A4']) join(worker, 'a')
+  for (const worker of ['A1', 'A2', 'A3', 'A4']) lose(scheduler, worker)
+  lose(join('B', 'b'), 'B').moveTo(3_000)
+  assert.equal(scheduler.machine.counts.tasks, 1)
+  // A worker of the same agent, but a while after the last loss.
+  lose(join('B2', 'b'), 'B2')
+  assert.deepEqual(scheduler.lines().at(-1), 'C <- result t workerDied')
+})
+
 test('a silent worker counts as lost', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), workerDeathLimit: 1 }).actions()

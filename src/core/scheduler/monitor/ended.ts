@@ -57,6 +57,7 @@ export function endedOf(
   const { now } = state.turn
   const { id, client, changedAt, extra } = task
   const [error] = result.error
+  const isLost = result.status === 'workerDied'
   const startAt = durationMs === undefined ? changedAt : Math.max(changedAt, now - durationMs)
   return {
     taskId: id,
@@ -69,7 +70,8 @@ export function endedOf(
     startAt: worker === undefined ? undefined : startAt,
     endAt: now,
     durationMs: worker === undefined ? 0 : (durationMs ?? 0),
-    attempts: (extra?.attempts?.length ?? 0) + (worker === undefined ? 0 : 1),
+    // The attempt that lost the last worker is among those that are remembered.
+    attempts: (extra?.attempts?.length ?? 0) + (worker === undefined || isLost ? 0 : 1),
     past: extra?.attempts ?? NO_ATTEMPTS,
     error: error && clippedError(error),
   }

@@ -82,6 +82,8 @@ function newExtra(message: TaskOwn): TaskExtra {
     deathLimit: deathLimitOf(message),
     deaths: 0,
     lostWith: undefined,
+    lostAgent: '',
+    lostAt: -Infinity,
     input: undefined,
     attempt,
     lastAttempt: 0,

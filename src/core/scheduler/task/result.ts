@@ -209,6 +209,9 @@ function loseResult(state: SchedulerState, task: TaskEntry, worker: WorkerEntry)
   loseLinks(state, task, worker)
   expectLate(worker, task)
   state.pools[task.runtime].release(task)
+  if (!isOver || isWornOut) {
+    rememberAttempt(task, worker.identity, 'workerLost', state.turn.now)
+  }
   if (isOver) {
     return endTask(
       state,
@@ -217,7 +220,6 @@ function loseResult(state: SchedulerState, task: TaskEntry, worker: WorkerEntry)
       worker,
     )
   }
-  rememberAttempt(task, worker.identity, 'workerLost', state.turn.now)
   countAttempt(task)
   waitInFront(state, task)
 }

@@ -104,7 +104,8 @@ export function takeTasksBack(
     forgetLinks(state, task)
     // A client nested in the worker has left with it.
     if (task.client?.hasLeft === true) cancelTask(state, task, true)
-    const isWornOut = isLost && task.state === 'running' && hasWornOut(task, worker)
+    const counts = isLost && task.state === 'running' && !isKnownLoss(state, task, worker)
+    const isWornOut = counts && hasWornOut(task, worker)
     const cause = isWornOut ? 'wornOut' : 'workerLost'
     const next = state.lifecycle.next(task.id, task.state, cause)
     if (next === 'inactive' || isWornOut) {
@@ -144,6 +145,23 @@ export function expectBack(
   if (task.runtime === 'javascript') countAttempt(task)
   toQueue(state, task)
   state.pools[task.runtime].hold(task, until)
+}
+
+/** How long after a worker the others of its agent may be found to be lost. */
+const AGENT_LOSS_MS = 2_000
+
+/**
+ * Whether the last loss of this task was that of another worker of the same agent. When an agent is
+ * killed, its workers are lost one after the other, and each may have been given the task.
+ */
+function isKnownLoss({ turn }: SchedulerState, task: TaskEntry, lost: WorkerEntry): boolean {
+  const extra = extraOf(task)
+  const { agentId } = lost.heartbeat
+  const isKnown = agentId !== '' && agentId === extra.lostAgent
+  if (isKnown && turn.now - extra.lostAt < AGENT_LOSS_MS) return true
+  extra.lostAgent = agentId
+  extra.lostAt = turn.now
+  return false
 }
 
 /** Counts a lost worker, or result. Returns true if the task has reached its limit. */
