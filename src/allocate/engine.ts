@@ -64,6 +64,8 @@ export class AllocatorEngine {
   #listProblem = ''
   readonly #silenceTimer: NodeJS.Timeout
   #isSilent = false
+  /** Lists are not waited for at the end. */
+  readonly #ending = new AbortController()
   #isStopped = false
   #requestNumber = 0
   #resolveEnded: (end: AllocatorEnd) => void = () => {}
@@ -225,7 +227,7 @@ export class AllocatorEngine {
       const begunAt = performance.now()
       this.#hasChanged = false
       try {
-        const units = await this.#provider.list()
+        const units = await this.#provider.list(this.#ending.signal)
         this.#listProblem = ''
         this.#handle({ type: 'listed', units, begunAt })
       } catch (error) {
@@ -277,6 +279,7 @@ export class AllocatorEngine {
     this.#isStopped = true
     clearTimeout(this.#listTimer)
     clearTimeout(this.#silenceTimer)
+    this.#ending.abort()
     this.#driver.stop()
     this.#provider.close?.()
     void this.#link.close().then(() => this.#resolveEnded(end))

@@ -4,6 +4,7 @@ import { ConfigError } from '../base/errors.js'
 import { type AllocatorOptions, checkAllocatorOptions } from './options.js'
 
 const POD = { provider: 'kubernetes', image: 'scaler-ts' } as const
+const COMMANDS = { provider: 'command', listCommand: 'qstat', cancelCommand: 'qdel {id}' } as const
 const PLAIN: AllocatorOptions = { provider: 'local', address: 'tcp://127.0.0.1:1' }
 
 test('defaults are filled in', () => {
@@ -43,10 +44,12 @@ test('a value that is not allowed is refused, and the error names the option', (
     [{ maxQueuedUnits: 0 }, /^option maxQueuedUnits: expected a whole number from 1 to 10000/],
     [{ capabilities: ['a b'] }, /^option capabilities: expected names such as linux/],
     [{ provider: 'ssh' }, /^option hosts: the provider ssh needs it/],
-    [{ provider: 'ssh', hosts: ['a', 'a'] }, /^option hosts: expected each name of a host once/],
-    [{ provider: 'ssh', hosts: ['-oProxyCommand=x'] }, /^option hosts: expected each name/],
+    [{ provider: 'ssh', hosts: ['a', 'a'] }, /^option hosts: expected each name once, got "a"/],
+    [{ provider: 'ssh', hosts: ['-oProxyCommand=x'] }, /^option hosts: expected names without/],
     [{ provider: 'command', submitCommand: 'x' }, /^option listCommand: the provider command/],
     [{ workerCommand: 'run {address}' }, /^option workerCommand: expected \{allocation\} or /],
+    [{ workerCommand: '{names} {adress}' }, /^option workerCommand: nothing replaces \{adress\}/],
+    [{ ...COMMANDS, submitCommand: 'qsub {scrpt}' }, /; is it \{script\}\?$/],
     [{ workerRuntime: 'python' }, /^option workerRuntime: workers of this package run no tasks/],
     [{ partition: 'a\n#SBATCH --x' }, /^option partition: expected one line, got /],
     [{ outputDirectory: '/a\n' }, /^option outputDirectory: expected one line, got /],
@@ -71,4 +74,10 @@ test('a value that is not allowed is refused, and the error names the option', (
       String(message),
     )
   }
+})
+
+test('words in braces that are nothing like what is replaced are parts of the command', () => {
+  const submitCommand = "N={name}; qsub -N ${N} {script} | awk '{print}'"
+  const listCommand = "docker ps --format '{{.ID}} {{.Names}} {{names}}'"
+  checkAllocatorOptions({ ...PLAIN, ...COMMANDS, submitCommand, listCommand })
 })

@@ -3,6 +3,7 @@
 
 import { ConfigError } from '../base/errors.js'
 import { type Logger, silentLogger } from '../base/logger.js'
+import { nearestName } from '../base/nearest-name.js'
 import { checkOptions, type OptionTable, type Settled, show } from '../base/option.js'
 import { loggerOption } from '../runtime/log/option.js'
 import { checkAddressOption, parseConnectAddress } from '../transport/address.js'
@@ -370,6 +371,7 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
     const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined && value !== ''
     if (!isGiven) throw new ConfigError(`option ${option}: the provider ${provider} needs it`)
   }
+  checkPlaces(options)
   const { workerCommand } = options
   if (workerCommand !== undefined && !/\{(allocation|names)\}/.test(workerCommand)) {
     const rule = 'expected {allocation} or {names} in it, by which the allocator knows its workers'
@@ -385,9 +387,33 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
     throw new ConfigError(`option ${option}: expected one line, got ${show(value)}`)
   }
   const hosts = options.hosts ?? []
-  const wrong = hosts.find((host, at) => !/^[^\s-]\S*$/.test(host) || hosts.indexOf(host) < at)
-  if (wrong !== undefined) {
-    throw new ConfigError(`option hosts: expected each name of a host once, got ${show(wrong)}`)
+  for (const [at, host] of hosts.entries()) {
+    const isName = /^[^\s-]\S*$/.test(host)
+    if (isName && hosts.indexOf(host) === at) continue
+    const rule = isName ? 'each name once' : 'names without spaces that begin with no dash'
+    throw new ConfigError(`option hosts: expected ${rule}, got ${show(host)}`)
+  }
+}
+
+/** What is replaced in commands. */
+const PLACES: Partial<Record<keyof AllocatorOptions, readonly string[]>> = {
+  submitCommand: ['script', 'name', 'workers', 'lifetime'],
+  listCommand: ['name'],
+  cancelCommand: ['id', 'name'],
+  workerCommand: ['address', 'workers', 'allocation', 'names'],
+}
+
+/** Refuses typing errors. Other words in braces may be parts of a command: `awk '{print}'`. */
+function checkPlaces(options: Partial<AllocatorOptions>): void {
+  for (const [option, known] of Object.entries(PLACES)) {
+    const command = options[option as keyof AllocatorOptions]
+    if (typeof command !== 'string') continue
+    for (const [, name = ''] of command.matchAll(/(?<![${])\{(\w{3,})\}(?!\})/g)) {
+      if (known.includes(name)) continue
+      const near = nearestName(name, known)
+      if (near === undefined) continue
+      throw new ConfigError(`option ${option}: nothing replaces {${name}}; is it {${near}}?`)
+    }
   }
 }
 

@@ -16,8 +16,11 @@ export interface Provider {
    * are no others.
    */
   start(count: number): Promise<StartedUnits>
-  /** All units of this allocator that have not ended, also those from before a restart. */
-  list(): Promise<readonly ListedUnit[]>
+  /**
+   * All units of this allocator that have not ended, also those from before a restart. `signal`:
+   * nobody waits for them any more.
+   */
+  list(signal?: AbortSignal): Promise<readonly ListedUnit[]>
   /** Ends units: their workers get SIGTERM, and drain. */
   cancel(units: readonly ListedUnit[]): Promise<void>
   /** The end of what a unit has written, which has just ended or is to; '' if that is not known. */

@@ -44,6 +44,21 @@ test('a command that does not end is killed, with what it has started', LINUX, a
   while (isRunning(pid)) await setTimeout(10)
 })
 
+test('a command that nobody waits for any more is killed at once', LINUX, async () => {
+  const stop = new AbortController()
+  const folder = mkdtempSync(join(tmpdir(), 'shell-'))
+  const file = join(folder, 'pid')
+  const command = ['sh', '-c', `echo $$ > ${file}.new; mv ${file}.new ${file}; sleep 600`]
+  const running = runCommand(command, { signal: stop.signal })
+  while (!existsSync(file)) await setTimeout(10)
+  stop.abort()
+  await assert.rejects(running, { message: 'sh was stopped' })
+  const pid = readFileSync(file, 'utf8').trim()
+  rmSync(folder, { recursive: true })
+  while (isRunning(pid)) await setTimeout(10)
+  await assert.rejects(runCommand(['sleep', '600'], { signal: stop.signal }), /was stopped/)
+})
+
 test('what a command leaves in the background does not delay its result', LINUX, async () => {
   const pid = (await runCommand(['sh', '-c', 'sleep 600 & echo $!'])).trim()
   assert.ok(isRunning(pid))

@@ -19,6 +19,8 @@ interface RunOptions {
   readonly input?: string
   /** 60,000: when it is killed. */
   readonly timeoutMs?: number
+  /** Kills it at once, with its group. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
@@ -28,7 +30,7 @@ interface RunOptions {
  */
 export async function runCommand(
   [file = '', ...args]: readonly string[],
-  { input = '', timeoutMs = TIMEOUT_MS }: RunOptions = {},
+  { input = '', timeoutMs = TIMEOUT_MS, signal }: RunOptions = {},
 ): Promise<string> {
   // In a process group of its own, so that what a shell has started can be killed with it.
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true })
@@ -42,24 +44,32 @@ export async function runCommand(
   // It may exit without reading anything.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
-  const end = await endOf(child, file, timeoutMs)
+  const end = await endOf(child, file, { timeoutMs, signal })
   if (end === '') return stdout
   const last = stderr.trim()
   throw new ScalerError('ERR_SCALER_PROVIDER', last === '' ? end : `${end}: ${last}`)
 }
 
 /** Resolves when it has ended, with what went wrong; '' if nothing has. */
-function endOf(child: ChildProcess, file: string, timeoutMs: number): Promise<string> {
+function endOf(
+  child: ChildProcess,
+  file: string,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
+): Promise<string> {
   const close = (): void => {
     child.stdout?.destroy()
     child.stderr?.destroy()
   }
   return new Promise((resolve) => {
-    let timer = setTimeout(() => {
+    const kill = (why: string): void => {
+      clearTimeout(timer)
       killGroup(child.pid)
       close()
-      resolve(`${file} took longer than ${timeoutMs / 1_000} s`)
-    }, timeoutMs)
+      resolve(`${file} ${why}`)
+    }
+    let timer = setTimeout(() => kill(`took longer than ${timeoutMs / 1_000} s`), timeoutMs)
+    signal?.addEventListener('abort', () => kill('was stopped'), { once: true })
+    if (signal?.aborted === true) kill('was stopped')
     child.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(timer)
       const isMissing = error.code === 'ENOENT'

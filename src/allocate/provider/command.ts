@@ -40,9 +40,9 @@ export class CommandProvider implements Provider {
     }
   }
 
-  async list(): Promise<readonly ListedUnit[]> {
+  async list(signal?: AbortSignal): Promise<readonly ListedUnit[]> {
     const prefix = this.#nameOf('')
-    const text = await this.#run(this.#options.listCommand, { name: prefix })
+    const text = await this.#run(this.#options.listCommand, { name: prefix }, signal)
     const units = text.split('\n').flatMap((line): ListedUnit[] => {
       const [id = '', name = '', state = ''] = line.trim().split(/\s+/)
       const key = name.slice(prefix.length)
@@ -91,8 +91,12 @@ export class CommandProvider implements Provider {
     return `scaler-${this.#options.name}-${key}`
   }
 
-  #run(command: string = '', values: Readonly<Record<string, string>>): Promise<string> {
+  #run(
+    command: string = '',
+    values: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<string> {
     const words = Object.entries(values).map(([name, value]) => [name, quoted(value)] as const)
-    return runCommand(['sh', '-c', filled(command, Object.fromEntries(words))])
+    return runCommand(['sh', '-c', filled(command, Object.fromEntries(words))], { signal })
   }
 }

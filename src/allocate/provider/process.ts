@@ -50,12 +50,12 @@ export class ProcessProvider implements Provider {
     return { units, problem: problems[0] ?? '' }
   }
 
-  async list(): Promise<readonly ListedUnit[]> {
+  async list(signal?: AbortSignal): Promise<readonly ListedUnit[]> {
     const errors: unknown[] = []
     await Promise.all(
       this.#hosts.map(async (host) => {
         try {
-          this.#onFound(host, foundIn(await this.#run(host, this.#listScript())))
+          this.#onFound(host, foundIn(await this.#run(host, this.#listScript(), signal)))
           this.#problems.delete(host)
         } catch (error) {
           // What was there may still be there.
@@ -187,10 +187,11 @@ exit 0
 `
   }
 
-  #run(host: string, input: string): Promise<string> {
+  #run(host: string, input: string, signal?: AbortSignal): Promise<string> {
     const { sshCommand } = this.#options
     return runCommand(host === '' ? ['sh'] : [...sshCommand.trim().split(/\s+/), host, 'sh'], {
       input,
+      signal,
     })
   }
 }

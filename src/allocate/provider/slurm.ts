@@ -53,10 +53,10 @@ export class SlurmProvider implements Provider {
     return { units, problem: '' }
   }
 
-  async list(): Promise<readonly ListedUnit[]> {
+  async list(signal?: AbortSignal): Promise<readonly ListedUnit[]> {
     const name = `--name=${jobName(this.#options)}`
     const args = ['--noheader', '--array', name, '--format=%i|%t|%r', '--states=all', '--me']
-    const text = await runCommand(['squeue', ...args])
+    const text = await runCommand(['squeue', ...args], { signal })
     const reasons = new Set<string>()
     const units = text.split('\n').flatMap((line): ListedUnit[] => {
       const [id = '', state = '', reason = 'None'] = line.trim().split('|')

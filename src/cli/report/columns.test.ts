@@ -77,6 +77,6 @@ test('a long reason of an allocator is cut, not left out', () => {
     { columns: ALLOCATOR_COLUMNS, rows },
     { width: 80, color: false },
   )
-  assert.match(line, /back-off {2}2 failed starts: .*….*partition: night$/)
+  assert.match(line, /back-off {2}2 failed starts.*….*artition: night$/)
   assert.ok(textWidth(line) <= 80)
 })
