@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Logger } from '../../base/logger.js'
@@ -20,7 +21,16 @@ import type { PageFiles } from './page-files.js'
 import { checkParameters, RequestError, ROWS, rowsQuery } from './query.js'
 import { rowsReader, TABLES } from './rows.js'
 
-const LIMITS = { connections: 128, headerBytes: 8_192, feeds: 32, feedRows: 200 } as const
+/** How long a client that sent no HTTP may take to read the refusal. */
+const REFUSED_MS = 500
+
+/** The status for errors of Node's parser that do not only mean wrong HTTP. */
+const CLIENT_ERRORS: ReadonlyMap<string, string> = new Map([
+  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
+])
+
+const LIMITS = { connections: 128, headerBytes: 32_768, feeds: 32, feedRows: 200 } as const
 
 /** Time limits in milliseconds. */
 interface ServerTimes {
@@ -79,6 +89,7 @@ export class UiServer {
   readonly #feeds = new Set<PageFeed>()
   readonly #errors = new Recurrence(ERROR_INTERVAL_MS)
   readonly #ticker: NodeJS.Timeout
+  readonly #answering = new WeakSet<Duplex>()
 
   private constructor(setup: ServerSetup) {
     const { headerMs, answerMs } = setup.times ?? TIMES
@@ -97,11 +108,15 @@ export class UiServer {
     this.#server.on('connection', (socket) => {
       socket.setTimeout(answerMs, () => socket.destroy())
     })
-    this.#server.on('clientError', (_, socket) => socket.destroy())
+    this.#server.on('clientError', (error, socket) => this.#onClientError(error, socket))
     this.#server.on('request', (request, response) => {
       response.on('error', () => {})
       const timer = setTimeout(() => request.socket.destroy(), answerMs)
-      response.once('close', () => clearTimeout(timer))
+      this.#answering.add(request.socket)
+      response.once('close', () => {
+        clearTimeout(timer)
+        this.#answering.delete(request.socket)
+      })
       void this.#answer(request, response, timer)
     })
     this.#ticker = setInterval(() => this.#tick(), TICK_MS)
@@ -144,6 +159,17 @@ export class UiServer {
     })
   }
 
+  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    // While there is an answer to another request, this one would be taken for a part of it.
+    if (this.#answering.has(socket) || !socket.writable) return void socket.destroy()
+    const status = CLIENT_ERRORS.get(error.code ?? '') ?? '400 Bad Request'
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+    // Closing it before everything was read would discard the answer.
+    socket.resume()
+    const timer = setTimeout(() => socket.destroy(), REFUSED_MS)
+    socket.once('close', () => clearTimeout(timer))
+  }
+
   async #answer(
     request: IncomingMessage,
     response: ServerResponse,
@@ -153,7 +179,9 @@ export class UiServer {
     const [path = '', search = ''] = splitOnce(request.url ?? '', '?')
     try {
       const refusal = refusalOf(askerOf(request, path === '/'), this.#names)
-      if (refusal !== undefined) {
+      // Load balancers may name no host where they only ask whether this is alive.
+      const isProbe = path === '/healthz' && request.headers.host === undefined
+      if (refusal !== undefined && !(isProbe && refusal.status === 403)) {
         if (refusal.status === 405) response.setHeader('allow', 'GET, HEAD')
         // A body may follow, which is not read.
         response.setHeader('connection', 'close')
