@@ -50,6 +50,12 @@ test('an integer that a number cannot hold is an error, not another integer', ()
     constructor: ConfigError,
     message: /^the standard input has the integer 12345678901234567891: /,
   })
+  for (const word of ['1e400', '-1.5E+999', `[${'9'.repeat(400)}]`]) {
+    assert.throws(() => readArgument(word, 2), {
+      constructor: ConfigError,
+      message: /^argument 2 has a number that is too large: -?[19]/,
+    })
+  }
   const long = JSON.stringify(['1'.repeat(20_000_000)])
   assert.deepEqual(readArgumentList(Buffer.from(long)), JSON.parse(long))
   const exact = ['9007199254740992', '"9007199254740993"', '0.12345678901234567891', '1e20']

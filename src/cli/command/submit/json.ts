@@ -8,6 +8,9 @@ import { messageOf } from '../../../base/text.js'
 /** Text that is treated as mistyped JSON, not as a plain text. */
 const LOOKS_LIKE_JSON = /^\s*[[{"]/
 
+const NUMBER = /-?\d[\d.eE+-]*/g
+/** How much of a wrong number errors show. */
+const MAX_SHOWN = 40
 /** Integers outside strings that a number may not hold exactly. */
 const LONG_INTEGER = /(?<![\d.])\d{16,}(?![\d.eE])/g
 /** Written without alternatives: these would overflow the stack in a long string. */
@@ -63,9 +66,14 @@ export function resultText(value: unknown): string {
   }
 }
 
-/** Throws `ConfigError` for an integer in valid JSON that parsing has rounded. */
+/** Throws `ConfigError` for an integer in valid JSON that parsing has rounded, or for infinity. */
 function checkIntegers(what: string, json: string): void {
-  for (const [digits] of json.replace(STRING, '').matchAll(LONG_INTEGER)) {
+  const bare = json.replace(STRING, '')
+  for (const [number] of bare.matchAll(NUMBER)) {
+    if (Number.isFinite(Number(number))) continue
+    throw new ConfigError(`${what} has a number that is too large: ${number.slice(0, MAX_SHOWN)}`)
+  }
+  for (const [digits] of bare.matchAll(LONG_INTEGER)) {
     if (BigInt(Number(digits)) === BigInt(digits)) continue
     // Alone, it is a word of a shell, which would take the quotation marks.
     const text = json === digits ? `'"${digits}"'` : `"${digits}"`
