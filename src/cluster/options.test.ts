@@ -60,7 +60,7 @@ function anotherValue(name: string, { type, default: usual }: OptionSpec): unkno
     case 'choice':
       return type.choices.find((choice) => choice !== usual)
     case 'text':
-      if (name === 'metricsAddress') return '127.0.0.1:4321'
+      if (name === 'metricsAddress') return '127.0.0.1:4322'
       return name.endsWith('ddress') ? 'tcp://127.0.0.1:4321' : '/tmp'
     case 'list':
       return name.endsWith('ddresses') ? ['tcp://127.0.0.1:4321'] : ['some', 'texts']

@@ -52,8 +52,11 @@ test('a value without a stack, or with one that cannot be changed, stays unchang
 })
 
 test('a program that formats stacks as no text, or not at all, gets the error unchanged', (t) => {
-  const { prepareStackTrace } = Error
-  t.after(() => Object.assign(Error, { prepareStackTrace }))
+  const before = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace')
+  t.after(() => {
+    if (before === undefined) Reflect.deleteProperty(Error, 'prepareStackTrace')
+    else Object.defineProperty(Error, 'prepareStackTrace', before)
+  })
   const fail = (): never => {
     throw new Error('not formatted')
   }

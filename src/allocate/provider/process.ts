@@ -3,8 +3,7 @@
 // allocator; files in a directory of the user's on each machine tell the next one about them.
 
 import { createHash } from 'node:crypto'
-import { messageOf } from '../../base/text.js'
-import { quoted } from '../../base/text.js'
+import { messageOf, quoted } from '../../base/text.js'
 import type { ListedUnit } from '../../core/allocate/events.js'
 import type { CheckedAllocatorOptions } from '../options.js'
 import { newUnitKey, type Provider, type StartedUnits, UNIT_KEY } from '../provider.js'
