@@ -371,7 +371,7 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
     const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined && value !== ''
     if (!isGiven) throw new ConfigError(`option ${option}: the provider ${provider} needs it`)
   }
-  checkPlaces(options)
+  checkPlaceholders(options)
   const { workerCommand } = options
   if (workerCommand !== undefined && !/\{(allocation|names)\}/.test(workerCommand)) {
     const rule = 'expected {allocation} or {names} in it, by which the allocator knows its workers'
@@ -395,17 +395,17 @@ function checkProvider(provider: ProviderName, options: Partial<AllocatorOptions
   }
 }
 
-/** What is replaced in commands. */
-const PLACES: Partial<Record<keyof AllocatorOptions, readonly string[]>> = {
+/** The placeholders of each command. */
+const PLACEHOLDERS: Partial<Record<keyof AllocatorOptions, readonly string[]>> = {
   submitCommand: ['script', 'name', 'workers', 'lifetime'],
   listCommand: ['name'],
   cancelCommand: ['id', 'name'],
   workerCommand: ['address', 'workers', 'allocation', 'names'],
 }
 
-/** Refuses typing errors. Other words in braces may be parts of a command: `awk '{print}'`. */
-function checkPlaces(options: Partial<AllocatorOptions>): void {
-  for (const [option, known] of Object.entries(PLACES)) {
+/** Refuses misspelt placeholders. Other words in braces may be code: `awk '{print}'`. */
+function checkPlaceholders(options: Partial<AllocatorOptions>): void {
+  for (const [option, known] of Object.entries(PLACEHOLDERS)) {
     const command = options[option as keyof AllocatorOptions]
     if (typeof command !== 'string') continue
     for (const [, name = ''] of command.matchAll(/(?<![${])\{(\w{3,})\}(?!\})/g)) {

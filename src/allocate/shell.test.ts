@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,10 +54,19 @@ test('a command that nobody waits for any more is killed at once', LINUX, async 
   while (!existsSync(file)) await setTimeout(10)
   stop.abort()
   await assert.rejects(running, { message: 'sh was stopped' })
+  assert.deepEqual(getEventListeners(stop.signal, 'abort'), [])
   const pid = readFileSync(file, 'utf8').trim()
   rmSync(folder, { recursive: true })
   while (isRunning(pid)) await setTimeout(10)
   await assert.rejects(runCommand(['sleep', '600'], { signal: stop.signal }), /was stopped/)
+})
+
+test('a signal for many commands keeps nothing of those that have ended', async () => {
+  const { signal } = new AbortController()
+  await runCommand(['true'], { signal })
+  await assert.rejects(runCommand(['false'], { signal }))
+  await assert.rejects(runCommand(['no-such-program'], { signal }))
+  assert.deepEqual(getEventListeners(signal, 'abort'), [])
 })
 
 test('what a command leaves in the background does not delay its result', LINUX, async () => {

@@ -61,27 +61,30 @@ function endOf(
     child.stderr?.destroy()
   }
   return new Promise((resolve) => {
-    const kill = (why: string): void => {
+    const end = (why: string): void => {
       clearTimeout(timer)
+      signal?.removeEventListener('abort', stop)
+      resolve(why)
+    }
+    const kill = (why: string): void => {
       killGroup(child.pid)
       close()
-      resolve(`${file} ${why}`)
+      end(`${file} ${why}`)
     }
+    const stop = (): void => kill('was stopped')
     let timer = setTimeout(() => kill(`took longer than ${timeoutMs / 1_000} s`), timeoutMs)
-    signal?.addEventListener('abort', () => kill('was stopped'), { once: true })
-    if (signal?.aborted === true) kill('was stopped')
+    signal?.addEventListener('abort', stop)
+    if (signal?.aborted === true) stop()
     child.on('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer)
       const isMissing = error.code === 'ENOENT'
-      resolve(isMissing ? `${file} is not installed, or not in PATH` : error.message)
+      end(isMissing ? `${file} is not installed, or not in PATH` : error.message)
     })
     child.on('exit', () => {
       clearTimeout(timer)
       timer = setTimeout(close, OPEN_MS)
     })
     child.on('close', (code, killed) => {
-      clearTimeout(timer)
-      resolve(code === 0 ? '' : `${file} ended with ${killed ?? `exit code ${code}`}`)
+      end(code === 0 ? '' : `${file} ended with ${killed ?? `exit code ${code}`}`)
     })
   })
 }

@@ -64,7 +64,8 @@ function stackProperty(error: object): PropertyDescriptor | undefined {
 }
 
 /**
- * Undefined if it is not the engine's, or if the `Error.prepareStackTrace` of the user's program
+ * The stack of an error, or of an object passed to `Error.captureStackTrace`. Undefined if an
+ * accessor of the user provides it, or if the `Error.prepareStackTrace` of the user's program
  * throws or makes no text.
  */
 export function stackOf(error: object): string | undefined {

@@ -1,5 +1,5 @@
-// Text for the operators of a cluster: of errors, which is for any thrown value, without running
-// into traps in it, and of commands.
+// Text for the operators of a cluster. Errors become text whatever was thrown, even if it has traps
+// for those who read it.
 
 /** The text of an error. */
 export interface ErrorText {

@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Recurrence } from '../base/recurrence.js'
+import { refuseRequest } from '../runtime/http-refusal.js'
 import { packageVersion } from '../runtime/process-statistics.js'
 import { DescriptorUsage, ProcessUsage } from '../runtime/process-usage.js'
 import { bindError, isLoopback } from '../transport/address.js'
@@ -17,9 +18,6 @@ const LIMITS = { connections: 64, headerBytes: 8_192 } as const
 
 /** A connection is closed after this time, whatever it does. */
 const CONNECTION_MS = 10_000
-
-/** The same after a malformed request: time to read the answer, while the rest is ignored. */
-const REFUSED_MS = 500
 
 /** Minimum interval between reports of errors. */
 const TELL_INTERVAL_MS = 60_000
@@ -144,16 +142,10 @@ export class MetricsServer {
   }
 
   /** A request that cannot be read, or is too long. */
-  #onClientError(error: Error & { readonly code?: string }, socket: Duplex): void {
+  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
     // After a request that was read, this answer would be taken for the one to that.
     if (!this.#idle.has(socket) || !socket.writable) return void socket.destroy()
-    const isLong = error.code === 'HPE_HEADER_OVERFLOW'
-    const status = isLong ? '431 Request Header Fields Too Large' : '400 Bad Request'
-    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
-    // Closing it before everything was read would discard the answer.
-    socket.resume()
-    const timer = setTimeout(() => socket.destroy(), REFUSED_MS)
-    socket.once('close', () => clearTimeout(timer))
+    refuseRequest(socket, error)
   }
 
   /** On the loopback, web pages of others could ask under names of their own (DNS rebinding). */

@@ -5,7 +5,7 @@ import {
   type Address,
   codeOf,
   formatAddress,
-  isEverywhere,
+  isSamePort,
   parseAddress,
 } from '../transport/address.js'
 
@@ -57,11 +57,4 @@ export function monitorError(error: unknown, given: string | undefined, bound: s
   const text = `option monitorAddress: ${error.message}${why}`
   const told = new ScalerError('ERR_SCALER_LISTEN', text, { cause: error })
   return code === undefined ? told : Object.assign(told, { code })
-}
-
-/** Whether not both addresses can be bound. Port 0 is any free one. */
-export function isSamePort(one: Address, other: Address): boolean {
-  if (one.kind === 'ipc') return other.kind === 'ipc' && one.path === other.path
-  if (other.kind === 'ipc' || one.port !== other.port || one.port === 0) return false
-  return one.host === other.host || isEverywhere(one.host) || isEverywhere(other.host)
 }

@@ -10,13 +10,13 @@ import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unneces
 import {
   type Address,
   checkAddressOption,
+  isSamePort,
   localAddress,
   parseAddress,
   parseConnectAddress,
 } from '../transport/address.js'
 import { TLS_OPTION, type TlsOption, tlsOption } from '../transport/tls/options.js'
 import { checkDirectoryOption } from '../runtime/directory-option.js'
-import { isSamePort } from './monitor-address.js'
 
 /** The options of the scheduler itself. Times are in milliseconds, sizes in bytes. */
 export interface SchedulerOwnOptions extends TlsOption {

@@ -229,6 +229,13 @@ export function isEverywhere(host: string): boolean {
   return EVERYWHERE.has(host)
 }
 
+/** Whether only one of the addresses can be bound. Port 0 is any free one. */
+export function isSamePort(one: Address, other: Address): boolean {
+  if (one.kind === 'ipc') return other.kind === 'ipc' && one.path === other.path
+  if (other.kind === 'ipc' || one.port !== other.port || one.port === 0) return false
+  return one.host === other.host || isEverywhere(one.host) || isEverywhere(other.host)
+}
+
 /** Whether this host, a name or an IP address, can only be reached from the machine itself. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))

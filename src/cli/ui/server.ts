@@ -11,6 +11,7 @@ import type { Logger } from '../../base/logger.js'
 import { Recurrence } from '../../base/recurrence.js'
 import type { OperatorQuestion } from '../../client/monitor/look.js'
 import { jsonText } from '../../base/text.js'
+import { refuseRequest } from '../../runtime/http-refusal.js'
 import { answerOf, decoded, knownClient, knownTask, overviewOf } from './answers.js'
 import type { Board } from './board.js'
 import { allowedNames, type Asker, refusalOf } from './guard.js'
@@ -20,15 +21,6 @@ import { PageFeed } from './page-feed.js'
 import type { PageFiles } from './page-files.js'
 import { checkParameters, RequestError, ROWS, rowsQuery } from './query.js'
 import { rowsReader, TABLES } from './rows.js'
-
-/** How long a client that sent no HTTP may take to read the refusal. */
-const REFUSED_MS = 500
-
-/** The status for errors of Node's parser that do not only mean wrong HTTP. */
-const CLIENT_ERRORS: ReadonlyMap<string, string> = new Map([
-  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
-  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
-])
 
 const LIMITS = { connections: 128, headerBytes: 32_768, feeds: 32, feedRows: 200 } as const
 
@@ -162,12 +154,7 @@ export class UiServer {
   #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
     // While there is an answer to another request, this one would be taken for a part of it.
     if (this.#answering.has(socket) || !socket.writable) return void socket.destroy()
-    const status = CLIENT_ERRORS.get(error.code ?? '') ?? '400 Bad Request'
-    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
-    // Closing it before everything was read would discard the answer.
-    socket.resume()
-    const timer = setTimeout(() => socket.destroy(), REFUSED_MS)
-    socket.once('close', () => clearTimeout(timer))
+    refuseRequest(socket, error)
   }
 
   async #answer(

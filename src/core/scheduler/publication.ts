@@ -248,7 +248,7 @@ function stateScheduler(
         numTask: client.taskCount + client.graphs.size,
       })),
     },
-    objectManager: { numberOfObjects: state.objects.size },
+    objectManager: { numberOfObjects: state.objects.count },
     taskManager: {
       unassigned: state.waitingCount + state.graphWork.ready,
       running: assigned,

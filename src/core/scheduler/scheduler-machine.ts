@@ -118,7 +118,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     const { clients, tasks, graphWork, objects } = this.#state
     const graphs = graphWork.graphs.size
     const users = [...clients.values()].filter(({ isVisitor }) => !isVisitor)
-    return { clients: users.length, tasks: tasks.size, graphs, objects: objects.size }
+    return { clients: users.length, tasks: tasks.size, graphs, objects: objects.count }
   }
 
   handle(event: SchedulerEvent, now: InstantMs, act: Act): void {

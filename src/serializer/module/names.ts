@@ -37,10 +37,14 @@ const MOCKS = /^(?:jest-mock|vitest|@vitest\/spy|tinyspy|sinon)$/
  */
 const HELPERS = /^(?:tslib|vite|vite-node|@swc\/helpers)$/
 
+function packageNameAt(fileUrl: string): string | undefined {
+  const path = pathOf(fileUrl)
+  return path === undefined ? undefined : packageFileOf(path)?.packageName
+}
+
 /** A function or class without a reference. `fileUrl` is where it is defined. */
 export function refuseUnexported(fnName: string, fileUrl: string): Refusal {
-  const path = pathOf(fileUrl)
-  const packageName = path === undefined ? undefined : packageFileOf(path)?.packageName
+  const packageName = packageNameAt(fileUrl)
   if (packageName !== undefined && MOCKS.test(packageName)) return refuseMock(packageName)
   const isOwn = ownFileOf(fileUrl) !== undefined
   const ownerName = isOwn ? OWN_NAME : packageName
@@ -128,9 +132,7 @@ export class ModuleNames {
    * compiler made it, so that it travels by value.
    */
   refusalOf(fn: AnyFunction, location: string): Refusal | undefined {
-    const path = pathOf(location)
-    const packageName = path === undefined ? undefined : packageFileOf(path)?.packageName
-    if (packageName !== undefined && HELPERS.test(packageName)) return undefined
+    if (HELPERS.test(packageNameAt(location) ?? '')) return undefined
     const name = ownValue(fn, 'name')
     return refuseUnexported(typeof name === 'string' ? name : '', location)
   }

@@ -2,7 +2,7 @@
 // docs/protocol.md#disconnect
 
 import { FEATURE_INLINE, FEATURE_RUNS, hasFeature } from '../../../base/features.js'
-import type { Identity } from '../../../base/ids.js'
+import type { Identity, TaskId } from '../../../base/ids.js'
 import type { ClientHeartbeat } from '../../../wire/message.js'
 import type { ClientEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import { MESSAGE_COST, unfinishedOf } from '../graph/work.js'
@@ -161,12 +161,12 @@ function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: Clie
   }
 }
 
-/** How many tasks of clients that were given up are remembered, of all together. */
+/** The most tasks that are remembered for all clients that were given up together. */
 const MAX_REMEMBERED = 100_000
 
 /**
- * A client of 1.9.9 is given up. If it was only suspended, it connects again and waits for ever for
- * what was cancelled: it does not submit anything twice.
+ * Remembers the tasks of a 1.9.9 client that is given up. If it was only suspended, it will connect
+ * again, and would wait for them for ever: it does not submit a task twice.
  */
 function remember(state: SchedulerState, client: ClientEntry): void {
   const { givenUp } = state
@@ -193,11 +193,10 @@ function tellCancelled(state: SchedulerState, { identity }: ClientEntry): void {
   givenUp.delete(identity)
   let told = 0
   const advance = (): boolean => {
-    for (const id of ids.slice(told)) {
+    for (; told < ids.length; told += 1) {
       if (graphWork.left <= 0) return false
-      output.send(identity, statusResult(id, 'canceled'))
+      output.send(identity, statusResult(ids[told] as TaskId, 'canceled'))
       graphWork.left -= MESSAGE_COST
-      told += 1
     }
     return true
   }

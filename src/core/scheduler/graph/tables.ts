@@ -145,8 +145,6 @@ export class GraphTables {
   }
 }
 
-// Invariants of the tables of a graph. For tests and simulation.
-
 /** The targets that have not ended. */
 export function unendedTargets({ nodes }: GraphTables): readonly TaskId[] {
   const ids: TaskId[] = []
@@ -155,6 +153,8 @@ export function unendedTargets({ nodes }: GraphTables): readonly TaskId[] {
   }
   return ids
 }
+
+// Invariants of the tables of a graph. For tests and simulation.
 
 /** Throws if the tables disagree. `isAlive`: the graph is not cancelled. */
 export function checkGraph(graph: GraphTables, isAlive: boolean): void {

@@ -77,7 +77,7 @@ export function metricsOf(state: SchedulerState): SchedulerMetrics {
     const reason = waitingReasonOf(sent)
     waiting.set(reason, (waiting.get(reason) ?? 0) + tasks)
   }
-  const { size: count, bytes, fileBytes, diskBytes, serverBytes } = state.objects
+  const { count, bytes, fileBytes, diskBytes, serverBytes } = state.objects
   const { limitBytes, refusedCount: refused } = state.objects
   const objects = { count, bytes, fileBytes, diskBytes, serverBytes, limitBytes, refused }
   const ended = new Map([...OUTCOMES, ...state.ended])

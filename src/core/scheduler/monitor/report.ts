@@ -344,7 +344,7 @@ export function stateFor(
     clientReports: clientRows(clients.slice(firstClient, firstClient + STATE_ROWS)),
     functions: state.functions.reports(MAX_FUNCTIONS),
     waitingCounts: waitingCounts(state),
-    objects: objects.size,
+    objects: objects.count,
     objectBytes: objects.bytes,
     objectLimitBytes: objects.limitBytes === Infinity ? 0 : objects.limitBytes,
     objectDiskBytes: objects.diskBytes,

@@ -32,7 +32,7 @@ test('workers are notified of very many removals in several rounds', () => {
   }
   assert.ok(goes > 1)
   for (const seen of told.values()) assert.equal(seen.size, count)
-  assert.equal(table.size, 0)
+  assert.equal(table.count, 0)
 })
 
 test('a deleted object has no holders', () => {

@@ -77,7 +77,7 @@ export class ObjectTable {
     this.#retainedShared = new RetainedObjects(turn, sharedRetentionMs, free)
   }
 
-  get size(): number {
+  get count(): number {
     return this.#room.count
   }
 

@@ -147,7 +147,7 @@ export function expectBack(
   state.pools[task.runtime].hold(task, until)
 }
 
-/** How long after a worker the others of its agent may be found to be lost. */
+/** Within this time of each other, the losses of workers of one agent have one cause. */
 const AGENT_LOSS_MS = 2_000
 
 /**
