@@ -26,6 +26,8 @@ test('an agent without tasks for a while exits with code 0', async (t) => {
   const future = client.submit(waitFor, 4_000)
   const agent = cluster.startAgentInBackground(2, ['--idle-timeout-seconds', '3'])
   await agent.line(({ message }) => message === 'Cluster: leaving, no task for 3 s')
+  const end = await agent.line(({ message }) => message === 'scaler_cluster: stopped')
+  assert.equal(end['reason'], 'no task for 3 s')
   assert.deepEqual(await agent.ended, { code: 0, signal: null })
   assert.equal(await future.result({ timeoutMs: 1_000 }), 4_000)
   assert.deepEqual((await client.info()).lost, { count: 0, workers: [] })

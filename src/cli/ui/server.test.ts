@@ -108,6 +108,15 @@ test('the API answers JSON, with null for what is not known', async (t) => {
   assert.equal(await health.text(), 'ok\n')
 })
 
+test('what the scheduler does not know is not found', async (t) => {
+  const note = 'no such worker'
+  const server = await start(t, { ask: async () => ({ ...REPLY, outcome: 'unknown', note }) })
+  for (const path of ['workers/w9/stack', 'workers/w9/logs', 'tasks/cc00/stack']) {
+    const response = await fetch(new URL(`/api/${path}`, server.url))
+    assert.deepEqual([response.status, await response.json()], [404, { error: note }])
+  }
+})
+
 test('what the scheduler does not answer is said, and what is known is shown', async (t) => {
   const server = await start(t, { ask: () => Promise.reject(new Error('no answer')) })
   const known = await fetch(new URL('/api/tasks/bb00', server.url))

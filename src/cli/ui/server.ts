@@ -241,6 +241,7 @@ export class UiServer {
 
   async #inquire(question: OperatorQuestion): Promise<object> {
     const { outcome, note, tasks, stack, lines } = await this.#inquiries.ask(question, Date.now())
+    if (outcome === 'unknown') throw new RequestError(404, note === '' ? 'not known' : note)
     return { ...this.#setup.board.freshness(Date.now()), outcome, note, tasks, stack, lines }
   }
 

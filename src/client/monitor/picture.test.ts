@@ -380,6 +380,28 @@ test('workers are grouped by machine, and an agent counts once', () => {
   )
 })
 
+test('workers of Python Scaler belong to the machine whose host name they have', () => {
+  const python = (name: string): WorkerReport => {
+    return worker(`7|${name}|${'0'.repeat(32)}`, { info: [], agentId: '' })
+  }
+  const copy = (id: string): WorkerReport => {
+    return worker(id, { info: [{ ...INFO, machineId: id, host: 'copy' }], agentId: id })
+  }
+  const workerReports = [python('one'), worker('A'), copy('B'), copy('D'), python('copy')]
+  const picture = new ClusterPicture('tcp://h:1')
+  told(picture, report({ states: [state({ workerReports })] }))
+  const hosts = picture.info(NOW)?.hosts ?? []
+  assert.deepEqual(
+    hosts.map(({ host, workers }) => [host, workers.length]),
+    [
+      ['one', 2],
+      ['copy', 1],
+      ['copy', 1],
+      ['copy', 1],
+    ],
+  )
+})
+
 test('the state of a worker is one word', () => {
   const picture = new ClusterPicture('tcp://h:1')
   const starting = worker('S')

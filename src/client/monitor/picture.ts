@@ -269,13 +269,18 @@ function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
 /**
  * Workers on one machine have the same machine id; containers on it have host names of their own.
  * Workers of Python Scaler do not tell their host, but their name, by default that of the host, is
- * in their identity.
+ * in their identity: they belong to the machine of this host name, if there is only one.
  */
 function hostsOf(reports: readonly WorkerReport[]): readonly HostInfo[] {
   const hosts = new Map<string, WorkerReport[]>()
+  const machines = new Map<string, string>()
+  for (const { machineId, host } of reports.flatMap(({ info }) => info)) {
+    machines.set(host, (machines.get(host) ?? machineId) === machineId ? machineId : '')
+  }
   for (const report of reports) {
     const [info] = report.info
-    const { machineId = '', host = pythonNameIn(report.worker.workerId) } = info ?? {}
+    const host = info?.host ?? pythonNameIn(report.worker.workerId)
+    const machineId = info?.machineId ?? machines.get(host) ?? ''
     const key = `${machineId} ${host}`
     const known = hosts.get(key)
     if (known === undefined) hosts.set(key, [report])

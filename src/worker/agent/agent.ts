@@ -149,6 +149,8 @@ export class Agent {
   readonly #limits: AgentLimits
   #lifeTimer: NodeJS.Timeout | undefined
   #isStopping = false
+  /** Set if it leaves because of a limit. */
+  #limitEnd: AgentEnd | undefined
   #onStop: () => void = () => {}
 
   /** `hostings`: undefined: it is elastic. */
@@ -288,6 +290,7 @@ export class Agent {
     const verdict = agentVerdict(this.#limits, idleSince, now)
     if ('endsBecause' in verdict) {
       this.#settings.logger.info(`Cluster: leaving, ${verdict.endsBecause}`)
+      this.#limitEnd = { reason: verdict.endsBecause, isFailure: false }
       void this.stop()
       return
     }
@@ -318,7 +321,7 @@ export class Agent {
     this.#store.close()
     await this.#storage?.close()
     const failure = ends.find((end) => end.isFailure)
-    return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
+    return failure ?? this.#limitEnd ?? ends[0] ?? { reason: 'stopped', isFailure: false }
   }
 }
 
