@@ -39,7 +39,9 @@ const DRAIN_MS = 3_600_000
 
 /** How an allocator ended. */
 export interface AllocatorEnd {
+  /** In words. */
   readonly reason: string
+  /** Whether something other than `stop` ended it. */
   readonly isFailure: boolean
 }
 

@@ -8,6 +8,7 @@ const CYCLE_ENDS = 10
 
 /** Ids and causes that errors carry. */
 export interface ScalerErrorOptions {
+  /** The error that led to this one. */
   readonly cause?: unknown
 }
 
@@ -84,8 +85,11 @@ export interface ProcessorDeath {
 
 /** The process that ran the task died: it crashed, called `process.exit()`, or was killed. */
 export class ProcessorDiedError extends ScalerError {
+  /** Undefined when a signal ended it. */
   readonly exitCode: number | undefined
+  /** For example `'SIGKILL'`; undefined when it exited on its own. */
   readonly signal: string | undefined
+  /** The last lines that it wrote to stderr, at most 4 KiB. */
   readonly stderr: string
 
   constructor(message: string, death: ProcessorDeath, options?: ScalerErrorOptions) {

@@ -9,9 +9,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** Where log lines go. `console` does not fit, by chance: fields are a second argument. */
 export interface Logger {
+  /** Each step of each task. */
   debug(text: string, fields?: LogFields): void
+  /** What happens seldom, and should. */
   info(text: string, fields?: LogFields): void
+  /** What should not happen; the engine copes. */
   warn(text: string, fields?: LogFields): void
+  /** What ends a part of the engine, or needs an operator. */
   error(text: string, fields?: LogFields): void
   /**
    * Whether lines of a level are written. A client, scheduler or worker asks for `'debug'` when it

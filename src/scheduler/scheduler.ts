@@ -59,6 +59,7 @@ function isParts(given: object | undefined): given is SchedulerParts {
 
 /** Why a scheduler has stopped. */
 export interface SchedulerEnd {
+  /** In words. */
   readonly reason: string
   /** Whether an internal error stopped it. */
   readonly isFailure: boolean

@@ -75,9 +75,11 @@ export class RunProfiles {
 
 // The progress of a task, as it reports it.
 
-/** `done` of `total`, in any unit that the task counts; a `total` of 0 stands for unknown. */
+/** `done` of `total`, in any unit that the task counts. */
 export interface TaskProgress {
+  /** How much is done. */
   readonly done: number
+  /** 0: unknown. */
   readonly total: number
 }
 

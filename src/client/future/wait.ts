@@ -18,9 +18,11 @@ export interface WaitOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** The futures that have settled, with any outcome, and those that have not. */
+/** All futures that were given. */
 export interface WaitResult<F> {
+  /** Those that have settled, with any outcome. */
   readonly done: Set<F>
+  /** The others. */
   readonly pending: Set<F>
 }
 

@@ -11,7 +11,9 @@ import type { TaskAttempt } from '../explanation.js'
 export interface ClusterInfo {
   /** When this was received, by the clock of this machine. */
   readonly time: Date
+  /** The scheduler that this client is connected to. */
   readonly scheduler: SchedulerInfo
+  /** The tasks of all clients. */
   readonly tasks: TaskCounts
   /** Over the last full second of the scheduler; 0 in its first. Undefined if not reported. */
   readonly rates: TaskRates | undefined
@@ -27,6 +29,7 @@ export interface ClusterInfo {
   readonly functions: readonly FunctionInfo[]
   /** The last failures that the scheduler keeps, the oldest first; at most 1,000. */
   readonly failures: readonly FailureInfo[]
+  /** What is stored for all clients. */
   readonly objects: ObjectTotals
   /** The processes that start workers, by `scaler allocate`; undefined if not reported. */
   readonly allocators: readonly AllocatorInfo[] | undefined
@@ -49,9 +52,11 @@ export interface StorageServerInfo {
 
 /** An allocator: it starts workers as they are needed. Numbers are of workers. */
 export interface AllocatorInfo {
+  /** By which `scaler allocate pause` and `resume` know it. */
   readonly name: string
   /** What starts its workers: `local`, `slurm`. */
   readonly provider: string
+  /** Whose tasks its workers run. */
   readonly runtime: 'javascript' | 'python'
   /** What its workers offer, by name; -1 for a capability without a quantity. */
   readonly offers: Readonly<Record<string, number>>
@@ -65,8 +70,9 @@ export interface AllocatorInfo {
   readonly running: number
   /** Whether an operator has paused it. */
   readonly paused: boolean
-  /** Its last decision, and why. */
+  /** Its last decision. */
   readonly action: 'start' | 'drain' | 'wait' | 'back-off'
+  /** Why it has decided so. */
   readonly reason: string
   /** Why its last start has failed; empty: none has, or others have succeeded since. */
   readonly problem: string
@@ -99,7 +105,9 @@ export interface SchedulerInfo {
 
 /** How many messages there have been of each kind: `{ TaskResult: 53764 }`. */
 export interface MessageTotals {
+  /** By the scheduler. */
   readonly sent: Readonly<Record<string, number>>
+  /** By the scheduler. */
   readonly received: Readonly<Record<string, number>>
 }
 
@@ -109,9 +117,11 @@ export interface TaskCounts {
   readonly waiting: number
   /** Assigned to workers. */
   readonly running: number
+  /** They have returned. */
   readonly success: number
   /** They threw, or took down too many workers. Not those refused because too many wait. */
   readonly failed: number
+  /** By their clients, by operators, or with a task whose result they needed. */
   readonly canceled: number
   /** Cancelled when the scheduler did not have them (any more). */
   readonly notFound: number
@@ -119,13 +129,17 @@ export interface TaskCounts {
 
 /** Tasks per second, over about the last second. */
 export interface TaskRates {
+  /** Received from clients. */
   readonly submitted: number
+  /** With any outcome. */
   readonly ended: number
+  /** Those of `ended` that count as `failed` in `TaskCounts`. */
   readonly failed: number
 }
 
 /** Tasks of one function that wait for the same reason. */
 export interface WaitingInfo {
+  /** What they wait for: `all-busy`. */
   readonly reason: WaitingReason
   /** What they require: `gpu=1, linux`; empty if they require nothing. */
   readonly requirement: string
@@ -133,6 +147,7 @@ export interface WaitingInfo {
   readonly function: string
   /** Absent: they need a worker of Node. */
   readonly runtime?: 'python'
+  /** How many tasks. */
   readonly count: number
   /** For how long the first of them has waited, in seconds; 0 if that is not measured. */
   readonly seconds: number
@@ -166,6 +181,7 @@ export interface WorkerInfo {
   readonly id: string
   /** Its name for people; empty if it has none. */
   readonly name: string
+  /** What it does now. */
   readonly state: WorkerState
   /** What it offers, by name; -1 for a capability without a quantity. */
   readonly capabilities: Readonly<Record<string, number>>
@@ -228,6 +244,7 @@ export interface LostWorkers {
 
 /** A worker that has left without saying so. */
 export interface LostWorker {
+  /** When the scheduler noticed, by the clock of this machine. */
   readonly time: Date
   /** Its identity, as in logs, profiles and explanations. */
   readonly id: string
@@ -271,16 +288,17 @@ export interface FunctionInfo {
   readonly name: string
   /** How many have finished, with any status. */
   readonly count: number
+  /** How many of these have failed. */
   readonly failed: number
-  /**
-   * How long the function took, in milliseconds: on average, half, 90 and 99 percent of the times
-   * at most (exact of up to 20 times, else within five percent), and the longest. Undefined if it
-   * was never measured.
-   */
+  /** How long the function took on average. Undefined, as the next ones, if never measured. */
   readonly meanMs: number | undefined
+  /** Half of the runs took no longer. Percentiles of more than 20 runs are within five percent. */
   readonly p50Ms: number | undefined
+  /** 90 percent of the runs took no longer. */
   readonly p90Ms: number | undefined
+  /** 99 percent of the runs took no longer. */
   readonly p99Ms: number | undefined
+  /** The longest run. */
   readonly maxMs: number | undefined
   /** The largest memory that one of them used; undefined unless tasks are profiled. */
   readonly peakBytes: number | undefined
@@ -288,11 +306,13 @@ export interface FunctionInfo {
 
 /** A task that has failed. */
 export interface FailureInfo {
+  /** When the scheduler received it, by the clock of this machine. */
   readonly time: Date
   /** Its id, in hex. */
   readonly task: string
   /** Its name, or that of its function; empty if neither has one. */
   readonly name: string
+  /** The name of its function; empty if it has none. */
   readonly function: string
   /** Undefined if the client has left. */
   readonly client: string | undefined
@@ -300,6 +320,7 @@ export interface FailureInfo {
   readonly worker: string | undefined
   /** Empty if unknown: the worker is a 1.9.9 worker, or sends no texts of errors. */
   readonly errorName: string
+  /** What the error says; empty if unknown. */
   readonly message: string
   /** At most 4 KiB of it. */
   readonly stack: string
@@ -309,6 +330,7 @@ export interface FailureInfo {
 
 /** What the scheduler stores. */
 export interface ObjectTotals {
+  /** How many objects: functions, arguments, results, shared values. */
   readonly count: number
   /** Everywhere, including object storage servers. */
   readonly bytes: number | undefined
@@ -327,7 +349,9 @@ export interface ObjectTotals {
 /** Something that has happened in the cluster, or a sample of its state. */
 export type ClusterEvent =
   | TaskEnded
+  /** A worker has joined, or has left for whatever reason. */
   | { readonly type: 'worker'; readonly change: 'joined' | 'left'; readonly worker: WorkerInfo }
+  /** A client has connected, or has left for whatever reason. */
   | {
       readonly type: 'client'
       readonly change: 'joined' | 'left'
@@ -346,6 +370,7 @@ export type TaskEnd = 'success' | 'failed' | 'canceled' | 'notFound' | 'workerDi
 
 /** A task has ended. */
 export interface TaskEnded {
+  /** Which event this is. */
   readonly type: 'task'
   /** When it ended. */
   readonly time: Date
@@ -353,9 +378,13 @@ export interface TaskEnded {
   readonly task: string
   /** Its name, or that of its function; empty if neither has one. */
   readonly name: string
+  /** The name of its function; empty if it has none. */
   readonly function: string
+  /** The identity of its client; undefined if it is not reported. */
   readonly client: string | undefined
+  /** The identity of the last worker that had it; undefined if none had. */
   readonly worker: string | undefined
+  /** With which outcome. */
   readonly status: TaskEnd
   /** How long it waited before its last attempt, in milliseconds; undefined if unknown. */
   readonly queuedMs: number | undefined
@@ -363,6 +392,7 @@ export interface TaskEnded {
   readonly durationMs: number | undefined
   /** failed: the name of the error, if it is known. */
   readonly errorName: string
+  /** How many workers had it. */
   readonly attempts: number
   /** The attempts before the last one, the oldest first; at most 20. */
   readonly past: readonly TaskAttempt[]
