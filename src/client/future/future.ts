@@ -196,7 +196,6 @@ export class Future<T> implements Promise<T> {
     return this.#state.onProgress(listener)
   }
 
-  /** As of a promise. */
   then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
@@ -204,14 +203,12 @@ export class Future<T> implements Promise<T> {
     return (this.#state.promise as Promise<T>).then(onFulfilled, onRejected)
   }
 
-  /** As of a promise. */
   catch<B = never>(
     onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
   ): Promise<T | B> {
     return this.then(undefined, onRejected)
   }
 
-  /** As of a promise. */
   finally(onFinally?: (() => void) | null): Promise<T> {
     return (this.#state.promise as Promise<T>).finally(onFinally)
   }

@@ -47,7 +47,6 @@ export class GraphFuture<T extends object> implements Promise<T> {
     return this.#run.cancel(reason)
   }
 
-  /** As of a promise. */
   then<A = T, B = never>(
     onFulfilled?: ((values: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
@@ -55,14 +54,12 @@ export class GraphFuture<T extends object> implements Promise<T> {
     return (this.#run.promise as Promise<T>).then(onFulfilled, onRejected)
   }
 
-  /** As of a promise. */
   catch<B = never>(
     onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
   ): Promise<T | B> {
     return this.then(undefined, onRejected)
   }
 
-  /** As of a promise. */
   finally(onFinally?: (() => void) | null): Promise<T> {
     return (this.#run.promise as Promise<T>).finally(onFinally)
   }

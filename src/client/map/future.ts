@@ -86,7 +86,6 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
     return this.#results.allSettled() as Promise<PromiseSettledResult<R>[]>
   }
 
-  /** As of a promise. */
   then<A = R[], B = never>(
     onFulfilled?: ((values: R[]) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
@@ -94,14 +93,12 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
     return (this.#results.promise as Promise<R[]>).then(onFulfilled, onRejected)
   }
 
-  /** As of a promise. */
   catch<B = never>(
     onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
   ): Promise<R[] | B> {
     return this.then(undefined, onRejected)
   }
 
-  /** As of a promise. */
   finally(onFinally?: (() => void) | null): Promise<R[]> {
     return (this.#results.promise as Promise<R[]>).finally(onFinally)
   }
