@@ -36,6 +36,6 @@ test('a switch is exactly true or false', () => {
 
 test('an error shows any value in a few words', () => {
   const shown = [null, undefined, 1n, 'a"b', [1], { a: 1 }, () => 1, Symbol('x')].map(show)
-  const texts = ['null', 'undefined', '1', String.raw`"a\"b"`, 'an array', 'an object']
+  const texts = ['null', 'undefined', '1n', String.raw`"a\"b"`, 'an array', 'an object']
   assert.deepEqual(shown, [...texts, 'a function', 'Symbol(x)'])
 })

@@ -40,6 +40,7 @@ export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'object' && value !== null)
     return Array.isArray(value) ? 'an array' : 'an object'
+  if (typeof value === 'bigint') return `${value}n`
   return typeof value === 'function' ? 'a function' : String(value)
 }
 

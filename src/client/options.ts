@@ -229,8 +229,9 @@ export function addressOrDefault(
   given: string | undefined,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
+  if (given === null) throw new ConfigError('address: expected a text, got null')
   if (typeof given === 'object') {
-    const isPromise = typeof (given as { then?: unknown } | null)?.then === 'function'
+    const isPromise = typeof (given as { then?: unknown }).then === 'function'
     const what = isPromise
       ? 'a promise; await it first'
       : 'an object; options are the second argument, and the address of a cluster is its `address`'

@@ -140,7 +140,7 @@ function placesOf<T>(futures: Iterable<Future<T>>): ReadonlyMap<Future<T>, numbe
 
 type Ask<T> = (result: IteratorResult<CompletedFuture<T>>) => void
 
-class CompletionIterator<T> implements AsyncIterator<CompletedFuture<T>>, EndListener {
+class CompletionIterator<T> implements AsyncIterableIterator<CompletedFuture<T>>, EndListener {
   readonly #places: ReadonlyMap<Future<T>, number>
   readonly #open = new Map<FutureState, Future<T>>()
   /** Settled, and not yet requested. */
@@ -168,6 +168,10 @@ class CompletionIterator<T> implements AsyncIterator<CompletedFuture<T>>, EndLis
       else if (this.#open.size > 0) this.#asked.push(resolve)
       else resolve({ done: true, value: undefined })
     })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
   }
 
   return(): Promise<IteratorResult<CompletedFuture<T>>> {

@@ -108,8 +108,8 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
    * that have already arrived are yielded first; then the loop throws. Leaving the loop early
    * cancels the rest. Throws `TypeError` if the map is already awaited or iterated over.
    */
-  [Symbol.asyncIterator](): AsyncIterator<Item, undefined> {
-    return this.#results.iterate() as AsyncIterator<Item, undefined>
+  [Symbol.asyncIterator](): AsyncIterator<Item, undefined> & AsyncIterable<Item> {
+    return this.#results.iterate() as AsyncIterator<Item, undefined> & AsyncIterable<Item>
   }
 }
 

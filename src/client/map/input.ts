@@ -99,10 +99,10 @@ export interface MapInput {
 export function openInput(inputs: unknown): MapInput {
   const source = inputs as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined
   if (typeof source?.[Symbol.asyncIterator] === 'function') {
-    return new AsyncInput((source as AsyncIterable<unknown>)[Symbol.asyncIterator]())
+    return new AsyncInput(checkIterator((source as AsyncIterable<unknown>)[Symbol.asyncIterator]()))
   }
   if (typeof source?.[Symbol.iterator] === 'function') {
-    return new SyncInput((source as Iterable<unknown>)[Symbol.iterator]())
+    return new SyncInput(checkIterator((source as Iterable<unknown>)[Symbol.iterator]()))
   }
   throw argumentError(`map: expected an iterable of inputs, got ${typeof inputs}`)
 }
@@ -171,6 +171,12 @@ class AsyncInput implements MapInput {
       // The map has ended.
     }
   }
+}
+
+function checkIterator<T extends { readonly next: unknown }>(iterator: T): T {
+  const given = iterator as { readonly next?: unknown } | null | undefined
+  if (typeof given?.next === 'function') return iterator
+  throw argumentError('map: the iterator of the inputs has no method next')
 }
 
 function checkStep(step: IteratorResult<unknown>): IteratorResult<unknown> {

@@ -263,6 +263,13 @@ test('an iterator that breaks the rules rejects the map', async () => {
     },
   }
   await assert.rejects(map(testClient(), double, unopened), { message: 'no' })
+  const message = /^map: the iterator of the inputs has no method next$/
+  for (const iterator of [{}, 5, null, { next: 1 }]) {
+    for (const method of [Symbol.iterator, Symbol.asyncIterator]) {
+      const noIterator = { [method]: () => iterator } as unknown as Iterable<number>
+      await assert.rejects(map(testClient(), double, noIterator), { name: 'TypeError', message })
+    }
+  }
 })
 
 test('arguments that cannot be mapped are refused immediately', () => {
@@ -473,6 +480,12 @@ test('several results can be requested in advance', async () => {
     { done: true, value: undefined },
     { done: true, value: undefined },
   ])
+})
+
+test('a loop continues with an iterator that has given results before', async () => {
+  const iterator = map(testClient(), double, range(3))[Symbol.asyncIterator]()
+  assert.deepEqual(await iterator.next(), { done: false, value: 0 })
+  assert.deepEqual(await gather(iterator), [2, 4])
 })
 
 test('leaving the loop ends a pending request for a result, too', async () => {

@@ -204,12 +204,18 @@ export class MapResults {
   }
 
   /** Results as they arrive. Throws `TypeError` if they are already taken in another way. */
-  iterate(): AsyncIterator<unknown> {
+  iterate(): AsyncIterableIterator<unknown> {
     if (this.#use !== 'none') throw argumentError(USED_TWICE)
     if (!this.#isOrdered) for (const pair of this.#slots.entries()) this.#queue.push(pair)
     this.#claim('iterate')
     this.#run?.onConsumed()
-    return { next: () => this.#next(), return: () => this.#return() }
+    return {
+      next: () => this.#next(),
+      return: () => this.#return(),
+      [Symbol.asyncIterator]() {
+        return this
+      },
+    }
   }
 
   /** Whether results go through the queue, not the slots. */
