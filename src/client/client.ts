@@ -2,6 +2,7 @@
 
 import type { ComboOptions } from '../cluster/options.js'
 import type { ClusterEvent, ClusterInfo } from './monitor/cluster-info.js'
+import { ClientClosedError } from '../base/errors.js'
 import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
 import { requireNode } from '../runtime/child-environment.js'
 import { defaultSerializer, ownCopies } from '../serializer/serializer.js'
@@ -300,7 +301,9 @@ export class Client implements AsyncDisposable {
       const { timeoutMs } = connection.settings
       const { checkedSignal, lookAtCluster } = await import('./monitor/look.js')
       const signal = checkedSignal('info', options)
-      return lookAtCluster(monitorSetup(connection), { signal, timeoutMs })
+      return untilEnded(connection, (ended) => {
+        return lookAtCluster(monitorSetup(connection), { signal, ended, timeoutMs })
+      })
     })
   }
 
@@ -317,7 +320,8 @@ export class Client implements AsyncDisposable {
       const { address } = connection
       const { listObjects } = await import('./monitor/look.js')
       const setup = { ...monitorSetup(connection), address }
-      return listObjects(setup, connection.settings.timeoutMs)
+      const { timeoutMs } = connection.settings
+      return untilEnded(connection, (ended) => listObjects(setup, { ended, timeoutMs }))
     })
   }
 
@@ -390,6 +394,23 @@ export class Client implements AsyncDisposable {
 function monitorSetup({ address, settings }: ClientConnection): MonitorSetup {
   const { heartbeatIntervalMs, logger, tls } = settings
   return { address, heartbeatIntervalMs, logger, tls }
+}
+
+/** Asks with a signal that is aborted with `ClientClosedError` when the client ends. */
+async function untilEnded<T>(
+  connection: ClientConnection,
+  ask: (ended: AbortSignal) => Promise<T>,
+): Promise<T> {
+  connection.checkOpen()
+  const end = new AbortController()
+  const stopListening = connection.listen(({ type }) => {
+    if (type === 'ended') end.abort(new ClientClosedError())
+  })
+  try {
+    return await ask(end.signal)
+  } finally {
+    stopListening()
+  }
 }
 
 function openView(given: string | undefined, options: ClientOptions): ClientView {

@@ -234,6 +234,19 @@ test('a signal ends info() and events() with its reason', async () => {
   await assert.rejects(looking, reason)
 })
 
+test('closing the client ends info() and objects() that wait', async () => {
+  const closed = { code: 'ERR_SCALER_CLIENT_CLOSED' }
+  for (const isLate of [false, true]) {
+    const client = new Client('tcp://127.0.0.1:1')
+    const asked = [client.info(), client.objects()]
+    const ends = asked.map((answer) => assert.rejects(answer, closed))
+    // By then, they have connections of their own.
+    if (isLate) await assert.rejects(client.info({ signal: AbortSignal.timeout(500) }))
+    await client.close()
+    await Promise.all(ends)
+  }
+})
+
 test('wrong options, closed clients and silent addresses are refused', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const client = new Client(scheduler.address)

@@ -198,7 +198,7 @@ export const OBJECTS: CommandDefinition = listCommand(
     rows: () => [],
     request: () => async (setup, info, timeoutMs) => {
       const { listObjects } = await import('../../client/monitor/look.js')
-      return objectRows(await listObjects(await addressed(setup), timeoutMs), info)
+      return objectRows(await listObjects(await addressed(setup), { timeoutMs }), info)
     },
     none: 'no objects',
   }),

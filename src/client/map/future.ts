@@ -80,7 +80,7 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
   /**
    * All outcomes in input order, like those of `Promise.allSettled`: a failure does not cancel the
    * rest. Call it immediately: failures before the call have already cancelled the rest. Rejects
-   * only if the input could not be read to its end.
+   * only if the function cannot travel, or the input could not be read to its end.
    */
   allSettled(): Promise<PromiseSettledResult<R>[]> {
     return this.#results.allSettled() as Promise<PromiseSettledResult<R>[]>

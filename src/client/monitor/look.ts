@@ -27,14 +27,21 @@ export interface LookOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** How long an answer is waited for. */
+interface AskLimits {
+  readonly timeoutMs: number
+  /** Its reason is thrown, too: that the client has ended. */
+  readonly ended?: AbortSignal
+}
+
 /** What a cluster is like now. See `Client.info`. */
 export function lookAtCluster(
   setup: MonitorSetup,
-  { timeoutMs, ...options }: LookOptions & { readonly timeoutMs: number },
+  { timeoutMs, ended, ...options }: LookOptions & AskLimits,
 ): Promise<ClusterInfo> {
   const signal = checkedSignal('info', options)
   const wishes = { events: false, failures: true }
-  return answered<ClusterInfo>({ timeoutMs, signal }, (answer, fail) => {
+  return answered<ClusterInfo>({ timeoutMs, signals: [ended, signal] }, (answer, fail) => {
     return new ClusterLink(setup, wishes, {
       onReport: (_, picture, link) => {
         const info = picture.isComplete ? picture.info(Date.now()) : undefined
@@ -65,12 +72,13 @@ export function requestOf(
   setup: SchedulerSetup,
   question: OperatorQuestion,
   timeoutMs: number,
+  ended?: AbortSignal,
 ): Promise<OperatorReply> {
   const { action, task = '', worker = '', lines = 0, limitMs: limitMS = 0 } = question
   const { allocator = '' } = question
   const who = { taskId: taskId(''), worker: identity(worker), allocator }
   const about = { action, task, ...who, lines, limitMS }
-  return answered<OperatorReply>({ timeoutMs, signal: undefined }, (answer, fail) => {
+  return answered<OperatorReply>({ timeoutMs, signals: [ended] }, (answer, fail) => {
     const link = new MonitorLink(setup, undefined, {
       onReport: () => {},
       onAnswer: (sent) => answer(operatorReply(sent, Date.now())),
@@ -86,9 +94,9 @@ export function requestOf(
 const MAX_OBJECTS = 1_000
 
 /** The largest objects. See `Client.objects`. */
-export async function listObjects(setup: SchedulerSetup, timeoutMs: number): Promise<ObjectInfo[]> {
+export async function listObjects(setup: SchedulerSetup, limits: AskLimits): Promise<ObjectInfo[]> {
   const question = { action: 'objects', lines: MAX_OBJECTS } as const
-  return Array.from((await listed(setup, question, { what: 'objects', timeoutMs })).objects)
+  return Array.from((await listed(setup, question, { what: 'objects', ...limits })).objects)
 }
 
 /** The tasks that have waited longest, at most `most`. */
@@ -105,9 +113,9 @@ export async function listWaiting(
 async function listed(
   setup: SchedulerSetup,
   question: OperatorQuestion,
-  { what, timeoutMs }: { readonly what: string; readonly timeoutMs: number },
+  { what, timeoutMs, ended }: AskLimits & { readonly what: string },
 ): Promise<OperatorReply> {
-  const answer = await requestOf(setup, question, timeoutMs)
+  const answer = await requestOf(setup, question, timeoutMs, ended)
   if (answer.outcome === 'done') return answer
   const why = answer.note || 'the scheduler has too many requests'
   throw new TimeoutError(`${what} cannot be listed now: ${why}; try again`)
@@ -122,20 +130,25 @@ export function requestRefusal(address: string): ConnectError {
 
 /**
  * What is asked over a connection of its own, which is closed after the answer. Rejects with
- * `TimeoutError` without an answer, and with the reason of the signal.
+ * `TimeoutError` without an answer, and with the reason of the first signal that is aborted.
  */
 async function answered<T>(
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
+  limits: {
+    readonly timeoutMs: number
+    readonly signals: readonly (AbortSignal | undefined)[]
+  },
   open: (answer: (value: T) => void, fail: (error: unknown) => void) => Link,
 ): Promise<T> {
-  signal?.throwIfAborted()
+  const signals = limits.signals.filter((signal) => signal !== undefined)
+  for (const signal of signals) signal.throwIfAborted()
+  const { timeoutMs } = limits
   let resolve: (value: T) => void = () => {}
   let reject: (error: unknown) => void = () => {}
   const promise = new Promise<T>((...settle) => ([resolve, reject] = settle))
   const link = open(resolve, reject)
-  const watch = signal && signalWatches.of(signal)
+  const watches = signals.map((signal) => signalWatches.of(signal))
   const waiting = { cancel: (reason: unknown) => reject(reason) }
-  watch?.add(waiting)
+  for (const watch of watches) watch.add(waiting)
   const timer = setTimeout(() => {
     const text = `${link.silence} within ${timeoutMs} ms`
     reject(new TimeoutError(text, { reason: 'no-scheduler' }))
@@ -144,7 +157,7 @@ async function answered<T>(
     return await promise
   } finally {
     clearTimeout(timer)
-    watch?.delete(waiting)
+    for (const watch of watches) watch.delete(waiting)
     await link.close()
   }
 }

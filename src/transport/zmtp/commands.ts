@@ -62,7 +62,7 @@ export function encodeSubscription(isWanted: boolean, prefix: string, minor: 0 |
 /** Reads the body of a command frame. Throws `ProtocolError` if it is malformed. */
 export function parseCommand(body: Buffer): Command {
   const nameSize = body[0] ?? 0
-  if (nameSize === 0 || body.length < 1 + nameSize) throw malformed('command')
+  if (nameSize === 0 || body.length < 1 + nameSize) throw new ProtocolError('malformed command')
   const name = body.toString('latin1', 1, 1 + nameSize)
   const rest = body.subarray(1 + nameSize)
   switch (name) {
