@@ -12,7 +12,7 @@ import type { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
 import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
 import { requireNode } from '../runtime/child-environment.js'
 import { Driver } from '../runtime/driver.js'
-import { type CodeLog, openCodeLog } from '../runtime/log/log.js'
+import { boundedLogger, type CodeLog, openCodeLog } from '../runtime/log/log.js'
 import { OutputGate } from '../runtime/log/output-gate.js'
 import { MessageReader } from '../runtime/message-reader.js'
 import { packageVersion, ProcessSampler } from '../runtime/process-statistics.js'
@@ -168,7 +168,8 @@ export class Scheduler implements AsyncDisposable {
     // Most programs that import the library start no scheduler.
     const { SchedulerMachine } = await import('../core/scheduler/scheduler-machine.js')
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
-    const log = await openCodeLog(options)
+    const opened = await openCodeLog(options)
+    const log = { ...opened, logger: boundedLogger(opened.logger) }
     const core = { ...checked, schedulerId: id, isStorage, logsTasks: logsTasks(log.logger) }
     const newMachine = (storage: StorageLimits): SchedulerMachine =>
       new SchedulerMachine({ ...core, storage })
