@@ -15,6 +15,7 @@ export class Cluster implements AsyncDisposable {
   /** Resolves when all workers have stopped: on request, or because the scheduler was lost. */
   readonly ended: Promise<AgentEnd>
   readonly #agent: Agent
+  #stopping: Promise<void> | undefined
 
   private constructor(agent: Agent, log: CodeLog | undefined) {
     // The compiler refuses `new`; JavaScript does not.
@@ -63,7 +64,9 @@ export class Cluster implements AsyncDisposable {
    * call twice.
    */
   async shutdown(): Promise<void> {
-    await this.#agent.stop()
+    // For the agent, a second stop is an urgent one.
+    this.#stopping ??= this.#agent.stop()
+    await this.#stopping
     await this.ended
   }
 

@@ -338,7 +338,7 @@ test('a result whose object is missing gives its task back', (t) => {
   }
   const claimed = store.claimed(PEER, result)
   assert(claimed.kind === 'taskResult')
-  assert.deepEqual([claimed.status, claimed.results], ['canceled', []])
+  assert.deepEqual([claimed.status, claimed.results], ['canceled', [objectId('o')]])
   assert.deepEqual(store.claimed(PEER, result), result, 'once')
 })
 

@@ -254,7 +254,7 @@ export class FileStore {
   #withObject(result: TaskResult): TaskResult {
     const [id] = result.results
     if (id === undefined || !this.#refused.delete(id)) return result
-    return { ...result, ...PLAIN_RESULT, status: 'canceled', results: [], bytes: undefined }
+    return { ...result, ...PLAIN_RESULT, status: 'canceled', bytes: undefined }
   }
 
   /** Each object has a file of its own: one that is named again gets another name. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { Client, Cluster, Scheduler } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { until } from './condition.js'
 import { pathFor } from './worker-agent-setup.js'
@@ -72,4 +73,21 @@ test('a processor that alone is ended by a signal fails its task', async (t) => 
   await until('it runs', () => future.state === 'running')
   process.kill(pid, 'SIGTERM')
   await assert.rejects(future.result(), { code: 'ERR_SCALER_PROCESSOR_DIED' })
+})
+
+test('a cluster that is shut down twice lets its running tasks end', async (t) => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  await using client = await Client.connect(scheduler.address)
+  const cluster = await Cluster.start({ address: scheduler.address, workers: 1, drainMs: 60_000 })
+  const path = pathFor(t, 'go')
+  const future = client.submit(waitForFile, path)
+  await until('it runs', () => future.state === 'running')
+  const ends = [cluster.shutdown(), cluster.shutdown()]
+  await until(
+    'it leaves',
+    async () => (await client.info()).hosts[0]?.workers[0]?.state === 'leaving',
+  )
+  writeFileSync(path, '')
+  assert.equal(await future, path)
+  await Promise.all([...ends, cluster.shutdown()])
 })

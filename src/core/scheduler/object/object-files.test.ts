@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { identity, objectId } from '../../../base/ids.js'
 import type { ObjectInstruction } from '../../../wire/message.js'
 import { fileChunk } from '../../../wire/object-content.js'
-import { type TestScheduler, withPeers } from '../scheduler.kit.js'
+import { result, task, type TestScheduler, withPeers } from '../scheduler.kit.js'
 
 const PATIENCE = { clientTimeoutMs: 86_400_000, workerTimeoutMs: 86_400_000 }
 
@@ -116,4 +116,14 @@ test('files for an unknown client are removed at once', () => {
 test('files of all objects of a client that leaves are removed', () => {
   const scheduler = twoClients().receive('C', create('o', 'a')).receive('C', create('p', 'b'))
   assert.deepEqual(removed(scheduler.receive('C', leave)).toSorted(), [pathOf('a'), pathOf('b')])
+})
+
+test('a task whose results have no file is not repeated for ever', () => {
+  const scheduler = twoClients().receive('C', task('t', 'C'))
+  // What the shell makes of a result whose file is missing.
+  const lost = { ...result('t', 'canceled'), results: [objectId('r')] }
+  const lines: string[] = []
+  for (let each = 0; each < 4; each += 1) lines.push(...scheduler.receive('W', lost).lines())
+  const attempts = Array.from({ length: 4 }, () => 'W <- task t')
+  assert.deepEqual(lines, [...attempts, 'C <- result t workerDied'])
 })

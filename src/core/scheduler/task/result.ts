@@ -190,15 +190,17 @@ function causeOf(task: TaskEntry, status: TaskStatus): TaskCause {
 }
 
 /**
- * Whether the object of a result was lost with its server before the result arrived: it could
- * not be fetched anymore.
+ * Whether the object of a result was lost before the result arrived: with its server, or, if there
+ * is no `success` any more, because its file is missing. It could not be fetched anymore.
  */
 function isResultLost(
   { objects, lostEarly }: SchedulerState,
   { count }: TaskEntry,
-  { results: [id] }: TaskResult,
+  { results: [id], status }: TaskResult,
 ): boolean {
-  return count === 1 && id !== undefined && lostEarly.delete(id) && objects.get(id) === undefined
+  if (count !== 1 || id === undefined) return false
+  const isLost = lostEarly.delete(id) || status === 'canceled'
+  return isLost && objects.get(id) === undefined
 }
 
 /** Counts like the loss of the worker. docs/protocol.md#servers */
