@@ -3,6 +3,7 @@
 
 import { asBuffer } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
+import { show } from '../base/option.js'
 import { ByteReader } from './bytes/reader.js'
 import { type ClassCodecs, InstanceCodec } from './class/codecs.js'
 import { OriginalMembers } from './class/originals.js'
@@ -196,6 +197,9 @@ export class DefaultSerializer implements Serializer {
     attachments: readonly AttachmentBytes[],
     known: KnownThings,
   ): ReadShipment {
+    if (!ArrayBuffer.isView(bytes)) {
+      throw new DeserializeError(`expected bytes in a Uint8Array, got ${show(bytes)}`)
+    }
     try {
       const buffer = asBuffer(bytes)
       switch (buffer[0]) {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { sized } from '../base/short-run.kit.js'
 import { DeserializeError } from '../base/errors.js'
+import { show } from '../base/option.js'
 import { defaultSerializer } from './serializer.js'
 import { deserializeError, serializeError } from './error-codec.js'
 import * as tag from './bytes/tag.js'
@@ -124,6 +125,11 @@ test('a short message cannot claim much memory', () => {
 test('a Python pickle is recognized', () => {
   const pickle = Uint8Array.of(0x80, 5, 0x4b, 0x10, 0x2e)
   assert.throws(() => defaultSerializer.deserialize(pickle), /DeserializeError: .*Python pickle/)
+  for (const value of [null, new ArrayBuffer(1), 'text']) {
+    const message = `expected bytes in a Uint8Array, got ${show(value)}`
+    const name = 'DeserializeError'
+    assert.throws(() => defaultSerializer.deserialize(value as never), { name, message })
+  }
 })
 
 test('an error that is a Python pickle: who probably ran the task, and what to do', () => {

@@ -3,7 +3,9 @@
 // although it is finished for the scheduler: it can still be cancelled.
 
 import { copyOf, NO_BYTES } from '../../base/bytes.js'
-import type { Identity, TaskId } from '../../base/ids.js'
+import { withoutFrames } from '../../base/error-stack.js'
+import { DeserializeError } from '../../base/errors.js'
+import { type Identity, type TaskId, taskPhrase } from '../../base/ids.js'
 import { SharedRegistry } from '../../base/finalization.js'
 import type { TaskEndReason } from '../../core/client/events.js'
 import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
@@ -62,7 +64,7 @@ export class ResultReader {
       value = this.#read(task)
     } catch (error) {
       const pending = pendingImportOf(error)
-      if (pending === undefined) task.owner.fail(error, { ...task, isLocal: true })
+      if (pending === undefined) failUnread(task.owner, error, task)
       else void this.#finishLater(task, pending)
       return
     }
@@ -108,7 +110,7 @@ export class ResultReader {
     const profile = sliceProfiles(metadata, count, index, index + 1)
     const report = { metadata: profile, worker, failedTaskId: undefined }
     const pending = pendingImportOf(error)
-    if (pending === undefined) owner.fail(error, { ...report, isLocal: true })
+    if (pending === undefined) failUnread(owner, error, report)
     else {
       const [payload = NO_BYTES] = reader.serialized(index)
       void this.#finishLater({ owner, isSuccess: true, payload, ...report }, pending)
@@ -160,9 +162,20 @@ export class ResultReader {
       const value = await readWhenImported(pending, () => this.#read(kept))
       if (this.#late.delete(taskId)) deliver(kept, value)
     } catch (error) {
-      if (this.#late.delete(taskId)) owner.fail(error, { ...kept, isLocal: true })
+      if (this.#late.delete(taskId)) failUnread(owner, error, kept)
     }
   }
+}
+
+/** The value of a task cannot be read. Errors of a serializer of the user's stay as they are. */
+function failUnread(owner: TaskOwner, error: unknown, report: TaskReport): void {
+  const told = error instanceof DeserializeError ? unreadable(owner.taskId, error) : error
+  owner.fail(told, { ...report, isLocal: true })
+}
+
+function unreadable(id: TaskId, { message, cause }: DeserializeError): DeserializeError {
+  const text = `the result of ${taskPhrase(id, '')} cannot be read here: ${message}`
+  return withoutFrames(() => new DeserializeError(text, { cause }))
 }
 
 function deliver(task: FinishedTask, value: unknown): void {

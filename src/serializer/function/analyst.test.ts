@@ -315,6 +315,9 @@ test('wrong arguments of task name what is wrong', () => {
   const kit = new TestAnalyst()
   const wrong = { captures: 3 } as unknown as { captures: Record<string, unknown> }
   assert.throws(() => kit.explicit.withCaptures(raise, wrong), /captures must be an object/)
+  const misspelt = { capture: {} } as unknown as { captures: Record<string, unknown> }
+  const hint = /^ConfigError: unknown task option capture; is it captures\?$/
+  assert.throws(() => kit.explicit.withCaptures(raise, misspelt), hint)
   assert.throws(() => kit.explicit.ofExport('nowhere', 'x'), /URL of a module, got nowhere/)
   assert.throws(() => kit.explicit.ofExport(import.meta.url, ''), /name of an export/)
 })

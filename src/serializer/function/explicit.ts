@@ -3,6 +3,7 @@
 
 import { types } from 'node:util'
 import { ConfigError } from '../../base/errors.js'
+import { checkNames } from '../../base/option.js'
 import { classPartsOf } from '../class/member.js'
 import { type AnyFunction, isNative, ownValue } from '../module/native.js'
 import type { ExportReference } from '../module/policy.js'
@@ -44,6 +45,7 @@ export class ExplicitFunctions {
 
   /** See `task`. */
   withCaptures<F extends AnyFunction>(fn: F, options: TaskCaptures): F {
+    checkNames('task', { captures: true }, options)
     const { captures } = options
     if (typeof captures !== 'object' || captures === null) {
       throw new ConfigError('task: option captures must be an object of the variables by name')
