@@ -12,7 +12,7 @@ import type { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
 import { argumentError, asCalled, captureSite } from '../runtime/call-site.js'
 import { requireNode } from '../runtime/child-environment.js'
 import { Driver } from '../runtime/driver.js'
-import { boundedLogger, type CodeLog, openCodeLog } from '../runtime/log/log.js'
+import { type CodeLog, openCodeLog } from '../runtime/log/log.js'
 import { OutputGate } from '../runtime/log/output-gate.js'
 import { MessageReader } from '../runtime/message-reader.js'
 import { packageVersion, ProcessSampler } from '../runtime/process-statistics.js'
@@ -27,6 +27,7 @@ import {
   checkSchedulerOptions,
   type SchedulerStartOptions,
 } from './scheduler-options.js'
+import { boundedLogger } from './bounded-logger.js'
 import { MetricsServer } from './metrics-server.js'
 import { bindMonitor, checkMonitorPort, monitorError } from './monitor-address.js'
 import { ObjectStorage } from './object-storage.js'
@@ -59,7 +60,7 @@ function isParts(given: object | undefined): given is SchedulerParts {
 
 /** Why a scheduler has stopped. */
 export interface SchedulerEnd {
-  /** In words. */
+  /** Why it has stopped, as a text. */
   readonly reason: string
   /** Whether an internal error stopped it. */
   readonly isFailure: boolean
@@ -169,7 +170,12 @@ export class Scheduler implements AsyncDisposable {
     const { SchedulerMachine } = await import('../core/scheduler/scheduler-machine.js')
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
     const opened = await openCodeLog(options)
-    const log = { ...opened, logger: boundedLogger(opened.logger) }
+    const { logger, close } = boundedLogger(opened.logger)
+    const closeAll = (): Promise<void> => {
+      close()
+      return opened.close()
+    }
+    const log = { ...opened, logger, close: closeAll }
     const core = { ...checked, schedulerId: id, isStorage, logsTasks: logsTasks(log.logger) }
     const newMachine = (storage: StorageLimits): SchedulerMachine =>
       new SchedulerMachine({ ...core, storage })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { silentLogger, type Logger } from '../../base/logger.js'
-import { boundedLogger, openCodeLog } from './log.js'
+import { openCodeLog } from './log.js'
 
 /** A path that is removed after the test. */
 function pathFor(context: TestContext, name: string): string {
@@ -83,26 +83,4 @@ test('each given unnecessary option gets one line that says why', async () => {
     'option eventLoop "uvloop" is unnecessary: Node has the same event loop as uvloop: libuv',
     'option ioThreads 4 is unnecessary: Node needs no threads for sockets',
   ])
-})
-
-test('no peer can fill the log: what exceeds the bound is counted', () => {
-  const lines: string[] = []
-  let now = 0
-  const write = (text: string, fields = {}): void => {
-    lines.push([text, ...Object.values(fields)].join(' '))
-  }
-  const given = { debug: write, info: write, warn: write, error: write }
-  const logger = boundedLogger(given, () => now)
-  for (let each = 0; each < 10_003; each += 1) logger.info('refused')
-  for (let each = 0; each < 10_003; each += 1) logger.debug('a step')
-  logger.error('something else')
-  assert.equal(lines.filter((line) => line === 'refused').length, 10_000)
-  assert.equal(lines.filter((line) => line === 'a step').length, 10_003)
-  assert.equal(lines.at(-1), 'something else')
-  now = 60_000
-  logger.info('refused')
-  assert.deepEqual(lines.slice(-2), ['left out log lines refused 3', 'refused'])
-  // Texts of a peer, each another one.
-  for (let each = 0; each < 12_000; each += 1) logger.info(`text ${each}`)
-  assert.equal(lines.filter((line) => line.startsWith('text ')).length, 10_999)
 })

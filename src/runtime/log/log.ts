@@ -2,7 +2,7 @@
 // none. Commands open their own (cli/run-command.ts).
 
 import { ConfigError } from '../../base/errors.js'
-import { type LogFields, type Logger, type LogLevel, silentLogger } from '../../base/logger.js'
+import { type Logger, type LogLevel, silentLogger } from '../../base/logger.js'
 import { hintAt } from '../../base/nearest-name.js'
 import { type AnyOptionTable, type OptionTable, show } from '../../base/option.js'
 import { loggerOption } from './option.js'
@@ -146,45 +146,4 @@ export function logLevel(owner: string, name: unknown): LogLevel {
 /** Whether a log whose lowest level is `lowest` includes `level`. */
 export function isLogged(level: LogLevel, lowest: LogLevel): boolean {
   return RANKS[level] >= RANKS[lowest]
-}
-
-// A bound for lines that peers cause, so that none of them can fill a disk.
-
-/** Lines of one kind within a minute; a cluster of some thousand workers writes fewer. */
-const MAX_LINES = 10_000
-const PERIOD_MS = 60_000
-/** Further texts count as one kind. */
-const MAX_KINDS = 1_000
-
-/**
- * A logger that leaves out what exceeds 10,000 lines with the same text within a minute, and then
- * writes how many there were. Debug lines are not counted.
- */
-export function boundedLogger(logger: Logger, now = (): number => performance.now()): Logger {
-  const counts = new Map<string, number>()
-  let endsAt = -Infinity
-  const begin = (): void => {
-    const all = [...counts]
-    counts.clear()
-    endsAt = now() + PERIOD_MS
-    for (const [line, count] of all) {
-      if (count > MAX_LINES) logger.warn('left out log lines', { line, lines: count - MAX_LINES })
-    }
-  }
-  const bounded = (level: LogLevel) => {
-    return (text: string, fields?: LogFields): void => {
-      if (now() >= endsAt) begin()
-      const kind = counts.has(text) || counts.size < MAX_KINDS ? text : 'others'
-      const count = (counts.get(kind) ?? 0) + 1
-      counts.set(kind, count)
-      if (count <= MAX_LINES) logger[level](text, fields)
-    }
-  }
-  return {
-    debug: (text, fields) => logger.debug(text, fields),
-    info: bounded('info'),
-    warn: bounded('warn'),
-    error: bounded('error'),
-    isLevelEnabled: (level) => logger.isLevelEnabled?.(level) ?? true,
-  }
 }
