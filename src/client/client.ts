@@ -295,16 +295,14 @@ export class Client implements AsyncDisposable {
    * for a bad option.
    */
   info(options: LookOptions = {}): Promise<ClusterInfo> {
-    return asCalled(captureSite(1), async () => {
-      const { connection } = this.#session
-      connection.checkOpen()
+    const { connection } = this.#session
+    const look = async (ended: AbortSignal): Promise<ClusterInfo> => {
       const { timeoutMs } = connection.settings
       const { checkedSignal, lookAtCluster } = await import('./monitor/look.js')
       const signal = checkedSignal('info', options)
-      return untilEnded(connection, (ended) => {
-        return lookAtCluster(monitorSetup(connection), { signal, ended, timeoutMs })
-      })
-    })
+      return lookAtCluster(monitorSetup(connection), { signal, ended, timeoutMs })
+    }
+    return asCalled(captureSite(1), () => untilEnded(connection, look))
   }
 
   /**
@@ -314,15 +312,14 @@ export class Client implements AsyncDisposable {
    * the scheduler does not tell (Python Scaler), and with `ClientClosedError`.
    */
   objects(): Promise<ObjectInfo[]> {
-    return asCalled(captureSite(1), async () => {
-      const { connection } = this.#session
-      connection.checkOpen()
-      const { address } = connection
+    const { connection } = this.#session
+    const list = async (ended: AbortSignal): Promise<ObjectInfo[]> => {
+      const { address, settings } = connection
       const { listObjects } = await import('./monitor/look.js')
       const setup = { ...monitorSetup(connection), address }
-      const { timeoutMs } = connection.settings
-      return untilEnded(connection, (ended) => listObjects(setup, { ended, timeoutMs }))
-    })
+      return listObjects(setup, { ended, timeoutMs: settings.timeoutMs })
+    }
+    return asCalled(captureSite(1), () => untilEnded(connection, list))
   }
 
   /**
@@ -339,12 +336,9 @@ export class Client implements AsyncDisposable {
     const { checkedSignal, watchCluster } = await import('./monitor/look.js')
     const signal = checkedSignal('events', options)
     if (connection.isClosed) return
-    let stopListening = (): void => {}
-    const closed = new Promise<void>((resolve) => {
-      stopListening = connection.listen(({ type }) => type === 'ended' && resolve())
-    })
+    const { ended, stopListening } = endOf(connection)
     try {
-      yield* watchCluster(monitorSetup(connection), { signal, closed })
+      yield* watchCluster(monitorSetup(connection), { signal, ended })
     } finally {
       stopListening()
     }
@@ -396,18 +390,27 @@ function monitorSetup({ address, settings }: ClientConnection): MonitorSetup {
   return { address, heartbeatIntervalMs, logger, tls }
 }
 
-/** Asks with a signal that is aborted with `ClientClosedError` when the client ends. */
+/** `ended` is aborted with `ClientClosedError` when the client ends. */
+function endOf(connection: ClientConnection): {
+  readonly ended: AbortSignal
+  readonly stopListening: () => void
+} {
+  const end = new AbortController()
+  const stopListening = connection.listen(({ type }) => {
+    if (type === 'ended') end.abort(new ClientClosedError())
+  })
+  return { ended: end.signal, stopListening }
+}
+
+/** Throws if the client has ended already. `ask` fails with the reason of the signal. */
 async function untilEnded<T>(
   connection: ClientConnection,
   ask: (ended: AbortSignal) => Promise<T>,
 ): Promise<T> {
   connection.checkOpen()
-  const end = new AbortController()
-  const stopListening = connection.listen(({ type }) => {
-    if (type === 'ended') end.abort(new ClientClosedError())
-  })
+  const { ended, stopListening } = endOf(connection)
   try {
-    return await ask(end.signal)
+    return await ask(ended)
   } finally {
     stopListening()
   }

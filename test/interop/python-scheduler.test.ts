@@ -68,7 +68,7 @@ pythonTest('our commands show what a Python scheduler tells, by either address',
   }
   const setup = { address, monitorAddress, heartbeatIntervalMs: 500, logger: silentLogger }
   const seen = (async () => {
-    const events = watchCluster(setup, { closed: new Promise<void>(() => {}) })
+    const events = watchCluster(setup, { ended: new AbortController().signal })
     for await (const event of events) {
       if (event.type === 'task') return event
       // It listens from here on.

@@ -30,7 +30,7 @@ export interface LookOptions {
 /** How long an answer is waited for. */
 interface AskLimits {
   readonly timeoutMs: number
-  /** Its reason is thrown, too: that the client has ended. */
+  /** Aborted when the client ends; its reason is thrown. */
   readonly ended?: AbortSignal
 }
 
@@ -165,7 +165,7 @@ async function answered<T>(
 /** What happens in a cluster from now on. See `Client.events`. */
 export async function* watchCluster(
   setup: MonitorSetup,
-  { closed, ...options }: LookOptions & { readonly closed: Promise<void> },
+  { ended, ...options }: LookOptions & { readonly ended: AbortSignal },
 ): AsyncGenerator<ClusterEvent, void, undefined> {
   const signal = checkedSignal('events', options)
   signal?.throwIfAborted()
@@ -182,7 +182,7 @@ export async function* watchCluster(
   const watch = signal && signalWatches.of(signal)
   const waiting = { cancel: () => finish(() => signal?.throwIfAborted()) }
   watch?.add(waiting)
-  void closed.then(() => finish(() => {}))
+  ended.addEventListener('abort', () => finish(() => {}))
   const link = new ClusterLink(
     setup,
     { events: true, failures: false },
