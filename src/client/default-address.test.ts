@@ -34,6 +34,7 @@ test('a variable that is not an address to connect to is named in the error', ()
 
 test('a promise or a cluster in the place of the address is named in the error', () => {
   const wrong = (given: unknown): unknown => addressOrDefault(given as string, {})
+  assert.throws(() => wrong(null), /^ConfigError: address: expected a text, got null$/)
   assert.throws(() => wrong(Promise.resolve('tcp://127.0.0.1:1')), /got a promise; await/)
   assert.throws(
     () => wrong({ address: 'tcp://127.0.0.1:1' }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ConfigError } from '../../base/errors.js'
-import { asCompleted, wait } from './wait.js'
+import { asCompleted, type CompletedFuture, wait } from './wait.js'
 import type { Future } from './future.js'
 import { testClient, until, type TestClient } from '../memory-link.test.kit.js'
 
@@ -194,7 +194,10 @@ test('records of asCompleted() can be requested in advance, and again', async ()
   const client = heldClient()
   const futures = await submitThree(client)
   const completed = asCompleted(futures)
-  const iterator = completed[Symbol.asyncIterator]()
+  const iterator = completed[Symbol.asyncIterator]() as AsyncIterableIterator<
+    CompletedFuture<number>
+  >
+  assert.equal(iterator[Symbol.asyncIterator](), iterator)
   const asked = [iterator.next(), iterator.next(), iterator.next(), iterator.next()]
   for (const value of [1, 2, 0]) client.end(value)
   const results = await Promise.all(asked)

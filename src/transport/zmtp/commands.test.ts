@@ -99,3 +99,14 @@ const malformed: readonly (readonly [name: string, body: Buffer])[] = [
 for (const [name, body] of malformed) {
   test(`refused: ${name}`, () => assert.throws(() => parseCommand(body), ProtocolError))
 }
+
+test('the error names the command that is malformed, if it has a name', () => {
+  const messages = [Buffer.from([0]), Buffer.from('\x05ERROR')].map((body) => {
+    try {
+      return parseCommand(body)
+    } catch (error) {
+      return (error as Error).message
+    }
+  })
+  assert.deepEqual(messages, ['malformed command', 'malformed ERROR command'])
+})
