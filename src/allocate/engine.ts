@@ -39,7 +39,7 @@ const DRAIN_MS = 3_600_000
 
 /** How an allocator ended. */
 export interface AllocatorEnd {
-  /** In words. */
+  /** Why it has ended, as a text. */
   readonly reason: string
   /** Whether something other than `stop` ended it. */
   readonly isFailure: boolean

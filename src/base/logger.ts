@@ -9,13 +9,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** Where log lines go. `console` does not fit, by chance: fields are a second argument. */
 export interface Logger {
-  /** Each step of each task. */
+  /** Details, such as each step of each task. */
   debug(text: string, fields?: LogFields): void
-  /** What happens seldom, and should. */
+  /** Normal events. There are few of them: one when a worker connects, for example. */
   info(text: string, fields?: LogFields): void
-  /** What should not happen; the engine copes. */
+  /** Something is wrong, but the engine continues. */
   warn(text: string, fields?: LogFields): void
-  /** What ends a part of the engine, or needs an operator. */
+  /** A part of the engine has failed. */
   error(text: string, fields?: LogFields): void
   /**
    * Whether lines of a level are written. A client, scheduler or worker asks for `'debug'` when it

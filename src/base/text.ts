@@ -1,5 +1,5 @@
-// Text for the operators of a cluster. Errors become text whatever was thrown, even if it has traps
-// for those who read it.
+// Text for the operators of a cluster: of commands, and of errors. Anything may have been thrown,
+// even an object whose getters throw.
 
 /** The text of an error. */
 export interface ErrorText {

@@ -250,7 +250,7 @@ export class FileStore {
     this.#directory = undefined
   }
 
-  /** A result whose object is missing is none: its task is given back, and runs again. */
+  /** Tells the core that the object of a result is missing: its task runs again, if it may. */
   #withObject(result: TaskResult): TaskResult {
     const [id] = result.results
     if (id === undefined || !this.#refused.delete(id)) return result

@@ -52,7 +52,7 @@ export interface StorageServerInfo {
 
 /** An allocator: it starts workers as they are needed. Numbers are of workers. */
 export interface AllocatorInfo {
-  /** By which `scaler allocate pause` and `resume` know it. */
+  /** Its name, for `scaler allocate pause` and `resume`. */
   readonly name: string
   /** What starts its workers: `local`, `slurm`. */
   readonly provider: string
@@ -72,7 +72,7 @@ export interface AllocatorInfo {
   readonly paused: boolean
   /** Its last decision. */
   readonly action: 'start' | 'drain' | 'wait' | 'back-off'
-  /** Why it has decided so. */
+  /** Why it made that decision. */
   readonly reason: string
   /** Why its last start has failed; empty: none has, or others have succeeded since. */
   readonly problem: string
@@ -105,9 +105,9 @@ export interface SchedulerInfo {
 
 /** How many messages there have been of each kind: `{ TaskResult: 53764 }`. */
 export interface MessageTotals {
-  /** By the scheduler. */
+  /** What the scheduler has sent. */
   readonly sent: Readonly<Record<string, number>>
-  /** By the scheduler. */
+  /** What the scheduler has received. */
   readonly received: Readonly<Record<string, number>>
 }
 
@@ -117,11 +117,11 @@ export interface TaskCounts {
   readonly waiting: number
   /** Assigned to workers. */
   readonly running: number
-  /** They have returned. */
+  /** Their functions returned. */
   readonly success: number
   /** They threw, or took down too many workers. Not those refused because too many wait. */
   readonly failed: number
-  /** By their clients, by operators, or with a task whose result they needed. */
+  /** Cancelled by their clients, by operators, or with a task whose result they needed. */
   readonly canceled: number
   /** Cancelled when the scheduler did not have them (any more). */
   readonly notFound: number
@@ -139,7 +139,7 @@ export interface TaskRates {
 
 /** Tasks of one function that wait for the same reason. */
 export interface WaitingInfo {
-  /** What they wait for: `all-busy`. */
+  /** Why they wait, for example `all-busy`. */
   readonly reason: WaitingReason
   /** What they require: `gpu=1, linux`; empty if they require nothing. */
   readonly requirement: string
@@ -181,7 +181,7 @@ export interface WorkerInfo {
   readonly id: string
   /** Its name for people; empty if it has none. */
   readonly name: string
-  /** What it does now. */
+  /** What it is doing. */
   readonly state: WorkerState
   /** What it offers, by name; -1 for a capability without a quantity. */
   readonly capabilities: Readonly<Record<string, number>>
@@ -290,7 +290,7 @@ export interface FunctionInfo {
   readonly count: number
   /** How many of these have failed. */
   readonly failed: number
-  /** How long the function took on average. Undefined, as the next ones, if never measured. */
+  /** How long the function took on average. Undefined, like the next four, if never measured. */
   readonly meanMs: number | undefined
   /** Half of the runs took no longer. Percentiles of more than 20 runs are within five percent. */
   readonly p50Ms: number | undefined
@@ -384,7 +384,7 @@ export interface TaskEnded {
   readonly client: string | undefined
   /** The identity of the last worker that had it; undefined if none had. */
   readonly worker: string | undefined
-  /** With which outcome. */
+  /** How it ended. */
   readonly status: TaskEnd
   /** How long it waited before its last attempt, in milliseconds; undefined if unknown. */
   readonly queuedMs: number | undefined

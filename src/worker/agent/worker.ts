@@ -44,7 +44,7 @@ import type { SparePool } from './spare-pool.js'
 
 /** Why a worker or an agent stopped. */
 export interface AgentEnd {
-  /** In words. */
+  /** Why it has ended, as a text. */
   readonly reason: string
   /** Whether it stopped for any reason other than a request to stop. */
   readonly isFailure: boolean

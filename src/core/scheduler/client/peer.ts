@@ -161,7 +161,7 @@ function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: Clie
   }
 }
 
-/** The most tasks that are remembered for all clients that were given up together. */
+/** The most tasks that are remembered, for all clients together. */
 const MAX_REMEMBERED = 100_000
 
 /**

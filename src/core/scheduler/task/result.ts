@@ -190,8 +190,9 @@ function causeOf(task: TaskEntry, status: TaskStatus): TaskCause {
 }
 
 /**
- * Whether the object of a result was lost before the result arrived: with its server, or, if there
- * is no `success` any more, because its file is missing. It could not be fetched anymore.
+ * Whether the object of a result was lost before the result arrived: with its server, or because
+ * its file is missing. The shell makes such a result one that is `canceled` and has an object,
+ * which no worker sends.
  */
 function isResultLost(
   { objects, lostEarly }: SchedulerState,
